@@ -5,26 +5,26 @@ Base classes and data types
 - ``base``: ``Environment``, the base class of all environments, and the decorators ``@action`` and ``@query``.
 - ``optional``: the optional members of ``Environment``, and ``Goals``, which the planning method DEPS uses.
 - ``types``: tasks, selections of tasks, actions, observations, verdicts, snapshots.
-- ``preconditions``: what actions need and change, so that plans can be checked before they run.
+- ``preconditions``: declare what actions need and what they change, so that plans can be checked before they run.
 - ``errors``: the errors of this package, and functions that describe errors.
 
 Using environments
 
 - ``registry``: load an environment by name, from another package, or from a Python file.
-- ``selection``: list the tasks that a selection names (split, types, seeds, limit or ids).
+- ``selection``: list the tasks that the user selects by split, type, seed or id.
 - ``checking``: find mistakes in an environment, for ``planbook check-env``.
 
 Shared by environments
 
-- ``resources``: find and install packages that environments need, and compute digests of their data files.
+- ``resources``: find packages that environments need, say how to install them, and compute digests of data files.
 - ``secrets``: detect values that look like secrets.
-- ``text_matching``: compare texts by their words (token set ratio, BM25).
-- ``watchdog``: end the processes that an environment started when planbook itself is gone.
+- ``text_matching``: measure how similar texts are by their words (token set ratio, BM25).
+- ``watchdog``: if planbook dies, end the processes that an environment started.
 - ``yaml_lines``: read YAML, and find the line of each value.
 
 The environments
 
-- ``toy``: boxes and things, for tests and documentation.
+- ``toy``: a small world of boxes and things, for tests and documentation.
 - ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``, ``textcraft`` and ``web``: the
   environments of the papers that planbook reproduces. ``browser`` runs Chromium for ``miniwob`` and ``web``.
 - ``tools``: environments made of Python functions, MCP servers or Gymnasium environments.

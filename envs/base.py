@@ -1,7 +1,8 @@
-"""The base class of every environment: the members that an author writes, and the methods that run its episodes.
+"""``Environment``, the base class of all environments: the members that an author writes, and the methods that run
+episodes.
 
-The actions of an environment are methods marked ``@action``. Prompts, the static check of plans, JSON schemas and the
-documentation all use a method's signature, docstring and example.
+The actions of an environment are methods marked with ``@action``. Prompts, the static check of plans, JSON schemas and
+the documentation all use the signature, the docstring and the example of each of these methods.
 """
 
 import inspect
@@ -28,24 +29,26 @@ Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
 _OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 ROUNDING = 1e-9
-"""Largest rounding error by which a score may lie outside its bounds."""
+"""A score may be below 0 or above 1 by at most this much, because of rounding errors."""
 LARGEST_MEASURE = 1e300
-"""Largest absolute value of a measure. Means and standard deviations of such numbers are finite."""
+"""Largest absolute value of a measure. It is low enough for reports to compute finite means and deviations."""
 
 
 def action(
     example: str = "", name: str = ""
 ) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
-    """Mark a method as an action. Plans and models see its signature and docstring.
+    """Mark a method as an action. Plans call the method; models read its signature and docstring.
 
-    ``example`` is one line: a call and its result. Parameters have JSON types; ``Literal`` lists the allowed values.
+    ``example`` is one line with a call and its result. The parameters of the method must have JSON types; ``Literal``
+    lists the allowed values of a parameter:
 
         @action("agent.walk('east') -> 'You are in room 1.'")
         def walk(self, direction: Literal["east", "west"]) -> Observation:
             \"\"\"Go to the next room.\"\"\"
 
-    The method returns an Observation, or a string that becomes one. Pass ``name`` if the method cannot have the name of
-    the action. An example is the action ``close``, since every environment already has a method of that name.
+    The method returns an Observation, or a string that is turned into one. Pass ``name`` if the method cannot have the
+    same name as the action. For example, the action ``close`` needs a method with another name, since every environment
+    already has a method ``close``.
     """
     return _marker("action", example, name)
 
@@ -53,14 +56,14 @@ def action(
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
-    """Mark a read-only method that plans may call. It returns JSON, and calling it does not count as an action."""
+    """Mark a read-only method that plans may call. It must return JSON. A call does not count as an action."""
     return _marker("query", example)
 
 
 def _marker(kind: str, example: str, name: str = "") -> Callable[[Member], Member]:
     """Return a decorator that marks a method. Raises TypeError if the decorator is used without parentheses."""
     if not isinstance(example, str):
-        raise TypeError(f"{example.__qualname__} is marked with @{kind} without brackets; write @{kind}()")
+        raise TypeError(f"{example.__qualname__} is marked with @{kind} without parentheses; write @{kind}()")
 
     def mark(function: Member) -> Member:
         setattr(function, _MARK, (kind, example, name))
@@ -72,16 +75,17 @@ def _marker(kind: str, example: str, name: str = "") -> Callable[[Member], Membe
 class Environment(OptionalMembers, ABC):
     """The base class of environments, in which agents act. Subclass it, and write at least these members:
 
-    - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits.
-    - ``tasks``: list the tasks. ``--split``, ``--types``, ``--seeds`` and a limit are applied to the list, so it may
-      ignore the selection; with ``seeded = True`` it must make tasks for ``selection.seeds``.
+    - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits (named sets of
+      tasks, such as ``train`` and ``test``).
+    - ``tasks``: list the tasks. The method may ignore the selection that it receives, because the caller filters the
+      list afterwards. Only if ``seeded = True`` must it read ``selection.seeds`` and make tasks for these seeds.
     - ``begin``: set up a task from scratch, and return the first observation.
     - at least one method marked ``@action()``, with annotated parameters and a docstring. It returns an Observation or
-      a string; ``Observation(text, terminated=True)`` ends the episode.
+      a string. To end the episode, return ``Observation(text, terminated=True)``.
     - ``verdict``: judge the current state. Plans never see the verdict.
 
-    The class docstring is shown to models unless ``about`` is set. Everything random must follow from the task's seed,
-    so that the same actions always have the same results. ``planbook check-env FILE.py`` finds the common mistakes. All
+    The class docstring is shown to models unless ``about`` is set. Random choices must depend only on the task's seed,
+    so that the same actions always have the same results. ``planbook check-env FILE.py`` finds common mistakes. All
     other members are optional; ``planbook.envs.optional`` documents them.
 
     One instance plays one episode at a time and belongs to one thread. ``self.task`` is the current task.
@@ -103,8 +107,8 @@ class Environment(OptionalMembers, ABC):
     def begin(self, task: Task) -> Observation:
         """Set up the task from scratch, and return the first observation.
 
-        If the goal and params become known only here, for example from a page, set ``self.task`` to a copy of the task
-        that contains them.
+        Some environments learn the goal and the params only now, for example from a page. They must set ``self.task``
+        to a copy of the task that contains this goal and these params.
         """
 
     @abstractmethod
@@ -120,7 +124,8 @@ class Environment(OptionalMembers, ABC):
     paper_actions: ClassVar[tuple[str, ...]] = ()
     """The actions that agents have in the paper that the environment reproduces.
 
-    If the environment has an option ``paper_actions`` and it is set, only these are offered, and no queries.
+    An environment may have an option that is also called ``paper_actions``. If a user sets this option, plans may call
+    only these actions, and no queries.
     """
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     """Maps the name of each action to its specification. ``__init_subclass__`` fills it."""
@@ -153,7 +158,7 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
-        """Return the tasks that match the selection, even if ``tasks`` ignores parts of it.
+        """Return the tasks that match the selection, even if the method ``tasks`` ignores parts of the selection.
 
         Raises BadSelection if a split, a type or an id does not exist, or if no task matches.
         """
@@ -166,13 +171,13 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
-        """Return the actions and queries that plans may call with these options. By default all."""
+        """Return the actions and queries that plans may call if the environment has these options. By default all."""
         everything = Offer(cls.actions, cls.queries)
         return everything.only(cls.paper_actions) if getattr(options, "paper_actions", False) else everything
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
-        """Return the offered actions and queries that prompts list. By default all of them."""
+        """Return those offered actions and queries that prompts list. By default prompts list all of them."""
         return cls.offered(options)
 
     def close(self) -> None:
@@ -192,7 +197,8 @@ class Environment(OptionalMembers, ABC):
     def act(self, action: Action) -> Observation:
         """Take an action and return its observation.
 
-        Raises EpisodeEnded before the first reset and after the end, or UnknownAction if the action is not offered.
+        Raises EpisodeEnded if no episode has begun or the episode is over, or UnknownAction if the action is not
+        offered.
         """
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
@@ -215,9 +221,9 @@ class Environment(OptionalMembers, ABC):
     def restore(self, snapshot: Snapshot) -> Observation:
         """Restore a snapshot, and return the observation of the restored state.
 
-        That is the last observation before the snapshot, unless ``_load`` returns a different one. If the snapshot has
-        no copy of the state (see ``_save``), the task is reset and its actions are repeated. Raises Diverged if one of
-        them has a different result.
+        This observation is the last one before the snapshot, unless ``_load`` returns a different one. If the snapshot
+        has no copy of the state (see ``_save``), the task is reset and the actions in the snapshot are repeated. Raises
+        Diverged if a repeated action has a different result than before.
         """
         if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.native)
@@ -243,7 +249,10 @@ class Environment(OptionalMembers, ABC):
         return verdict
 
     def finite_measures(self) -> dict[str, float]:
-        """Return the measures. Raises EnvironmentBroken if one is not a finite number, since reports average them."""
+        """Return the result of ``measures``, which reports average.
+
+        Raises EnvironmentBroken if a value is not a number, is not finite, or is larger than LARGEST_MEASURE.
+        """
         measures = dict(self.measures())
         for name, value in measures.items():
             has_valid_types = isinstance(name, str) and isinstance(value, int | float)
@@ -255,7 +264,8 @@ class Environment(OptionalMembers, ABC):
     def scene(self) -> str:
         """Return what can be observed, without the goal, for an agent that works on one part of the task.
 
-        By default the first observation. Override it to leave out facts that may change, and facts in ``state``.
+        By default this is the first observation. Override the method if the first observation contains facts that may
+        change, or facts that ``state`` also returns.
         """
         return self._first.text
 
@@ -274,7 +284,10 @@ def _marked_members(environment: type) -> dict[str, Any]:
 
 
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
-    """Return the spec. Raises TypeError unless plans can call it by its name and pass every argument by position."""
+    """Return the specification unchanged.
+
+    Raises TypeError if plans cannot call the method by this name, or cannot pass every argument by position.
+    """
     if not callable(spec.function):
         raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")
     if inspect.iscoroutinefunction(spec.function):
@@ -294,7 +307,10 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
 
 
 def _observation(answer: object, environment: Environment, function: Callable[..., Any]) -> Observation:
-    """Return a method's result as an observation. Raises EnvironmentBroken unless it is an Observation or a string."""
+    """Return the result of an author's method as an observation.
+
+    Raises EnvironmentBroken if the result is neither an Observation with fields of the right types nor a string.
+    """
     observation = Observation(answer) if isinstance(answer, str) else answer
     if not isinstance(observation, Observation):
         fault = f"must return an Observation or a str, but returned {type(answer).__name__}"
@@ -308,7 +324,7 @@ def _observation(answer: object, environment: Environment, function: Callable[..
 
 
 def _location(environment: Environment, function: Callable[..., Any]) -> str:
-    """Return the name of a method, with its file and line."""
+    """Return the class and name of a method with its file and line, such as ``Lamps.begin (lamps.py:12)``."""
     code = inspect.unwrap(function).__code__
     place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
     return f"{type(environment).__name__}.{function.__name__} ({place})"

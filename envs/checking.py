@@ -1,6 +1,6 @@
 """Check an environment for its author: play a few tasks of each split with random actions, and list the mistakes.
 
-Each task is played several times with the same actions, which must have the same observations each time.
+Each task is played several times with the same actions. The observations must be the same each time.
 """
 
 import inspect
@@ -24,33 +24,33 @@ from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snap
 from planbook.sandbox import check
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
-"""Folders of planbook's own code. A mistake is never attributed to a file in them."""
+"""Folders of planbook's own code. Mistakes are the author's, so no mistake is attributed to a file in these folders."""
 MAX_TASKS = 3
 """Maximum number of tasks to play from each split."""
 MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
-"""Seconds after which no further random action is taken on a task."""
+"""Seconds on one task after which no more random actions are taken."""
 SLOW = 5.0
 """Seconds after which a call of the author's code is reported as slow."""
 SEEDS = (0, 1, 2)
-"""The seeds that are selected if an environment makes its tasks from seeds."""
+"""The seeds to select if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
-"""A judge's fault that contains these words is no mistake, since a tool may fail until the task is done."""
-REPORTS = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
-"""Maps each method that prompts and reports call to the type of its result."""
-PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list)
+"""If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
+REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
+"""Maps methods whose results appear in prompts and reports to the types that these results must have."""
+JSON_TYPES = (str, int, float, bool, None, NoneType, Any, object, dict, list)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
 
 
 class CheckReport(NamedTuple):
-    """The mistakes that were found, one line for each, and how much was checked."""
+    """The result of a check: a line for each mistake that was found, and how much was checked."""
 
     mistakes: tuple[str, ...]
     unchecked: Mapping[str, str]
-    """Maps each split that could not be checked to the reason, such as data that is not installed."""
+    """Maps each split that could not be checked to the reason, for example that its data is not installed."""
     tasks: int
     """Number of tasks that were played."""
     actions: int
@@ -60,7 +60,7 @@ class CheckReport(NamedTuple):
 
 
 class _AuthorCodeFailed(Exception):
-    """The author's code failed. The mistake is already in the list."""
+    """The author's code failed. The failure is already listed as a mistake."""
 
 
 def check_environment(
@@ -68,8 +68,8 @@ def check_environment(
 ) -> CheckReport:
     """Check an environment with random actions on a few tasks of each split.
 
-    ``on_slow`` is called, in another thread, with a line about each call that has been running for SLOW seconds. Raises
-    MissingRequirement if a package or program that the environment needs is not installed.
+    If a call of the author's code has been running for SLOW seconds, ``on_slow`` is called in another thread with a
+    line that says so. Raises MissingRequirement if a package or program that the environment needs is not installed.
     """
     checker = _Checker(env, options, on_slow)
     checker.check()
@@ -83,10 +83,10 @@ class _Checker:
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
         self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
         self.mistakes: dict[tuple[str, str], str] = {}
-        """Maps the place and kind of each mistake to its line in the report, in the order of discovery."""
+        """Maps the place and kind of each mistake to its line in the report. Mistakes found first come first."""
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """The actions that cannot be tried because a parameter has no usable type."""
+        """The names of the actions that cannot be tried because a parameter has no usable type."""
         self._start = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
@@ -112,7 +112,7 @@ class _Checker:
                 continue
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
-        """Note a mistake in a function. Of several mistakes of one kind in the same place, only the first is kept."""
+        """Note a mistake in a function. If several mistakes have the same kind and place, only the first is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
         is_ours = path.parent in OWN_FOLDERS and path.name != self._file
@@ -126,7 +126,7 @@ class _Checker:
         If the code raises an error other than MissingRequirement, note a mistake and raise _AuthorCodeFailed.
         """
         timer = threading.Timer(SLOW, self._on_slow, (f"{self._file}: {call} has not returned for {SLOW:g} s",))
-        timer.daemon = True  # an interrupted check does not wait for it
+        timer.daemon = True  # so that an interrupted check does not wait for the timer
         timer.start()
         try:
             return function(*arguments)
@@ -181,7 +181,7 @@ class _Checker:
     # Tasks.
 
     def _tasks_to_play(self, split: str) -> Sequence[Task]:
-        """Return the tasks to play from a split. Notes mistakes in the list of tasks."""
+        """Return the tasks to play from a split, and note mistakes in the list that ``tasks()`` returns."""
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
         selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
@@ -214,7 +214,7 @@ class _Checker:
         env = self._env
         for id, times in Counter(task.id for task in tasks).items():
             if times > 1:
-                fault = f"the task id {id!r} is listed {times} times; give every task an id of its own"
+                fault = f"the task id {id!r} is listed {times} times; give every task a different id"
                 self._note(fault, env.tasks, kind="ids")
         splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
         for field, declared, used in (
@@ -251,7 +251,7 @@ class _Checker:
             snapshot = self._call("snapshot()", env.snapshot)
             repeated += self._continue(env, first[half + 1 :])
             self._check_repeated(env, task, first, repeated, verdict, "reset")
-            if snapshot.native is not None:  # otherwise restore() repeats the actions, which was checked above
+            if snapshot.native is not None:  # otherwise restore() only repeats actions, and that was checked above
                 self._check_restoring(env, task, first, snapshot)
             new = self._call("__init__()", self._env, self._options)
             try:
@@ -263,7 +263,7 @@ class _Checker:
             self._call("close()", env.close)
 
     def _play(self, env: Environment, task: Task) -> Steps:
-        """Play an episode with random actions, and return its steps. The first step is the reset."""
+        """Play an episode with random actions, and return its steps. The first step is the start, as ``begin()``."""
         rng = random.Random(f"{self._env.name}/{task.id}")
         steps = self._begin(env, task)
         self._start = self._call("verdict()", env.valid_verdict)
@@ -291,9 +291,9 @@ class _Checker:
         return steps
 
     def _random_action(self, env: Environment, task: Task, seen: Observation, rng: random.Random) -> Action | None:
-        """Return a random action from ``possible_actions``.
+        """Return a random one of the environment's ``possible_actions``.
 
-        If the environment lists none, return a random action with words of the goal or the observation as arguments.
+        If there are none, return an action whose arguments are words of the goal, the params or the last observation.
         """
         if possible := self._call("possible_actions()", env.possible_actions):
             return rng.choice(possible)
@@ -323,10 +323,10 @@ class _Checker:
             self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
     def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
-        """Check that restore() restores a snapshot, and that the remaining steps have the same results as before."""
+        """Check that restore() restores a snapshot, and that the later steps then have the same results as before."""
         expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
         actual = self._call("restore()", env.restore, snapshot)
-        if env.restores:  # the class declares that not everything is restored
+        if env.restores:  # the class declares that restore() does not restore everything
             return
         if actual != expected:
             fault = f"restore() shows {_format(actual)} on {task.id}, and the snapshot was made at {_format(expected)}"
@@ -335,9 +335,9 @@ class _Checker:
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 
     def _check_reports(self, env: Environment) -> None:
-        """Check the results of the methods in REPORTS, of the attributes, and of queries without parameters."""
+        """Check the results of the methods in REPORT_TYPES, the attributes' values, and queries without parameters."""
         reports: dict[str, Any] = {}
-        for name, expected in REPORTS.items():
+        for name, expected in REPORT_TYPES.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
                 self._note(f"{name}() returns {type(report).__name__}, not a {expected.__name__}", getattr(env, name))
@@ -363,17 +363,17 @@ class _Checker:
 
 
 def _is_json(annotation: Any) -> bool:
-    """Return whether values of a type may be JSON."""
+    """Return whether a parameter with this annotation can receive JSON values."""
     origin = get_origin(annotation)
     if origin is Literal or annotation is JsonValue:
         return True
     if origin in (Union, UnionType, list, dict):
         return all(map(_is_json, get_args(annotation)))
-    return annotation in PLAIN or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
+    return annotation in JSON_TYPES or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
 
 
 def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> Any:
-    """Return a random value of a type. For str, and for types that are not handled here, it is one of the words."""
+    """Return a random value of a type. For ``str`` and for types that are not handled here, return one of the words."""
     if get_origin(annotation) is Literal:
         return rng.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):
@@ -393,7 +393,7 @@ def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> 
 
 
 def _format(observation: Observation) -> str:
-    """Describe an observation: the start of its text, and whether it ended the episode."""
+    """Describe an observation by the start of its text and by whether it ended the episode."""
     text = observation.text if len(observation.text) <= 60 else f"{observation.text[:57]}..."
     flags = [name for name in ("terminated", "truncated") if getattr(observation, name)]
     return " and ".join([repr(text), *flags])

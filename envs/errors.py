@@ -1,12 +1,12 @@
 """The errors of the envs package, and functions that say where an error was raised and what pydantic found wrong.
 
 EnvsError
-├── BadSelection        the requested tasks do not exist or cannot be read
-├── UnknownEnvironment  no environment of that name
-├── UnknownAction       the environment has no such action
+├── BadSelection        the selected tasks do not exist, or their files cannot be read
+├── UnknownEnvironment  no environment has the given name, or it cannot be loaded
+├── UnknownAction       the environment does not offer the action
 ├── MissingRequirement  data, a browser or a package is missing
-├── EpisodeEnded        an action before the start or after the end of an episode
-├── Diverged            a repeated action had a different result
+├── EpisodeEnded        an action was taken before the start or after the end of an episode
+├── Diverged            a repeated action had a different result than before
 └── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class EnvsError(Exception):
-    """Base of this package's errors."""
+    """The base class of this package's errors."""
 
 
 class BadSelection(EnvsError):
-    """The requested tasks do not exist or cannot be read. The message says what to correct."""
+    """The selected tasks do not exist, or their files cannot be read. The message says what to correct."""
 
 
 class UnknownEnvironment(EnvsError):
-    """No environment of that name is registered."""
+    """No environment has the given name, or the environment cannot be loaded."""
 
 
 class UnknownAction(EnvsError):
-    """The environment has no such action."""
+    """The environment does not offer the action."""
 
 
 class MissingRequirement(EnvsError):
-    """Something that the environment needs is not on this machine. The message says how to get it."""
+    """A package, a program or data that the environment needs is missing. The message says how to get it."""
 
 
 class EpisodeEnded(EnvsError):
@@ -51,7 +51,7 @@ class EnvironmentBroken(EnvsError):
 
 
 class Diverged(EnvsError):
-    """An action that was repeated had a different result than before."""
+    """A repeated action had a different result than before."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
@@ -60,16 +60,16 @@ class Diverged(EnvsError):
 
 _INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
 _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
-"""Files of planbook that call an author's code."""
+"""Files of planbook that call an author's code. Their lines are not counted as the author's."""
 
 
 def error_location(error: BaseException, skipped_folders: Collection[Path] = ()) -> tuple[str, str]:
-    """Return where an author's code raised an error, as FILE:LINE, and the traceback of that code.
+    """Return the place where an author's code raised an error, as FILE:LINE, and the traceback of the author's code.
 
-    The author wrote an environment, a judge or a planning method. All code counts as the author's, except the standard
-    library, installed packages, ``base.py``, ``selection.py`` and files directly in ``skipped_folders``. FILE:LINE is
-    the innermost line of this code; the traceback begins at the outermost. Both strings are empty if the traceback of
-    the error contains no line of this code.
+    The author is a person who wrote an environment, a judge or a planning method. All code counts as the author's,
+    except the standard library, installed packages, ``base.py``, ``selection.py`` and the files directly in
+    ``skipped_folders``. FILE:LINE is the author's line that was called last. The traceback begins at the author's line
+    that was called first. Both strings are empty if no line of the author's code was being executed.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [
@@ -86,9 +86,10 @@ def error_location(error: BaseException, skipped_folders: Collection[Path] = ())
 
 
 def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
-    """Return the faults that pydantic found in a value, each as ``PLACE: PROBLEM``.
+    """Return the faults that pydantic found in a value, each as ``PLACE: PROBLEM``, such as ``tasks.0.goal: ...``.
 
-    PLACE is ``root`` if the fault concerns the whole value, such as JSON that cannot be parsed.
+    For a fault of the whole value, such as JSON that cannot be parsed, PLACE is the argument ``root``. If ``root`` is
+    empty, the line consists of PROBLEM alone.
     """
     placed = ((".".join(map(str, fault["loc"])) or root, fault["msg"]) for fault in error.errors(include_input=False))
     problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)

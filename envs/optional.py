@@ -1,6 +1,6 @@
-"""The optional members of an environment, grouped by purpose, and the goals that the planning method DEPS uses.
+"""The optional members of an environment, grouped by purpose, and ``Goals``, which the planning method DEPS uses.
 
-``Environment`` derives from ``OptionalMembers``. A subclass overrides only the members that it needs.
+``Environment`` derives from ``OptionalMembers``. A subclass of ``Environment`` overrides only the members it needs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class OptionalMembers:
     """The optional members of an environment."""
 
-    # The names that plans may use, and the texts of prompts and feedback.
+    # The names that plans may use, and the texts that appear in prompts and feedback.
 
     about: str = ""
     """A paragraph for prompts: the environment, the agent in it, and how to read its observations.
@@ -31,7 +31,10 @@ class OptionalMembers:
     helpers: ClassVar[str] = ""
     """Source code of functions that every plan may call."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """Packages that plans may import in addition to the standard library. Once imported, they must not read files."""
+    """Packages that plans may import in addition to the standard library.
+
+    A package may read files only while it is being imported.
+    """
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the current values of ``attributes``."""
@@ -42,23 +45,24 @@ class OptionalMembers:
         return ""
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the short form of an observation, for the feedback that lists all actions of a plan.
+        """Return the short form of an observation. Feedback uses this form when it lists all actions of a plan.
 
-        ``before`` is the previous observation. If the last observation is shortened, feedback also gives it in full.
+        ``before`` is the previous observation. If the last observation of a plan is shortened, feedback also gives it
+        in full.
         """
         return observation.text
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params that a prompt may show, since they reveal no more than the goal does. By default all."""
+        """Return the params that a prompt may show because they reveal no more than the goal does. By default all."""
         return task.params
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> "Preconditions | None":
         """Return the preconditions of this task's actions, or None if the environment declares none.
 
-        They contain only what an agent may know. ``planbook check --task`` checks plans against them in advance.
-        Raises MissingRequirement if the data of the task is not installed.
+        The preconditions contain only what an agent may know. ``planbook check --task`` checks a plan against them
+        without running it. Raises MissingRequirement if the data of the task is not installed.
         """
         return None
 
@@ -73,7 +77,7 @@ class OptionalMembers:
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Maps the name of each combined split to the names of the splits that it combines."""
     seeded: ClassVar[bool] = False
-    """True if tasks are made from seeds. False if they are a fixed set."""
+    """True if tasks are made from the seeds that the user selects. False if the tasks are a fixed set."""
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
@@ -82,41 +86,47 @@ class OptionalMembers:
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether seeds can be selected in a split."""
+        """Return whether users may select seeds in a split. By default ``seeded``."""
         return cls.seeded
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the values of ``Task.seed`` in a split for these selected seeds. By default the same seeds."""
+        """Return the values of ``Task.seed`` that a split's tasks have if the user selects these seeds.
+
+        By default they are the selected seeds themselves.
+        """
         return seeds
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many selected tasks are left out by ``tasks`` because this installation has no way to judge them.
+        """Return how many selected tasks ``tasks`` leaves out because this installation has no way to judge them.
 
-        The result maps each reason to the number of tasks that it applies to. A run reports it.
+        The result maps each reason to the number of tasks that are left out for this reason. A run reports the result.
         """
         return {}
 
-    # Records of an episode in addition to its verdict. Plans never see them.
+    # What an episode records in addition to its verdict. Plans never see it.
 
     all_milestones: ClassVar[tuple[str, ...]] = ()
-    """All milestones of the environment, provided that they are the same for every task."""
+    """All milestones of the environment, if every task has the same milestones. Otherwise empty."""
     sandbox: Any = None
-    """The sandbox in which the episode's plans run. Judges that are plan code run in it too. Set by the episode."""
+    """The sandbox in which the episode's plans run. The episode sets it.
+
+    If the judge of a task is written as plan code, it runs in this sandbox too.
+    """
 
     def milestones(self) -> Sequence[str]:
-        """Return the milestones on the way to the goal that have been reached, in order."""
+        """Return the milestones that the episode has reached so far, in the order in which it reached them."""
         return ()
 
     def measures(self) -> Mapping[str, float]:
-        """Return other measures of the episode so far, such as a game's reward, as a dict that maps names to values."""
+        """Return a dict that maps names of measures to their values so far. An example is the reward in a game."""
         return {}
 
     def unjudged(self) -> str:
-        """Return a description of the result, such as an answer, if the task has no judge. If it has one, return "".
+        """Return the result of a task that has no judge, such as the agent's answer. Return "" if the task has a judge.
 
-        Tasks that users write may have no judge. ``verdict`` never counts them as solved.
+        Tasks that users write may have no judge. ``verdict`` never counts such a task as solved.
         """
         return ""
 
@@ -127,7 +137,8 @@ class OptionalMembers:
     object_ids: ClassVar[str] = ""
     """A regular expression without groups that matches the names of objects, such as ``[a-z]+_[0-9]+``.
 
-    A replay that differs only in such names is reported as renamed. If the pattern is empty, every difference counts.
+    If a replay differs from the recording only in such names, it is reported as renamed, not as different. If the
+    pattern is empty, every difference counts.
     """
 
     def _save(self) -> object:
@@ -135,9 +146,9 @@ class OptionalMembers:
         return None
 
     def _load(self, native: object) -> Observation | None:
-        """Restore a copy that ``_save`` made in the same episode.
+        """Restore a copy of the state that ``_save`` made for the same task.
 
-        Return the new observation if the restored state looks different from before. Otherwise return None.
+        If the restored state looks different from the saved one, return its observation. Otherwise return None.
         """
         return None
 
@@ -145,66 +156,71 @@ class OptionalMembers:
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return what the environment needs in addition to planbook's core packages, even if it is not installed."""
+        """Return what the environment needs in addition to planbook's core packages, installed or not."""
         return ()
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return a dict that maps a description of each data set that these tasks use to its SHA-256.
+        """Return the SHA-256 of each data set that these tasks use, as a dict whose keys describe the data sets.
 
-        ``planbook.envs.resources`` computes digests. Data that the environment's code generates needs none. Raises
+        ``planbook.envs.resources`` computes digests. Data that the environment's code generates needs no digest. Raises
         MissingRequirement if data is not installed, or BadSelection if a task does not exist.
         """
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return a dict that maps names to versions, for example of an engine, a browser or data. A run records it."""
+        """Return the versions that a run records, for example of an engine or a browser, as a dict with their names."""
         return {}
 
     # Support for individual planning methods, which are named after their papers.
 
     pauses: ClassVar[bool] = False
-    """For AutoManual: True if plans should pause to observe, for example if a page changes after every action."""
+    """For AutoManual: True if plans should stop early to look at observations.
+
+    This helps, for example, if a page changes after every action.
+    """
     handoff: ClassVar[Literal["last action", "state", "note"]] = "last action"
     """For ADaPT: what one subtask passes on to the next (appendix A of the paper).
 
-    This is the last action and its observation, or the state, or the state and the final note of the subtask. With
-    "note", the planner also learns which subtasks failed.
+    - "last action": the last action and its observation.
+    - "state": the result of ``state()``.
+    - "note": the state and the final note of the subtask. The planner also learns which subtasks failed.
     """
     naive: ClassVar[str] = ""
-    """For ADaPT: plan code for the method ``naive``, the baseline of its paper that plays any task without a model."""
+    """For ADaPT: plan code of the method ``naive``, the paper's baseline that plays every task without a model."""
     answering: ClassVar[str] = ""
     """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or ""."""
 
     @property
     def goals(self) -> "Goals":
-        """For DEPS: the goals that plans may name, and the facts about them that a selector may ask for."""
+        """For DEPS: the goals that plans may name, and the facts about goals that selectors use to choose the next."""
         return Goals(cast("Environment", self))
 
 
 Features = Mapping[str, float | str]
-"""Maps the names of features to numbers or categories. A feature is an observable property of a goal and the state.
+"""Maps the name of each feature to its value. A feature is an observable property of a goal and the current state.
 
-A selector learns from them. All goals of an environment have the same features."""
+A value is a number or the name of a category. Selectors learn from features. All goals of an environment have the same
+features."""
 
 
 class Goals:
-    """The goals of an environment: the steps of a DEPS plan, before their order is decided (section 3.3 of the paper).
+    """The goals of an environment. A DEPS plan is a set of goals whose order is not yet decided (section 3.3).
 
-    A selector decides which goal comes next, for example the one with the smallest horizon: the number of time steps
-    that it takes. By default every goal is one action that is possible at any time. Environments in which the order
-    matters override the members below.
+    A selector decides which goal is pursued next. For example, it chooses the goal with the smallest *horizon*, the
+    number of time steps that a goal takes. By default, every goal is one action that is possible at any time.
+    Environments in which the order of goals matters override the members below.
     """
 
     direct = True
-    """True if a goal is one action. False if it takes several, which a controller chooses."""
+    """True if each goal is one action. False if a goal takes several actions, which a controller chooses."""
 
     def __init__(self, environment: "Environment") -> None:
         self.environment = environment
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """Maps the name of each goal that plans may use to its specification."""
+        """The goals that plans may use: maps the name of each goal to its specification."""
         return self.environment.offer.actions
 
     def refusal(self, goal: Action) -> str:
@@ -212,18 +228,18 @@ class Goals:
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything that the goal requires, as written in the plan, is available.
+        """Return whether everything that the plan says the goal requires is available.
 
-        Requirements that only the environment knows are ignored.
+        Requirements that the plan does not mention are ignored, even if the environment knows them.
         """
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return a dict that maps each material to the number that the goal, as written in the plan, uses up."""
+        """Return a dict that maps each material to the number that the goal uses up, according to the plan."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return this goal, followed by equivalent goals, such as felling another kind of tree for wood."""
+        """Return this goal, followed by equivalent goals. For example, wood can come from several kinds of trees."""
         return (goal,)
 
     def features(self, goal: Action) -> Features:
@@ -235,23 +251,22 @@ class Goals:
         return 0.0
 
     def known(self) -> Sequence[Action]:
-        """Return the goals that are searched for a substitute for an invalid line of a plan. By default none."""
+        """Return the goals among which a substitute for an invalid line of a plan is searched. By default none."""
         return ()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """Return other names for the object of a known goal, such as "sheep" for wool."""
+        """Return other names for the object of a goal from ``known``. For example, "sheep" is another name for wool."""
         return ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return a known goal with its count replaced by ``count``, or the goal itself if it has no count."""
+        """Return a goal from ``known`` with its count replaced by ``count``, or the same goal if it has no count."""
         return goal
 
     def recorded(self) -> Path | None:
         """Return the path of a CSV table of recorded goals, or None.
 
-        Each row contains the features of a goal and, in the last column, its horizon.
-
-        The selector ``horizon`` uses regression trees in the same folder. ``python -m tools.horizons TABLE`` trains
-        them on the table.
+        Each row contains the features of a goal and, in the last column, its horizon. The command ``python -m
+        tools.horizons TABLE`` trains regression trees on the table and saves them in the same folder. The selector
+        called ``horizon`` uses these trees.
         """
         return None

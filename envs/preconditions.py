@@ -1,8 +1,8 @@
-"""Declare the preconditions of actions, and find out which of them hold at each line of a plan.
+"""Declare the preconditions of actions, and find out at each line of a plan which preconditions hold there.
 
 An environment declares one function for each action. The function takes the arguments of the action and returns a
-``Contract``: what the action needs, and what it changes. Both are stated with facts, such as
-``Fact("open", ("box_2",))``. An argument or the value of a fact may be UNKNOWN.
+``Contract``, which says what the action needs and what it changes. Needs and changes refer to facts, such as
+``Fact("open", ("box_2",))``. An argument, or the value of a fact, may be UNKNOWN.
 
     HOLDING = Fact("holding")
 
@@ -14,7 +14,7 @@ An environment declares one function for each action. The function takes the arg
 
     Preconditions({"take": take}, start={HOLDING: "nothing"})
 
-A dry run follows a plan without running it. At each line it keeps ``Beliefs``: the possible values of every fact.
+A dry run goes through a plan without running it. At each line it has ``Beliefs``, the possible values of every fact.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -24,22 +24,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 MAX_VALUES = 12
-"""Maximum number of possible values of a fact that are kept. If there are more, every value counts as possible."""
+"""Maximum number of possible values to remember for a fact. If there are more, every value counts as possible."""
 
 
 @dataclass(frozen=True)
 class Belief:
-    """The possible values of a fact, and where in the plan they come from."""
+    """The possible values of a fact, and the lines of the plan that made them possible."""
 
     values: frozenset[Hashable] | None = None
     """None if every value is possible."""
     lines: frozenset[int] = frozenset()
-    """The lines of the plan that made these values possible. Empty if they are possible from the start."""
+    """The lines of the plan that made these values possible. Empty if the values are possible from the start."""
     previous: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
-    """The previous belief, or the two beliefs that were merged where branches of the plan meet."""
+    """The belief that this belief replaced, or the two beliefs that were merged where branches of the plan meet."""
 
     def merged_with(self, other: "Belief") -> "Belief":
-        """Return the belief if this or the other belief is true, and it is unknown which of them."""
+        """Return the belief for the case that one of the two beliefs is true, but it is unknown which of them."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
@@ -47,11 +47,15 @@ class Belief:
         return Belief(self.values | other.values, self.lines | other.lines, (self, other))
 
     def as_result_of(self, line: int, previous: "Belief") -> "Belief":
-        """Return this belief as the result of a plan line, or ``previous`` if the line did not change the values."""
+        """Return this belief with ``line`` as its cause, or ``previous`` if the line did not change the values."""
         return previous if self.values == previous.values else Belief(self.values, frozenset({line}), (previous,))
 
     def cause_lines(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
-        """Return the lines that led to the reason which ``reason_of`` returns now. Empty if none did."""
+        """Return the lines that caused the reason ``reason_of(self)``, or an empty tuple if no line caused it.
+
+        ``reason_of`` returns the reason why a need is not met under a belief, or "". The search goes back from each
+        belief to the previous one as long as the reason stays the same, and from a merged belief to its two parts.
+        """
         pending, seen, lines = [self], set[int](), set[int]()
         while pending:
             belief = pending.pop()
@@ -89,7 +93,7 @@ class Fact(NamedTuple):
 
     name: str
     objects: tuple[Hashable, ...] = ()
-    """The objects that the fact is about. If one of them is UNKNOWN, this may be any fact with this name."""
+    """The objects that the fact is about. If one of them is UNKNOWN, this stands for any fact with the same name."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,12 @@ class Need:
 
     fact: Fact
     refusal: Callable[[Any], str]
-    """Returns the reason why a value does not meet the need, or "". In the reason, "{now}" stands for the value."""
+    """Returns the reason why a value does not meet the need, or "" if it does.
+
+    In the reason, "{now}" stands for the value.
+    """
     only_value: Hashable = UNKNOWN
-    """The value that meets the need, if there is exactly one."""
+    """The only value that meets the need, or UNKNOWN if several values may meet it."""
 
     @classmethod
     def equal(cls, fact: Fact, value: Hashable, reason: str) -> "Need":
@@ -123,7 +130,7 @@ class Change(NamedTuple):
 
     fact: Fact
     new_value: Any
-    """A value, UNKNOWN, or a function that maps the old value to the new one."""
+    """The new value, or UNKNOWN, or a function that returns the new value for an old value."""
 
     @classmethod
     def add(cls, fact: Fact, count: int) -> "Change":
@@ -133,7 +140,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """What one action with its arguments needs, and what it changes if it succeeds."""
+    """What an action with certain arguments needs, and what it changes if it succeeds."""
 
     needs: Sequence[Need] = ()
     changes: Sequence[Change] = ()
@@ -144,10 +151,10 @@ class Contract:
 
 
 def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], fact: Fact) -> Callable[..., Contract]:
-    """Turn ``rule``, which accepts no UNKNOWN argument, into a function for ``Preconditions.contracts``.
+    """Turn ``rule``, which cannot handle UNKNOWN arguments, into a function for ``Preconditions.contracts``.
 
-    ``rule`` returns the contract of a call, or raises ``refusal_type`` if the arguments can never succeed. If an
-    argument is UNKNOWN, the contract has no needs, and ``fact`` may get any value.
+    ``rule`` returns the contract of a call, or raises ``refusal_type`` if a call with these arguments can never
+    succeed. If an argument is UNKNOWN, ``rule`` is not called: the contract has no needs, and sets ``fact`` to UNKNOWN.
     """
 
     def contract(*args: ArgValue) -> Contract:
@@ -163,19 +170,28 @@ def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], 
 
 @dataclass(frozen=True)
 class Preconditions:
-    """What an environment declares for one task. A fact is unknown at the start unless a value is declared for it."""
+    """What an environment declares for one task.
+
+    At the start, every value of a fact is possible, unless ``start`` or ``defaults`` declares a value.
+    """
 
     contracts: Mapping[str, Callable[..., Contract]]
-    """Maps an action to the function that returns its contract. Other actions may change every fact."""
+    """Maps the name of an action to the function that returns its contract.
+
+    An action that is missing here may change every fact.
+    """
     start: Mapping[Fact, Hashable] = field(default_factory=dict)
-    """Maps the facts that the agent may know at the start to their values."""
+    """Maps the facts that the agent may know at the start to their values at that time."""
     defaults: Mapping[str, Hashable] = field(default_factory=dict)
-    """Maps the name of facts to the value that they have at the start if ``start`` does not contain them."""
+    """Maps a name to the value at the start of all facts with this name that ``start`` does not contain."""
     attributes: Mapping[str, Fact] = field(default_factory=dict)
-    """Maps attributes of the plan's ``agent`` to the facts whose values they have."""
+    """Maps the name of an attribute of the plan's ``agent`` to the fact whose value the attribute has."""
 
     def contract(self, name: str, args: Sequence[ArgValue]) -> Contract | None:
-        """Return the contract of an action, or None if it has none. It is not ``sure`` if an argument is UNKNOWN."""
+        """Return the contract of an action, or None if the action has no contract.
+
+        If an argument is UNKNOWN, the contract is never ``sure``.
+        """
         if name not in self.contracts:
             return None
         contract = self.contracts[name](*args)
@@ -187,17 +203,18 @@ class Violation(NamedTuple):
 
     reason: str
     lines: tuple[int, ...]
-    """The lines of the plan that caused it. Empty if the action could not succeed at the start either."""
+    """The lines of the plan that caused the violation. Empty if the action could not succeed at the start either."""
 
 
 @dataclass(frozen=True)
 class Beliefs:
     """The beliefs about all facts. Immutable.
 
-    The methods treat a fact with an UNKNOWN object as all the facts that it may be.
+    If a fact has an UNKNOWN object, the methods consider all facts with the same name.
     """
 
     known: Mapping[Fact, Belief]
+    """Maps a fact to the belief about this fact."""
     defaults: Mapping[str, Belief]
     """Maps a name to the belief about every fact of this name that is not in ``known``."""
 
@@ -208,7 +225,7 @@ class Beliefs:
         return cls(known, {name: Belief(frozenset({value})) for name, value in declared.defaults.items()})
 
     def belief(self, fact: Fact) -> Belief:
-        """Return the belief about a fact. If the fact may be any of several, merge the beliefs about them."""
+        """Return the belief about a fact. For an UNKNOWN object, merge the beliefs about all facts of the same name."""
         if UNKNOWN not in fact.objects:
             return self.known.get(fact, self.defaults.get(fact.name, ANY))
         merged = self.defaults.get(fact.name, ANY)
@@ -217,7 +234,7 @@ class Beliefs:
         return merged
 
     def merged_with(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs if these or the other beliefs are true, and it is unknown which of them."""
+        """Return the beliefs for the case that one of the two sets of beliefs is true, but it is unknown which set."""
         facts = {*self.known, *other.known}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
@@ -226,7 +243,10 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return the beliefs with a new one about a fact. If the fact may be any of several, merge it with theirs."""
+        """Return these beliefs with a new belief about a fact.
+
+        If the fact has an UNKNOWN object, merge the new belief into the beliefs about all facts with the same name.
+        """
         if UNKNOWN not in fact.objects:
             return Beliefs({**self.known, fact: belief}, self.defaults)
         known = {item: old.merged_with(belief) if item.name == fact.name else old for item, old in self.known.items()}
@@ -234,7 +254,10 @@ class Beliefs:
         return Beliefs(known, defaults)
 
     def after(self, contract: Contract, line: int) -> "tuple[Beliefs, Violation | None]":
-        """Return the beliefs after an action that may have been refused, and a violation if it certainly was."""
+        """Return the beliefs after an action, and a Violation if the action cannot succeed, or else None.
+
+        Unless it is sure that the action succeeds, the beliefs also cover the case that the action was refused.
+        """
         if contract.impossible:
             return self, Violation(contract.impossible, ())
         met, open_needs = self, list[Need]()
@@ -251,7 +274,7 @@ class Beliefs:
         return after._as_result_of(line, self), None
 
     def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":
-        """Return the beliefs for the case that the need was met."""
+        """Return the beliefs for the case that the need is met."""
         if UNKNOWN in need.fact.objects:
             return self
         if belief.values is None:
@@ -261,9 +284,9 @@ class Beliefs:
         return self.with_belief(need.fact, Belief(values))
 
     def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
-        """Return the beliefs for the case that one of these needs was not met.
+        """Return the beliefs for the case that one of these needs is not met.
 
-        They are unchanged if the needs concern different facts.
+        If the needs concern different facts, nothing follows from this, and the beliefs are unchanged.
         """
         fact = needs[0].fact
         belief = self.belief(fact)
@@ -284,7 +307,7 @@ class Beliefs:
         return after
 
     def _as_result_of(self, line: int, previous: "Beliefs") -> "Beliefs":
-        """Return the beliefs, with those that changed marked as the result of a plan line."""
+        """Return these beliefs with ``line`` as the cause of those that differ from ``previous``."""
         return Beliefs(
             {fact: belief.as_result_of(line, previous.belief(fact)) for fact, belief in self.known.items()},
             {name: new.as_result_of(line, previous.defaults.get(name, ANY)) for name, new in self.defaults.items()},
@@ -292,7 +315,10 @@ class Beliefs:
 
 
 def _violation(need: Need, belief: Belief) -> str:
-    """Return the reason why no possible value of the fact meets the need, or "" if one of them may meet it."""
+    """Return the reason why no possible value of the fact meets the need, or "" if a possible value meets it.
+
+    Also return "" if every value is possible.
+    """
     values = sorted(belief.values or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
     return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

@@ -19,7 +19,7 @@ from planbook.sandbox import did_you_mean
 
 
 class ModuleLoadError(Exception):
-    """A named Python file does not exist, or fails while it is imported."""
+    """A Python file that the user named does not exist, or its code raises an error while it is imported."""
 
 
 _LOADED: dict[Path, ModuleType] = {}
@@ -27,30 +27,33 @@ _LOADED: dict[Path, ModuleType] = {}
 
 
 def load_module(path: Path) -> ModuleType:
-    """Return a Python file as a module. Raises ModuleLoadError if it cannot be loaded. A process loads a file once."""
+    """Return a Python file as a module, which a process loads only once.
+
+    Raises ModuleLoadError if the file cannot be loaded.
+    """
     if path not in _LOADED:
         _LOADED[path] = execute_module(path)
     return _LOADED[path]
 
 
 def is_loaded(name: str) -> bool:
-    """Return True if this process has loaded the file in a name of the form FILE.py:NAME."""
+    """Return whether this process has loaded the file that ``name`` begins with, as in ``FILE.py:NAME``."""
     return Path(name.partition(":")[0]).resolve() in _LOADED
 
 
 def execute_module(path: Path) -> ModuleType:
-    """Execute a Python file, and return it as a new module. The file may import modules from its folder.
+    """Execute a Python file, and return it as a new module. The file may import modules from the folder that it is in.
 
-    Raises ModuleLoadError if there is no such file, or if its code raises an error.
+    Raises ModuleLoadError if the file does not exist, or if its code raises an error.
     """
     if not path.is_file():
         raise ModuleLoadError(f"no file {path}")
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # last, so that installed packages take precedence
+        sys.path.append(str(path.parent))  # at the end, so that installed packages take precedence
     module = ModuleType(f"planbook_own_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    try:  # no bytecode is cached, since the file may be edited at any time
+    try:  # compiled here, so that no bytecode is cached: the file may be edited at any time
         exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         raise ModuleLoadError(f"{path} failed while it was imported: {import_error(error)}") from error
@@ -58,37 +61,42 @@ def execute_module(path: Path) -> ModuleType:
 
 
 def import_error(error: BaseException) -> str:
-    """Return an import error as one line. If a package was renamed in 0.2, the line gives its new name."""
+    """Return an import error as one line.
+
+    Version 0.2 of planbook renamed its packages. If the old name of one caused the error, the line gives the new name.
+    """
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{renamed}"
 
 
 ENTRY_POINT_GROUP = "planbook.environments"
+"""The group of entry points under which an installed package lists its environments."""
 TOOL_KINDS = ("gym", "mcp", "module")
-"""The kinds of tools from which ``planbook.envs.tools`` makes environments."""
+"""The kinds of tools from which ``planbook.envs.tools`` makes environments, written before the colon in ``gym:...``."""
 _SHIPPED = ("alfworld", "crafter", "minecraft", "miniwob", "shopping", "tabletop", "textcraft", "toy", "web")
 SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" for name in _SHIPPED}
 """Maps the name of each shipped environment to its module and class."""
 
 
 OBJECT_PREFIX = "object:"
-"""Prefix of the name of a class that exists only in this process, since it is not in a file."""
+"""Prefix of the name of a class that is not defined in a file, so that it exists only in this process."""
 _OBJECTS: dict[str, type[Environment]] = {}
-"""Maps names to the classes that ``register_class`` has registered."""
+"""Maps the names that ``register_class`` has returned to the registered classes."""
 
 
 def register_class(environment: type[Environment]) -> str:
     """Register a class in this process, and return the name under which ``load_environment`` finds it.
 
-    The name is that of the installed environment, or FILE.py:Class, or ``object:Class`` if the class is not in a file.
+    A shipped or installed environment keeps the name by which it is known. For another class, the name is
+    ``FILE.py:Class``, or ``object:Class`` if the class is not defined at the top level of a file.
     """
     for name, value in known_environments().items():
         if value == f"{environment.__module__}:{environment.__qualname__}":
             return name
     try:
         path = Path(inspect.getfile(environment)).resolve()
-    except (OSError, TypeError):  # defined interactively
+    except (OSError, TypeError):  # the class was defined interactively
         path = Path()
     in_a_file = path.is_file() and "." not in environment.__qualname__
     name = f"{path}:{environment.__name__}" if in_a_file else f"{OBJECT_PREFIX}{environment.__name__}"
@@ -100,8 +108,8 @@ def register_class(environment: type[Environment]) -> str:
 def known_environments() -> Mapping[str, str]:
     """Return a dict that maps the name of every shipped or installed environment to its ``module:class``.
 
-    An installed environment cannot replace a shipped one. The result is cached, since reading the entry points of all
-    packages takes about 20 ms.
+    An installed environment with the name of a shipped one is ignored. The result is cached, since reading the entry
+    points of all packages takes about 20 ms.
     """
     installed = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**installed, **SHIPPED}
@@ -110,8 +118,8 @@ def known_environments() -> Mapping[str, str]:
 def known_environment(name: str) -> type[Environment]:
     """Return the class of an environment that is shipped, installed with a package, or already loaded.
 
-    Use it for names that were read from a run or an export, since files that such names refer to must not be executed.
-    Raises UnknownEnvironment for any other name.
+    Use it for names that were read from a run or an export. Such a name may refer to a file, and that file must not be
+    executed. Raises UnknownEnvironment for any other name.
     """
     if name in _OBJECTS or name in known_environments() or is_loaded(name):
         return load_environment(name)
@@ -119,21 +127,21 @@ def known_environment(name: str) -> type[Environment]:
 
 
 def load_environment(name: str) -> type[Environment]:
-    """Return the class of an environment. It may be loaded from a file, or made from tools.
+    """Return the class of an environment. If necessary, load it from a file or make it from tools.
 
-    ``name`` is a known name, ``FILE.py:Class``, ``module:...``, ``mcp:...`` or ``gym:...``. Raises UnknownEnvironment
-    if there is no such environment or if it cannot be loaded, or MissingRequirement if tools need packages that are not
-    installed.
+    ``name`` is a shipped, installed or registered name, ``FILE.py:Class``, ``module:...``, ``mcp:...`` or ``gym:...``.
+    Raises UnknownEnvironment if there is no such environment or if it cannot be loaded. Raises MissingRequirement if
+    the tools need packages that are not installed.
     """
     if name in _OBJECTS:
         return _OBJECTS[name]
     if name.startswith(OBJECT_PREFIX):
         raise UnknownEnvironment(
-            f"{name} was a class of the Python process that began the run; pass it again as env=, or put it in a file"
+            f"{name} was a class of the Python process that began the run; pass it again as env=, or put it into a file"
         )
     path, _, target = name.partition(":")
     if path in TOOL_KINDS:
-        tools = importlib.import_module("planbook.envs.tools")  # imported here, since it imports this module
+        tools = importlib.import_module("planbook.envs.tools")  # imported only here, since it imports this module
         return _check_class(tools.load_tools(path, target), name)
     if path.endswith(".py"):
         return _load_from_file(Path(path).resolve(), target)
@@ -154,11 +162,14 @@ def load_environment(name: str) -> type[Environment]:
 
 @cache
 def _load_from_file(path: Path, class_name: str) -> type[Environment]:
-    """Return a class from a file. The file is loaded once, so that a name always stands for the same class."""
+    """Return an environment class from a file. The file is loaded once, so that a name always means the same class.
+
+    ``class_name`` may be empty if the file defines only one environment.
+    """
     try:
         module = load_module(path)
     except ModuleLoadError as error:
-        advice = "" if path.is_file() else "; name an environment of your own as FILE.py:Class"
+        advice = "" if path.is_file() else "; for an environment in a file, write FILE.py:Class"
         raise UnknownEnvironment(f"{error}{advice}") from error
     classes = [
         name
@@ -178,7 +189,10 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
 
 @cache
 def _check_class(member: object, name: str) -> type[Environment]:
-    """Return the class. Raises UnknownEnvironment if it is not an environment, or if its declarations are wrong."""
+    """Return ``member``, which was found under ``name``.
+
+    Raises UnknownEnvironment if it is not an environment class, or if the class makes wrong declarations.
+    """
     if not (isinstance(member, type) and issubclass(member, Environment)):
         raise UnknownEnvironment(f"{name} does not name a class derived from planbook.envs.Environment")
     if not hasattr(member, "name"):
@@ -188,7 +202,7 @@ def _check_class(member: object, name: str) -> type[Environment]:
     for spec in (*member.actions.values(), *member.queries.values()):
         try:
             _ = spec.signature
-        except Exception as error:  # annotations are code of the author
+        except Exception as error:  # annotations are the author's code, so they may raise any error
             fault = f"{name}: the types of {spec.name} cannot be read: {error}"
             advice = "; define or import it outside `if TYPE_CHECKING:`" if isinstance(error, NameError) else ""
             raise UnknownEnvironment(f"{fault}{advice}") from error
@@ -198,7 +212,8 @@ def _check_class(member: object, name: str) -> type[Environment]:
 def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
     """Yield a fault for each class attribute that does not have the type that ``Environment`` declares for it.
 
-    A list is accepted for a tuple. Attributes that are not ClassVars, such as ``about``, may be properties.
+    A list is accepted in place of a tuple. An attribute that ``Environment`` does not declare as a ClassVar, such as
+    ``about``, may be a property.
     """
     for name, declared in get_type_hints(Environment, include_extras=True).items():
         value, for_class = getattr(environment, name, None), get_origin(declared) is ClassVar
@@ -215,7 +230,7 @@ def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
 
 
 def _with_tuples(value: object) -> object:
-    """Return a value with lists as tuples and mappings as dicts, since strict validation accepts no other types."""
+    """Return a value with its lists turned into tuples and its mappings into dicts, as strict validation requires."""
     if isinstance(value, Mapping):
         return {key: _with_tuples(item) for key, item in value.items()}
     return tuple(value) if isinstance(value, list) else value

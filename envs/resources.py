@@ -33,10 +33,11 @@ def package_version(package: str) -> str:
 
 
 def install_command(extra: str, *options: str, prefixes: tuple[str, ...] = ("",)) -> str:
-    """Return the command that installs the packages of one of planbook's extras, or only those with certain prefixes.
+    """Return the command that installs the packages of one of planbook's extras.
 
-    ``options`` are options of ``pip install``. The command names the packages instead of the extra, since planbook
-    itself is not on a package index.
+    ``options`` are options of ``pip install``. If ``prefixes`` are given, the command installs only the packages whose
+    names begin with one of them. The command lists packages, and not the extra, since planbook itself is not on a
+    package index.
     """
     requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(prefixes)]
     return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, requirements)))}"
@@ -50,14 +51,15 @@ def missing_extra(extra: str, feature: str) -> MissingRequirement:
 
 
 class PackageData(NamedTuple):
-    """A package whose files an environment reads without importing it."""
+    """A package whose data files an environment reads without importing the package."""
 
     package: str
     extra: str
+    """The extra of planbook that contains the package."""
     options: tuple[str, ...] = ()
     """Options for ``pip install``."""
     prefixes: tuple[str, ...] = ("",)
-    """Prefixes of the names of the packages in the extra that are needed. By default all are."""
+    """Of the extra, only the packages whose names begin with one of these prefixes are needed. By default all are."""
 
     @property
     def remedy(self) -> str:
@@ -104,7 +106,7 @@ def _digest(path: str, mtime_ns: int, size: int, inode: int) -> str:
 
 
 def texts_digest(texts: Iterable[str]) -> str:
-    """Return one SHA-256 of several texts. It depends on their order and on where each of them ends."""
+    """Return one SHA-256 of several texts. It depends on their order and on where one text ends and the next begins."""
     total = hashlib.sha256()
     for text in texts:
         total.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
@@ -117,7 +119,10 @@ def files_digest(paths: Iterable[Path]) -> str:
 
 
 def folder_digest(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
-    """Return one SHA-256 of the names and contents of the files in a folder and its subfolders."""
+    """Return one SHA-256 of the paths and contents of the files in a folder and its subfolders.
+
+    Only files whose names match one of ``patterns`` count. Files in ``__pycache__`` never count.
+    """
     files = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
     paths = sorted(path for path in files if "__pycache__" not in path.parts)
     return texts_digest(text for path in paths for text in (path.relative_to(folder).as_posix(), file_digest(path)))

@@ -1,4 +1,4 @@
-"""Detect values that look like secrets, such as API keys, by their names or their form."""
+"""Detect values that look like secrets, such as API keys: by the name of a value, or by its form."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus, urlsplit
 from pydantic import JsonValue
 
 SECRET_LENGTH = 4
-"""Minimum length of a secret. Shorter values, such as "1", occur in ordinary text."""
+"""Minimum length of a secret. Shorter values, such as "1", are common in ordinary text and never count as secrets."""
 _SECRET_NAME = re.compile(
     r"(?:key|token|secret|password|passwd|credentials?|bearer|authorization|cookie)$", re.IGNORECASE
 )
@@ -21,15 +21,16 @@ _HEADER = re.compile(
     r"(?=:)|[\w-]+(?=: )): *(.+)",
     re.IGNORECASE,
 )
-"""A header of a request, such as ``Authorization: Bearer ...``.
+"""A request header, such as ``Authorization: Bearer ...``.
 
-If no space follows the colon, only known names of headers match, since ``NAME:TAG`` may name a Docker image.
+If no space follows the colon, only the names of well-known headers match. Other text, such as ``NAME:TAG``, may be the
+name of a Docker image.
 """
 _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return True if a value looks like a secret or contains one, judging by its name and its form."""
+    """Return whether a value looks like a secret, or contains a value that does, judging by names and forms."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):
@@ -41,15 +42,15 @@ def holds_secret(name: str, value: JsonValue) -> bool:
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return the parts of a command or URL that look like secrets.
+    """Return the parts of a command that look like secrets. ``words`` are the words of the command, or a single URL.
 
-    A secret in the query of a URL is returned twice: as it is written, and decoded.
+    A secret in the query of a URL is returned in two forms: as it is written in the URL, and decoded.
     """
     secrets = {word for word in words if holds_secret("", word)}
     for word, next_word in zip(words, [*words[1:], ""], strict=True):
         try:
             url = urlsplit(word) if re.match(r"\w+://", word) else None
-        except ValueError:  # a malformed address, such as http://[
+        except ValueError:  # the address is malformed, such as http://[
             url = None
         if url is not None:
             pairs = [*(part.partition("=")[::2] for part in url.query.split("&")), ("password", url.password or "")]

@@ -1,4 +1,8 @@
-"""List the tasks that a selection asks for: check its names, filter by split, seed and type, and apply the limit."""
+"""List the tasks that a selection asks for.
+
+This checks that the selected names exist, filters the environment's tasks by split, seed and type, and applies the
+limit.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -14,11 +18,11 @@ if TYPE_CHECKING:
     from planbook.envs.base import Environment
 
 T = TypeVar("T")
-NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"
+NO_SEEDS = ": its tasks are not made from seeds; leave out --seeds"
 
 
 def select(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
-    """Return the tasks that match the selection, even if ``Environment.tasks`` ignores parts of it.
+    """Return the tasks that match the selection, even if ``Environment.tasks`` ignores parts of the selection.
 
     Raises BadSelection if a split, a type or an id does not exist, or if no task matches.
     """
@@ -35,7 +39,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
             raise BadSelection(f"{other.id} is in the split {other.split}, not in {split}; leave out the split")
         return selected[: selection.limit]
     chosen = filter_tasks(environment, tasks, selection, split)
-    if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit itself
+    if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit before the filter
         tasks = _list_tasks(environment, all_tasks, options)
         chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
@@ -47,7 +51,10 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
 
 
 def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
-    """Return the tasks that are in the selected split and have one of the selected seeds and types."""
+    """Return the tasks in ``split`` that have one of the selected seeds and one of the selected types.
+
+    If no seeds are selected, any seed matches. The same holds for types.
+    """
     splits, seeds = env.parts.get(split, (split,)), env.seeds_of(split, selection.seeds)
     return [
         task
@@ -61,7 +68,7 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
 def chosen_types(selection: Selection, known: Sequence[str], environment: str) -> tuple[str, ...]:
     """Return the selected types in the order of ``known``, or all known types if none is selected.
 
-    Raises BadSelection if the environment has no type of a selected name.
+    Raises BadSelection if a selected type is not in ``known``.
     """
     if unknown := sorted(set(selection.types) - set(known)):
         raise BadSelection(
@@ -71,7 +78,10 @@ def chosen_types(selection: Selection, known: Sequence[str], environment: str) -
 
 
 def chosen_split(selection: Selection, known: Sequence[str], environment: str) -> str:
-    """Return the selected split, or by default the first. Raises BadSelection if the environment has no such split."""
+    """Return the selected split, or the first known split if none is selected.
+
+    Raises BadSelection if the selected split is not in ``known``.
+    """
     if selection.split is not None and selection.split not in known:
         raise BadSelection(
             f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, known, 'it has')}"
@@ -80,7 +90,10 @@ def chosen_split(selection: Selection, known: Sequence[str], environment: str) -
 
 
 def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tuple[str, int]:
-    """Return the type and the seed in an id of the form TYPE/SEED. Raises BadSelection if the id has another form."""
+    """Return the type and the seed from an id of the form TYPE/SEED.
+
+    Raises BadSelection if the id has another form, or if its type is not in ``types``.
+    """
     kind, _, seed = task_id.partition("/")
     if kind not in types or not (seed.isascii() and seed.isdecimal()):
         raise BadSelection(
@@ -90,7 +103,7 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
 
 
 def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
-    """Return the task with this id. Raises BadSelection if no task has it."""
+    """Return the task with this id. Raises BadSelection if no task has this id."""
     by_id = {task.id: task for task in reversed(list(tasks))}
     if task_id not in by_id:
         first = f"; the first is {next(reversed(by_id))!r}" if by_id else ""
@@ -99,9 +112,9 @@ def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
 
 
 def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
-    """Yield up to ``limit`` items, taking one from each group in turn.
+    """Yield up to ``limit`` items: the first item of each group, then the second item of each group, and so on.
 
-    If each group contains the tasks of one type, even the first few items contain tasks of every type.
+    For example, if each group contains the tasks of one type, the first few items already include every type.
     """
     turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
@@ -126,17 +139,17 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
         if not isinstance(task, Task):
             raise EnvironmentBroken(f"{name}: tasks() must list Task objects, but lists a {type(task).__name__}")
         if task.id in seen and not selection.ids:
-            raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task an id of its own")
+            raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task a different id")
         seen.add(task.id)
     return tasks
 
 
 def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
-    """Return the end of a message that says why no listed task matches the selection, or "" if that is unknown."""
+    """Return the end of a message that says why no task matches the selection, or "" if the reason is unknown."""
     splits = {task.split for task in tasks}
     if split and tasks and splits.isdisjoint(env.parts.get(split, (split,))):
         return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
     if selection.seeds and tasks:
         seeds = sorted({task.seed for task in tasks})
-        return f": none is of the seeds asked for; the first seed is {seeds[0]}" if any(seeds) else NO_SEEDS
+        return f": no task has one of the selected seeds; the lowest seed is {seeds[0]}" if any(seeds) else NO_SEEDS
     return ""

@@ -1,4 +1,4 @@
-"""Measures of how similar texts are by their words: the token set ratio, and BM25 for searching many texts."""
+"""Measure how similar texts are by their words: the token set ratio for two texts, and BM25 for searching many."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -6,10 +6,10 @@ from math import log
 
 
 def token_set_ratio(text: str, other: str) -> int:
-    """Return the similarity of two texts by their sets of words, from 0 to 100, as the package thefuzz computes it.
+    """Return the similarity of two texts, from 0 to 100, by their sets of words. The package thefuzz computes the same.
 
-    It is the best score of three comparisons: the shared words with all words of ``text``, the shared words with all
-    words of ``other``, and all words of ``text`` with all words of ``other``.
+    The result is the best score of three comparisons: the shared words with all words of ``text``, the shared words
+    with all words of ``other``, and all words of ``text`` with all words of ``other``.
     """
     first, second = set(_words(text)), set(_words(other))
     if not first or not second:
@@ -28,12 +28,12 @@ def token_set_ratio(text: str, other: str) -> int:
 
 
 def _ratio(distance: int, length: int) -> float:
-    """Return the similarity, from 0 to 100, of two strings with this edit distance and this total length."""
+    """Return the similarity, from 0 to 100, of two strings. ``length`` is the sum of their lengths."""
     return 100 - 100 * distance / length if length else 100.0
 
 
 def _common_length(text: str, other: str) -> int:
-    """Return the length of the longest common subsequence. This is the bit-parallel algorithm of Hyyrö (2004)."""
+    """Return the length of the longest common subsequence, using the bit-parallel algorithm of Hyyrö (2004)."""
     positions = dict.fromkeys(text, 0)
     for position, letter in enumerate(text):
         positions[letter] |= 1 << position
@@ -46,17 +46,17 @@ def _common_length(text: str, other: str) -> int:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case. Like thefuzz, drop the characters 128 to 255."""
+    """Return the words of a text in lower case. Like thefuzz, remove the characters with the codes 128 to 255."""
     return "".join(letter if letter.isalnum() else " " for letter in text.translate(_NOT_ASCII).lower()).split()
 
 
 _NOT_ASCII = dict.fromkeys(range(128, 256))
 SATURATION, LENGTH_PENALTY = 1.5, 0.75
-"""The parameters ``k1`` and ``b`` of BM25: the influence of repeated words, and the penalty for long texts."""
+"""The parameters ``k1`` and ``b`` of BM25. They set how much repeated words count, and how much long texts lose."""
 
 
 class BM25:
-    """An index that ranks texts by a query (Okapi BM25). Each text is a sequence of words."""
+    """An index that scores how well each text matches a query (Okapi BM25). A text is a sequence of words."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._count, total = len(texts), sum(map(len, texts))

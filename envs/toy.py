@@ -1,6 +1,6 @@
-"""A toy environment for documentation and tests: boxes, things, and a table to put them on.
+"""A toy environment for documentation and tests: boxes, things, and a table on which the agent puts the things.
 
-An episode depends only on the type and the seed of its task. It takes microseconds and needs no package.
+The layout depends only on the type and the seed of the task. An episode takes microseconds and needs no other packages.
 """
 
 import copy
@@ -62,7 +62,10 @@ class Toy(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions. The agent does not know in advance which things are in which box."""
+        """Return the preconditions of this task's actions.
+
+        The start declares no places of things, since the agent does not know in advance what is in the boxes.
+        """
         boxes = _draw_boxes(random.Random(f"layout/{task.id}"))
 
         def open_box(box: ArgValue) -> Contract:
@@ -93,7 +96,7 @@ class Toy(Environment):
         )
 
     def begin(self, task: Task) -> Observation:
-        """Distribute the things among four to eight boxes, and return the first observation."""
+        """Distribute the things randomly among four to eight boxes, and return the first observation."""
         rng = random.Random(f"layout/{task.id}")
         self._boxes = {box: [] for box in _draw_boxes(rng)}
         for thing in THINGS:
@@ -147,7 +150,10 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return whether all things of the task are on the table. The score is the share of things that are there."""
+        """Return whether all things that the task names are on the table.
+
+        The score is the fraction of these things that are on the table.
+        """
         things = self.task.params["things"] if self.task else []
         if not isinstance(things, list) or not things:
             return Verdict(False, 0.0)

@@ -1,4 +1,4 @@
-"""The data types that environments and planbook exchange: tasks, actions, observations, verdicts and others."""
+"""The data types that environments and planbook exchange, such as tasks, actions, observations and verdicts."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -19,19 +19,19 @@ class Task(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    """Unique within the environment; usually TYPE/NUMBER."""
+    """The id of the task, unique within the environment. Most ids have the form TYPE/NUMBER."""
     env: str
     """The name of the environment."""
     split: str
     """The split that the task belongs to, such as ``train``."""
     type: str
-    """The task type. Skills, procedures and results are stored for each type."""
+    """The task type. planbook keeps skills, procedures and results for each type separately."""
     goal: str
     """The goal as a sentence."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """The parameters of the goal as JSON, for plans that solve tasks of this type."""
+    """The parts of the goal that differ between tasks of this type, as JSON. Plans read them by name."""
     seed: int = 0
-    """The seed that determines all randomness in the episode."""
+    """The seed that determines all random choices in the episode."""
 
 
 class EnvironmentOptions(BaseModel):
@@ -41,7 +41,7 @@ class EnvironmentOptions(BaseModel):
 
     @classmethod
     def read(cls, options: BaseModel | None) -> Self:
-        """Return a caller's options as an instance of this class, or the defaults if ``options`` is None."""
+        """Return ``options`` as an instance of this class, or the default options if ``options`` is None."""
         return options if isinstance(options, cls) else cls.model_validate(options.model_dump() if options else {})
 
 
@@ -55,7 +55,7 @@ class Selection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     split: str | None = None
-    """None for the environment's first split."""
+    """The name of the split, or None for the environment's first split."""
     limit: int | None = Field(default=None, ge=1)
     """Number of tasks to take from the start of the list, or None for all. Most lists alternate between the types."""
     types: tuple[str, ...] = ()
@@ -63,7 +63,10 @@ class Selection(BaseModel):
     seeds: tuple[int, ...] = ()
     """The seeds, for environments that make a task from a type and a seed."""
     ids: tuple[str, ...] = ()
-    """The ids of tasks. If there are any, types and seeds are ignored. If a split is set, the tasks must be in it."""
+    """The ids of the selected tasks. If any ids are given, types and seeds are ignored.
+
+    If a split is given too, the tasks must be in this split.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Action:
     name: str
     """The name of the action, without ``agent.``."""
     args: tuple[JsonValue, ...] = ()
-    """All arguments by position, including those that were passed by keyword or left at their defaults."""
+    """All arguments in the order of the parameters, including those that were passed by keyword or have defaults."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})"
@@ -84,23 +87,23 @@ class Observation:
     """The result of an action."""
 
     text: str
-    """What the plan receives as the result of its call, unless ``structured`` or ``failed`` is set."""
+    """The text that the plan receives as the result of its call, unless ``structured`` or ``failed`` is True."""
     accepted: bool = True
     """True if the action took effect."""
     terminated: bool = False
     """True if the action ended the environment's episode."""
     truncated: bool = False
-    """True if the environment cut the episode short, because of its limit of time or steps."""
+    """True if the environment ended the episode early because it reached a limit of time or steps."""
     lasting: bool = False
-    """True if ``restore`` cannot undo a change that the action made, such as data stored on a web server."""
+    """True if the action made a change that ``restore`` cannot undo, such as storing data on a web server."""
     structured: Annotated[bool, Field(exclude_if=lambda structured: not structured)] = False
-    """True if the text is JSON. The plan receives its value."""
+    """True if the text is JSON. The plan then receives the parsed value instead of the text."""
     failed: Annotated[bool, Field(exclude_if=lambda failed: not failed)] = False
-    """True if the call failed. In the plan it raises a RuntimeError with the text."""
+    """True if the call failed. In the plan, the call then raises a RuntimeError whose message is the text."""
 
     @classmethod
     def refused(cls, reason: object) -> Self:
-        """Return the observation of an action that changed nothing. It gives the reason."""
+        """Return the observation of an action that changed nothing. Its text gives the reason."""
         return cls(f"Nothing happens: {str(reason).removesuffix('.')}.", accepted=False)
 
 
@@ -113,7 +116,10 @@ class Verdict:
     score: float
     """Partial credit, from 0 to 1."""
     fault: Annotated[str, Field(exclude=True)] = ""
-    """The error that a judge raised, and its place, if the error counts as "not solved". The episode reports it."""
+    """If the judge raised an error, and the task therefore counts as not solved: the error and its place, or "".
+
+    The episode reports this error.
+    """
 
 
 @dataclass(frozen=True)
@@ -127,12 +133,12 @@ class ActionSpec:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The signature that plans see, without ``self``."""
+        """The function's signature as plans see it, without ``self``."""
         full = inspect.signature(self.function, eval_str=True)
         return full.replace(parameters=list(full.parameters.values())[1:])
 
     def bind(self, *args: JsonValue, **kwargs: JsonValue) -> Action:
-        """Return the action for a call with these arguments. Like a call, it raises TypeError if they are wrong."""
+        """Return the action for a call with these arguments. Raises TypeError if they do not fit the signature."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Action(self.name, tuple(bound.arguments.values()))
@@ -155,19 +161,19 @@ class Requirement:
 
     name: str
     found: str | None
-    """The path of what was found, such as a folder or a program, or None."""
+    """The path at which it was found, such as a folder or a program, or None if it was not found."""
     remedy: str
-    """How to get it."""
+    """How to get it, for example a command that installs it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state of an episode that can be restored."""
+    """A saved state of an episode, which ``Environment.restore`` can restore."""
 
     task: Task
     history: tuple[tuple[Action, Observation], ...]
     """The actions that led to the state, with their observations."""
     last: Observation
-    """The last observation."""
+    """The last observation before the snapshot."""
     native: object = None
     """The environment's own copy of the state, or None if it cannot copy the state cheaply."""

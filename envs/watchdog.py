@@ -1,9 +1,10 @@
-"""End processes that planbook started when planbook itself is gone, even after ``kill -9``.
+"""If planbook is gone, even because of ``kill -9``, end the processes that it started.
 
-This file also runs as a program: ``watchdog.py MARKER``. The marker is a text that only these processes have on their
-command lines or in their environments, such as the path of a browser's profile. The program's standard input is a pipe
-from planbook. When a byte arrives, or the pipe closes for whatever reason, the program kills every process that has the
-marker. If the marker is the path of a folder, the program also removes the folder.
+This file also runs as a program, ``watchdog.py MARKER``. The marker is a text by which the program recognizes the
+processes to end: only they have it on their command lines or in their environment variables. An example is the path of
+a browser's profile. The program's standard input is a pipe from planbook. When a byte arrives, or the pipe closes for
+whatever reason, the program kills every process that has the marker. If the marker is the path of a folder, the program
+also removes the folder.
 """
 
 import os
@@ -19,7 +20,7 @@ PAUSE_SECONDS = 0.1  # between two attempts
 
 
 class Watchdog:
-    """A running watchdog for the processes with a marker. Start it before these processes."""
+    """A running watchdog program for the processes with a marker. Create it before these processes are started."""
 
     def __init__(self, marker: str) -> None:
         command = [sys.executable, "-I", "-S", __file__, marker]
@@ -28,15 +29,15 @@ class Watchdog:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env=env)
 
     def end_processes(self) -> None:
-        """Let the watchdog end all processes with the marker, and wait until it has ended itself."""
+        """Make the watchdog end all processes with the marker, and wait until the watchdog itself has ended."""
         if self._process.poll() is None:
             self._process.communicate(b"\n", timeout=30)  # a fork of planbook may keep the pipe open
 
 
 def processes_naming(text: bytes) -> list[int]:
-    """Return the ids of the processes with this text in their arguments or environments, except that of this process.
+    """Return the ids of all other processes that have this text in their arguments or environment variables.
 
-    Environments are visible only for processes of the same user.
+    Environment variables are visible only for processes of the same user.
     """
     matching = []
     for entry in Path("/proc").iterdir():
@@ -51,9 +52,9 @@ def processes_naming(text: bytes) -> list[int]:
 
 
 def end_all(marker: str) -> None:
-    """Kill the processes with a marker and, if it is the path of a folder, remove the folder.
+    """Kill the processes with a marker. If the marker is the path of a folder, remove the folder.
 
-    This is repeated until nothing is left, since dying processes may still write files.
+    Both steps are repeated until no process and no folder is left, since dying processes may still write files.
     """
     for _ in range(MAX_ATTEMPTS):
         processes = processes_naming(os.fsencode(marker))

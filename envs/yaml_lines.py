@@ -1,7 +1,8 @@
 """Read YAML as plain values, and find the line of each value. Anchors, aliases and tags are refused.
 
-An alias repeats a value, so that a short file could expand to any size, and a tag can create any Python object. The
-files that planbook reads, which are graphs of prompts and task files, need neither.
+Anchors and aliases (``&name`` and ``*name``) repeat a value, so that a short file could expand to any size. A tag
+(``!name``) could create any Python object. The files that planbook reads, graphs of prompts and lists of tasks, need
+none of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,9 +36,9 @@ class FileFault(NamedTuple):
     """One fault in a file."""
 
     line: int
-    """Counted from 1."""
+    """The number of the line, counted from 1."""
     where: str
-    """The path to the faulty value, such as ``nodes.plan.after[2]``. Empty for the whole file."""
+    """The path of the faulty value, such as ``nodes.plan.after[2]``. Empty if the fault concerns the whole file."""
     message: str
 
     def __str__(self) -> str:
@@ -45,15 +46,18 @@ class FileFault(NamedTuple):
 
 
 class YamlFile(NamedTuple):
-    """The value of a file."""
+    """The content of a YAML file."""
 
     value: Any
-    """The value as plain data, which could be written as JSON."""
+    """The content as plain data that JSON can represent."""
     lines: Mapping[YamlPath, int]
     """Maps the path of each value to its line."""
 
     def line(self, path: YamlPath) -> int:
-        """Return the line of the value at a path. If there is none, return the line of the closest value around it."""
+        """Return the line of the value at a path.
+
+        If the file has no value there, return the line of the innermost value on the path that exists.
+        """
         while path not in self.lines:
             path = path[:-1]
         return self.lines[path]
@@ -64,9 +68,10 @@ class YamlFile(NamedTuple):
 
 
 def read_yaml(text: str, max_values: int | None = None) -> YamlFile | list[FileFault]:
-    """Return the value of a YAML text, or its faults if it cannot be read.
+    """Return the content of a YAML text, or its faults if it cannot be read.
 
-    ``max_values`` limits the number of keys and values, because each of them takes much longer to read than a letter.
+    ``max_values`` limits the number of keys and values. The limit of characters alone would not limit the time, because
+    a key or value takes much longer to read than a character.
     """
     if len(text) > MAX_CHARACTERS:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are allowed")]
@@ -85,11 +90,11 @@ def read_yaml(text: str, max_values: int | None = None) -> YamlFile | list[FileF
 
 
 class _LimitExceeded(Exception):
-    """The file exceeds a limit, so that the rest is not read. The fault is already recorded."""
+    """The file exceeds a limit, so the remaining text is not read. The fault is already recorded."""
 
 
 class _LineReader:
-    """Builds the value of a text from the events of ruamel's parser, and records the line of each part."""
+    """Builds a value from the events of ruamel's parser, and records the line of each key and item."""
 
     def __init__(self, text: str, max_values: int | None) -> None:
         self._yaml, self._max_values, self._count = YAML(typ="safe", pure=True), max_values, 0
@@ -98,12 +103,12 @@ class _LineReader:
         self.faults: list[FileFault] = []
 
     def read(self) -> Any:
-        """Return the value of the only document. Stop at the first fault after which nothing more can be read."""
+        """Return the value of the file's only document. Stop at a second document, or if the file exceeds a limit."""
         value, documents = None, 0
         for event in self._events:
             documents += isinstance(event, DocumentStartEvent)
             if documents > 1:
-                self._refuse(event, "a second document begins here; write one to a file")
+                self._refuse(event, "a second document begins here; a file may contain only one")
                 break
             if isinstance(event, NodeEvent):
                 try:
@@ -144,7 +149,7 @@ class _LineReader:
         for event in self._until_end():
             key = self._value(event, (*path, ""))
             if isinstance(event, CollectionStartEvent):
-                self._refuse(event, "this must be a text; put a text that begins with { or [ in quotes", path)
+                self._refuse(event, "this must be a text; quote a text that begins with { or [", path)
             name = str(key)
             if name in mapping:
                 self._refuse(event, f"{name} is used twice; leave one out, or rename it")
@@ -153,12 +158,16 @@ class _LineReader:
         return mapping
 
     def _until_end(self) -> Iterator[Any]:
-        """Yield the first event of each part of a list or mapping. The caller must read the rest of the part."""
+        """Yield the first event of each item of a list, or of each key of a mapping, until the list or mapping ends.
+
+        Before it asks for the next event, the caller must read the other events of the item, or of the key and its
+        value.
+        """
         while not isinstance(event := next(self._events), CollectionEndEvent):
             yield event
 
     def _scalar(self, event: ScalarEvent) -> JsonValue:
-        """Return the value of a scalar. Values that JSON does not have, such as dates and infinity, become strings."""
+        """Return the value of a scalar. Values that JSON lacks, such as dates and infinity, become strings."""
         tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
         if tag.rpartition(":")[2] not in ("null", "bool", "int", "float"):
             return str(event.value)
@@ -170,5 +179,5 @@ class _LineReader:
 
 
 def dotted(path: YamlPath) -> str:
-    """Return a path as messages show it, with indices from 1, such as ``nodes.plan.after[2]``."""
+    """Return a path in the form that messages use, with indices counted from 1, such as ``nodes.plan.after[2]``."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")

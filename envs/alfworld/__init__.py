@@ -1,10 +1,10 @@
-"""ALFWorld: household tasks in text. A game runs in our fast engine or in textworld; tests verify that they agree.
+"""ALFWorld: household tasks in text. Our fast engine or textworld runs the games; tests verify that the two agree.
 
 - ``environment``: the environment class, its options and its actions.
-- ``tasks``: the games that were downloaded, the selections of games that papers use, and the goals of games.
+- ``tasks``: the lists of tasks: downloaded games, generated games, and the selections of games that papers use.
 - ``generated``: the task types, and games made from seeds, which need no download.
 - ``engines``: the interface of both engines, the fast engine, and the engine that calls textworld.
-- ``scene``: the problem text of a game as data, for the fast engine.
+- ``scene``: reads the problem text of a game, for the fast engine.
 - ``wording``: the sentences of the games, and their translation into the sentences of the AutoManual paper.
 - ``planning``: the preconditions of actions, and the goals for the planning method DEPS.
 """

@@ -1,7 +1,8 @@
 """The engines that play a game: the fast ``DirectEngine``, and ``ReferenceEngine``, which calls textworld and is slow.
 
 The direct engine implements the rules of all known games in plain Python. A test plays games in both engines and
-compares every reply. The direct engine has no commands ``slice`` and ``help``, since our actions never send them.
+compares every reply. The direct engine does not have the commands ``slice`` and ``help``, since our actions never send
+them.
 """
 
 import sys
@@ -13,18 +14,18 @@ from threading import RLock
 from typing import Any, cast
 
 from planbook.envs.alfworld import wording
-from planbook.envs.alfworld.scene import GameScene, GameState, GoalCondition, read_scene
+from planbook.envs.alfworld.scene import GameScene, GameState, GoalTest, read_scene
 from planbook.envs.alfworld.wording import NOTHING, Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.resources import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps each treatment to the predicate that is true of the objects that can be treated in this way."""
+"""Maps each treatment to its predicate. The predicate is true of the objects that can be treated in this way."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlfworldGame:
-    """A game in the form in which alfworld stores it."""
+    """A game, as alfworld stores it."""
 
     id: str
     data: Mapping[str, Any]
@@ -34,11 +35,11 @@ class AlfworldGame:
 
     @property
     def uses_put(self) -> bool:
-        """True if the game's verb for putting things down is ``put`` (alfworld before 0.4), False if it is ``move``."""
+        """True if the game calls putting something down ``put`` (before alfworld 0.4), False if it says ``move``."""
         return "put {o} in/on {r}" in self.text("grammar")
 
     def text(self, key: str) -> str:
-        """Return one of the texts in ``data``. Raises EnvironmentBroken if there is none with this key."""
+        """Return the text with this key in ``data``. Raises EnvironmentBroken if ``data`` does not have the key."""
         if key not in self.data:
             raise EnvironmentBroken(f"alfworld: the game {self.id} has no {key!r}; the file is damaged")
         return str(self.data[key])
@@ -50,15 +51,15 @@ class GameReply:
 
     text: str
     won: bool
-    """True if the goal of the game is now reached."""
+    """True if the goal of the game is reached after the command."""
 
 
 class GameEngine(ABC):
-    """An engine that plays one game at a time. It understands the game's commands, such as ``go to desk 1``."""
+    """An engine plays one game at a time. It accepts the game's own commands, such as ``go to desk 1``."""
 
     @abstractmethod
     def load(self, game: AlfworldGame) -> None:
-        """Load a game. Raises EnvironmentBroken if it cannot be played."""
+        """Load a game. Raises EnvironmentBroken if the engine cannot play it."""
 
     @abstractmethod
     def reset(self) -> GameReply:
@@ -66,7 +67,7 @@ class GameEngine(ABC):
 
     @abstractmethod
     def step(self, command: str) -> GameReply:
-        """Carry out a command and return the reply. If it is not admissible, the text of the reply is NOTHING."""
+        """Carry out a command, and return the reply. If the command is not admissible, the reply's text is NOTHING."""
 
     @abstractmethod
     def admissible(self) -> list[str]:
@@ -84,9 +85,9 @@ class GameEngine(ABC):
 
 
 Outcome = tuple[GameState, str] | None
-"""The state after a command and the text of the reply, or None if the command is not admissible."""
+"""The state after a command, and the text of the reply. None if the command is not admissible."""
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
-"""Maps the verb of each command to the pattern of the command."""
+"""Maps the verb of each command to the regular expression that matches the command."""
 
 
 class DirectEngine(GameEngine):
@@ -95,17 +96,20 @@ class DirectEngine(GameEngine):
     def __init__(self) -> None:
         self.scene: GameScene
         self.state: GameState
-        """The full current state. The search that checks generated games reads it."""
+        """The full current state. A test that searches for solutions of generated games reads it."""
         self.dialect: Dialect
-        self._goal: GoalCondition
+        self._goal: GoalTest
         self._task_line = ""
         self._won = False
 
     def load(self, game: AlfworldGame) -> None:
-        """Load a game. Raises EnvironmentBroken if a text is missing, or if the game has other rules."""
+        """Load a game.
+
+        Raises EnvironmentBroken if a text of the game is missing, or if this engine does not implement its rules.
+        """
         self.dialect = read_dialect(game.text("pddl_domain"), game.text("grammar"))
         self.scene = read_scene(game.text("pddl_problem"))
-        self._goal = GoalCondition(self.scene)
+        self._goal = GoalTest(self.scene)
         task = wording.TASK_LINE.search(game.text("grammar"))
         self._task_line = task.group() if task else ""
 
@@ -126,7 +130,7 @@ class DirectEngine(GameEngine):
         return GameReply(text, self._won)
 
     def save(self) -> object:
-        """Return the current state. It is immutable, so no copy is needed."""
+        """Return the current state itself. The state is immutable, so no copy is needed."""
         return self.state, self._won
 
     def restore(self, saved: object) -> None:
@@ -141,15 +145,15 @@ class DirectEngine(GameEngine):
 
     def _commands_here(self) -> Iterator[str]:
         scene, state = self.scene, self.state
-        for receptacle in scene.neighbours.get(state.at, ()):
+        for receptacle in scene.receptacles_at.get(state.at, ()):
             name = scene.names[receptacle]
             yield f"examine {name}"
-            if receptacle in scene.has("openable"):
+            if receptacle in scene.entities_with("openable"):
                 yield f"{'close' if receptacle in state.opened else 'open'} {name}"
             things = [thing for thing, holder in state.inside if holder == receptacle]
-            yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.has("toggleable"))
+            yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.entities_with("toggleable"))
             if state.holding is None and self._is_accessible(receptacle):
-                movable = scene.has("pickupable")
+                movable = scene.entities_with("pickupable")
                 yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in movable)
 
     def _commands_with_held(self) -> Iterator[str]:
@@ -158,27 +162,27 @@ class DirectEngine(GameEngine):
             return
         name = scene.names[thing]
         yield f"examine {name}"
-        for receptacle in scene.neighbours.get(self.state.at, ()):
+        for receptacle in scene.receptacles_at.get(self.state.at, ()):
             if self._fits(thing, receptacle):
                 yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
             for verb, kinds in dialect.machines.items():
-                if scene.kinds[receptacle] in kinds and thing in scene.has(TREATABLE[verb]):
+                if scene.kinds[receptacle] in kinds and thing in scene.entities_with(TREATABLE[verb]):
                     yield f"{verb} {name} with {scene.names[receptacle]}"
 
     def _is_here(self, receptacle: str) -> bool:
         return self.scene.places.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
-        """Return whether the agent can now take things from a receptacle and put things into it."""
-        is_open = receptacle in self.state.opened or receptacle not in self.scene.has("openable")
+        """Return whether a receptacle is here and not closed, so that the agent can reach what is in it."""
+        is_open = receptacle in self.state.opened or receptacle not in self.scene.entities_with("openable")
         return is_open and self._is_here(receptacle)
 
     def _fits(self, thing: str, receptacle: str) -> bool:
-        """Return whether the agent could now put a thing in or on a receptacle if it held the thing."""
+        """Return whether the agent could put a thing in or on a receptacle now, provided that it holds the thing."""
         kinds = self.scene.kinds
         return self._is_accessible(receptacle) and (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
 
-    # The commands. Each method returns the outcome of one command.
+    # The commands. Each of these methods returns the outcome of one command.
 
     def _carry_out(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
@@ -206,7 +210,7 @@ class DirectEngine(GameEngine):
         return self.state._replace(at=location), f"You arrive at {self.scene.names[destination]}. {text}"
 
     def _open(self, receptacle: str) -> Outcome:
-        is_closed = receptacle in self.scene.has("openable") - self.state.opened
+        is_closed = receptacle in self.scene.entities_with("openable") - self.state.opened
         if not is_closed or not self._is_here(receptacle):
             return None
         state = self.state._replace(opened=self.state.opened | {receptacle})
@@ -220,14 +224,14 @@ class DirectEngine(GameEngine):
 
     def _take(self, thing: str, receptacle: str) -> Outcome:
         state, pair = self.state, (thing, receptacle)
-        can_take = state.holding is None and pair in state.inside and thing in self.scene.has("pickupable")
+        can_take = state.holding is None and pair in state.inside and thing in self.scene.entities_with("pickupable")
         if not can_take or not self._is_accessible(receptacle):
             return None
         after = state._replace(
             holding=thing,
             inside=state.inside - {pair},
             taken=state.taken | {pair},
-            lying=state.lying - {(thing, state.at)},
+            object_locations=state.object_locations - {(thing, state.at)},
         )
         return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
 
@@ -239,13 +243,13 @@ class DirectEngine(GameEngine):
             holding=None,
             inside=state.inside | {pair},
             taken=state.taken - {pair},
-            lying=state.lying | {(thing, state.at)},
+            object_locations=state.object_locations | {(thing, state.at)},
         )
         return after, f"You {self.dialect.put} the {names[thing]} {self.dialect.to} the {names[receptacle]}."
 
     def _use(self, thing: str) -> Outcome:
-        holders = self.scene.neighbours.get(self.state.at, ())
-        if thing not in self.scene.has("toggleable") or not any((thing, h) in self.state.inside for h in holders):
+        scene, holders = self.scene, self.scene.receptacles_at.get(self.state.at, ())
+        if thing not in scene.entities_with("toggleable") or not any((thing, h) in self.state.inside for h in holders):
             return None
         return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
 
@@ -267,7 +271,7 @@ class DirectEngine(GameEngine):
 
     def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> Outcome:
         scene = self.scene
-        can_treat = self.state.holding == thing and thing in scene.has(TREATABLE[verb])
+        can_treat = self.state.holding == thing and thing in scene.entities_with(TREATABLE[verb])
         is_usable = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
         if not can_treat or not is_usable:
             return None
@@ -281,14 +285,14 @@ _ACTIONS: dict[str, Callable[..., Outcome]] = {
 
 
 _LOCK = RLock()
-"""The lock that is held during every call of textworld, which does not load games in a thread-safe way."""
+"""The lock that is held during every call of textworld, since textworld's loading of games is not thread-safe."""
 _IDLE: list[Any] = []
-"""Environments of textworld that can be reused. Each new one leaks about a megabyte."""
+"""Environments of textworld that can be reused. Creating a new environment leaks about a megabyte."""
 
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Hold the lock, and afterwards restore ``sys.argv``, which textworld overwrites when it loads a game."""
+    """Hold the lock. At the end, restore ``sys.argv``, which textworld overwrites when it loads a game."""
     with _LOCK:
         arguments = sys.argv
         try:
@@ -312,25 +316,28 @@ def _environment() -> Any:
 
 
 class ReferenceEngine(GameEngine):
-    """The engine that calls textworld, as alfworld does. It cannot save its state. Only one instance runs at a time."""
+    """The engine that calls textworld, as alfworld does. It cannot save its state.
+
+    If several threads use such engines, only one of the engines runs at a time.
+    """
 
     def __init__(self) -> None:
         self._environment: Any = None
         self._state: Any = None
 
     def load(self, game: AlfworldGame) -> None:
-        """Load a game. It takes more than a second, since textworld translates the rules."""
+        """Load a game. This takes more than a second, since textworld translates the rules of the game."""
         with _exclusive():
             self._environment = self._environment or _environment()
             try:
                 self._environment.load(dict(game.data))
-            except (Exception, SystemExit) as error:  # its translator exits on failure
+            except (Exception, SystemExit) as error:  # textworld's translator calls sys.exit on failure
                 raise EnvironmentBroken(
                     f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
                 ) from error
 
     def reset(self) -> GameReply:
-        """Start the game from the beginning. textworld translates the rules again."""
+        """Start the game from the beginning. This is slow, too, since textworld translates the rules again."""
         with _exclusive():
             self._state = self._environment.reset()
         return GameReply(self._state.feedback, bool(self._state["won"]))
@@ -346,7 +353,7 @@ class ReferenceEngine(GameEngine):
         return list(self._state["admissible_commands"])
 
     def close(self) -> None:
-        """Keep textworld's environment for reuse."""
+        """Put textworld's environment aside, so that another engine can reuse it."""
         with _LOCK:
             if self._environment is not None:
                 _IDLE.append(self._environment)

@@ -88,28 +88,28 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected games, taken from each type in turn, up to the limit."""
+        """Return the selected games up to the limit. They are taken from each type in turn."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the games' files, and of the sources of generated games."""
+        """Return the digests of the files of downloaded games, and of the files from which games are generated."""
         return checksums(tasks)
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
-        """Return the actions with full docs, or with the docs of AutoManual if the option ``paper_docs`` is set."""
+        """Return the actions with our documentation, or with AutoManual's if the option ``paper_docs`` is set."""
         offered = super().offered(options)
         return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether the tasks of a split are made from seeds, which is true only of ``generated``."""
+        """Return whether the tasks of a split are made from seeds. This is true only of the split ``generated``."""
         return split == "generated"
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the games that have to be downloaded, and the package that generated games need."""
+        """Return the requirements: the games of each split that is downloaded, and the package for generated games."""
         return [*tasks.requirements(), generated.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
@@ -179,9 +179,9 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """Send a command and return the reply. ``command`` has a {} for each thing.
+        """Send a command to the engine, and return the reply. ``command`` contains ``{}`` for each of ``things``.
 
-        If one of the things is not an id, no command is sent, and the reply is NOTHING.
+        If one of the things is not an id, no command is sent, and the text of the reply is NOTHING.
         """
         names = [game_name(thing) for thing in things]
         if None in names:
@@ -209,7 +209,10 @@ class Alfworld(Environment):
         return self._observe(reply)
 
     def _may_look_into(self, receptacle: str) -> bool:
-        """Return whether a receptacle may be examined instead if the game refuses ``go_to``."""
+        """Return whether ``examine`` may be sent for a receptacle if the game refuses to go there.
+
+        The game refuses this if the agent is already at the receptacle's location.
+        """
         return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")

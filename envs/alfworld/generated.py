@@ -1,11 +1,12 @@
 """The split ``generated``: games made from seeds and from files in the package alfworld, without any download.
 
-A game depends only on its type and its seed. A floor plan from the package is furnished at random. The room and a task
-in it are written as a PDDL problem, the form of alfworld's own games. Every game can be won: its objects lie in
-receptacles of the room, and the room has the machine, the target or the lamp that the goal needs. A test wins games
-with a search that knows the whole state.
+A game depends only on its type and its seed. A floor plan from the package is chosen and furnished at random. The room
+and a task in it are then written as a PDDL problem, which is the form of alfworld's own games.
 
-The files of the package are read as data. Nothing in it is imported or run.
+Every game can be won: its objects are in receptacles of the room, and the room has the machine, the target or the lamp
+that the goal needs. A test wins games with a search that knows the whole state.
+
+The files of the package are read as data. Nothing in the package is imported or run.
 """
 
 import ast
@@ -24,11 +25,11 @@ from planbook.envs.resources import PackageData
 
 SPLIT = "generated"
 SEEDS = 100
-"""Number of games of each type, if the selection does not name seeds or a limit."""
+"""Number of games of each type if the selection has neither seeds nor a limit."""
 MOST_RECEPTACLES = 24
-"""Maximum number of receptacles in a room. Looking into more would take more than the paper's 50 actions."""
+"""Maximum number of receptacles in a room. An agent needs up to two actions to look into one, and has 50 in all."""
 _ATTEMPTS = 200
-"""Maximum number of rooms that are tried for one seed."""
+"""Maximum number of random rooms to try for one seed."""
 GAME_TYPES = {
     "pick_and_place": "pick_and_place_simple",
     "pick_clean_then_place": "pick_clean_then_place_in_recep",
@@ -37,7 +38,7 @@ GAME_TYPES = {
     "look_at_obj": "look_at_obj_in_light",
     "pick_two_obj": "pick_two_obj_and_place",
 }
-"""Maps our name of each task type to alfworld's name."""
+"""Maps our name for each task type to alfworld's name."""
 TYPES = tuple(GAME_TYPES)
 _ROOM_TYPES = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
@@ -49,12 +50,12 @@ _ROOM_TYPES = {
 }
 """Maps each task type to the types of rooms in which alfworld sets such tasks."""
 MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
-"""Maps each treatment to the kind of receptacle where it is done."""
+"""Maps each treatment to the kind of receptacle with which it is done."""
 _TREATMENTS = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
 _FLOOR_PLANS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
-"""Maps each type of room to the first number of its floor plans, and the number after the last."""
+"""Maps each type of room to the number of its first floor plan, and the number after its last floor plan."""
 _BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
-"""Maps each kind of basin to the kind that it is part of. alfworld names a basin ``Sink|...|SinkBasin``."""
+"""Maps each kind of basin to the kind of object that it is part of. alfworld names a basin ``Sink|...|SinkBasin``."""
 _LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable")
 """Kinds of receptacles on which a lamp may stand. alfworld's constants do not list them."""
 LAMP = "DeskLamp"
@@ -65,6 +66,7 @@ class FurnishedRoom:
     """A room. Its receptacles and objects have names such as ``Cabinet|+00.68|+00.50|-02.20``."""
 
     plan: str
+    """The name of the floor plan."""
     places: dict[str, str] = field(default_factory=dict)
     """Maps a receptacle to its location."""
     inside: dict[str, str] = field(default_factory=dict)
@@ -80,7 +82,7 @@ class FurnishedRoom:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind in a name: ``Cabinet`` for ``Cabinet|+00.68|...``, ``SinkBasin`` for ``Sink|...|SinkBasin``."""
+    """Return the kind in a name: ``Cabinet`` in ``Cabinet|+00.68|...``, or ``SinkBasin`` in ``Sink|...|SinkBasin``."""
     last = name.rsplit("|", 1)[-1]
     return last if last in _BASINS else name.split("|", 1)[0]
 
@@ -89,13 +91,13 @@ def kind_of(name: str) -> str:
 
 
 def game_id(kind: str, seed: int) -> str:
-    """Return an id such as ``generated/pick_two_obj/7``."""
+    """Return the id of a generated game, such as ``generated/pick_two_obj/7``."""
     return f"{SPLIT}/{kind}/{seed}"
 
 
 @lru_cache(maxsize=16)
 def make(kind: str, seed: int) -> AlfworldGame:
-    """Return the game of a type and a seed. It is the same in every process."""
+    """Return the game of this type with this seed. It is the same in every process."""
     rng = Random(game_id(kind, seed))
     for _ in range(_ATTEMPTS):
         if game := _attempt(kind, seed, rng):
@@ -112,12 +114,12 @@ def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
     thing, target = rng.choice(choices)
     _place_task_objects(kind, room, thing, target, rng)
     template = rng.choice(goal_library()[GAME_TYPES[kind]]["templates"])
-    has_object = room.objects(thing)  # there is none if only the target can hold it
+    has_object = room.objects(thing)  # empty if only receptacles of the target's kind can hold the object
     return _game(kind, seed, room, thing, target, template) if has_object else None
 
 
 def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
-    """Return the possible tasks in a room, as pairs of the kind of object and the target or lamp."""
+    """Return the possible tasks in a room. Each is a pair: the kind of object, and the kind of target or lamp."""
     facts = affordances()
     things = sorted({kind_of(thing) for thing in room.inside} - {*facts.kinds_by_ability["Toggleable"]})
     if kind == "look_at_obj":
@@ -130,7 +132,10 @@ def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
 
 
 def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str, rng: Random) -> None:
-    """Place the task's objects at random, but not in receptacles of the target's kind, so that the task is not done."""
+    """Place the task's objects at random, but not in receptacles of the target's kind.
+
+    So the task is never done at the start.
+    """
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
@@ -156,9 +161,9 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 # Rooms.
 
 _OPEN_WEIGHT = 3
-"""How much more likely an object is placed in a receptacle without a door than in one that can be opened."""
+"""How many times likelier an object is placed in a receptacle without a door than in a receptacle with a door."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
-"""The number of objects of a kind is drawn from these numbers."""
+"""For each kind, the number of objects is drawn from these numbers."""
 
 
 def furnish(number: int, rng: Random) -> FurnishedRoom:
@@ -217,22 +222,25 @@ def package_files() -> list[Path]:
 
 @cache
 def package_text(path: str) -> str:
-    """Return a text file of the package. Raises MissingRequirement if alfworld is not installed."""
+    """Return the text of a file in the package. Raises MissingRequirement if alfworld is not installed."""
     return (PACKAGE.folder() / path).read_text()
 
 
 @dataclass(frozen=True)
 class Affordances:
-    """What can be done with each kind of receptacle and object. Sorted, so that random choices are reproducible."""
+    """What can be done with each kind of receptacle and object.
+
+    The tuples are sorted, so that random choices from them are reproducible.
+    """
 
     holds: dict[str, tuple[str, ...]]
     """Maps a kind of receptacle to the kinds of objects that it can hold."""
     kinds_by_ability: dict[str, tuple[str, ...]]
-    """Maps an ability, such as ``Heatable``, to the kinds of objects that have it."""
+    """Maps an ability, such as ``Heatable``, to the kinds of objects that have this ability."""
     openable: frozenset[str]
-    """Kinds of receptacles that can be opened."""
+    """The kinds of receptacles that can be opened."""
     movable: frozenset[str]
-    """Kinds of objects that can hold other objects, such as plates."""
+    """The kinds of objects that can hold other objects, such as plates."""
 
 
 @cache
@@ -254,17 +262,23 @@ def affordances() -> Affordances:
 
 @cache
 def goal_library() -> dict[str, dict[str, Any]]:
-    """Return a dict that maps alfworld's task types to goals: in PDDL (``pddl``) and as ``templates`` of sentences."""
+    """Return a dict that maps each of alfworld's task types to its goal.
+
+    A goal has the keys ``pddl`` (the goal in PDDL) and ``templates`` (sentences that state the goal).
+    """
     return _read_literals(package_text(GOALS))
 
 
 def _read_literals(source: str) -> dict[str, Any]:
-    """Return the literals that a module assigns to variables and to items of dictionaries, by name or key."""
+    """Return the literals that a module assigns to variables and to items of dictionaries.
+
+    The result maps the name of the variable, or the key of the item, to the value.
+    """
     literals = {}
     for node in ast.parse(source).body:
         match node:
             case ast.Assign(targets=[ast.Name(str(name)) | ast.Subscript(slice=ast.Constant(str(name)))]):
-                with suppress(ValueError):  # the value is not a literal
+                with suppress(ValueError):  # skip a value that is not a literal
                     literals[name] = ast.literal_eval(node.value)
     return literals
 
@@ -275,20 +289,20 @@ _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
 _ESCAPES = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
 _RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
-"""Kinds of receptacles that alfworld's rules name. A problem must declare them even if the room has none."""
+"""The kinds of receptacles that alfworld's rules mention. A problem must declare them even if the room has none."""
 _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
-"""Kinds of objects that alfworld's rules name."""
+"""The kinds of objects that alfworld's rules mention. A problem must declare them, too."""
 
 
 def pddl_name(name: str) -> str:
-    """Return a name in the form that PDDL allows."""
+    """Return a name in which characters that PDDL does not allow are replaced with words."""
     for character, word in _ESCAPES.items():
         name = name.replace(character, word)
     return name
 
 
 def problem_text(name: str, room: FurnishedRoom, goal: str) -> str:
-    """Return the PDDL problem of a room. As in alfworld, ``goal`` ends with the bracket that closes the problem."""
+    """Return the PDDL problem of a room. As in alfworld, ``goal`` ends with the parenthesis that closes the problem."""
     return (
         f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room))})\n"
         f"(:init\n{_lines(_init(room))})\n{goal.strip()}\n"

@@ -1,11 +1,12 @@
 """What planners may know about a game: the preconditions of actions, and the goals for the method DEPS.
 
-The preconditions let a dry run check a plan before it runs. All games state the same ones in their PDDL domains. Here
-they use only what an agent may know in advance: the receptacles of the room, which receptacles can be opened, which
-share a location, and what can be done with each kind of object. They do not use the places of objects.
+With the preconditions, a dry run can check a plan before it runs. They follow from the PDDL domain, which states the
+same rules in all games. They use only what an agent may know in advance: the receptacles of the room, which of them can
+be opened, which of them share a location, and what can be done with each kind of object. They do not use the places of
+objects.
 
-DEPS chooses among goals, and then a controller, which is a model, chooses actions to reach the goal. The goals are
-those in appendix A.1 of the paper of DEPS.
+DEPS chooses one of several goals. Then a controller, which is a model, chooses the actions that reach this goal. The
+goals are those in appendix A.1 of the DEPS paper.
 """
 
 import inspect
@@ -30,7 +31,10 @@ _PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
 def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
-    """Return the preconditions of a game's actions. ``shared_open`` is as in ``KnownRoom``."""
+    """Return the preconditions of a game's actions.
+
+    ``shared_open`` is True if the option ``shared_locations`` is "open".
+    """
     room = KnownRoom(game, shared_open=shared_open)
     looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
     return Preconditions(
@@ -42,7 +46,10 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
 
 
 class KnownRoom:
-    """What an agent may know about a game before it looks around, and the contracts of actions that follow from it."""
+    """What an agent may know about a game before it looks around, and the contracts of actions that follow from this.
+
+    A contract says what an action needs, and what it changes.
+    """
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         """``shared_open`` is True if the option ``shared_locations`` is "open"."""
@@ -56,10 +63,10 @@ class KnownRoom:
             if entity not in self.scene.places:
                 self._objects[name.partition(" ")[0]].append(entity)
         self._kinds = {*_KIND.findall(problem.lower()), *self._objects}
-        """Every kind of object in the game's rules, even if the room has no such object."""
+        """All kinds of objects in the game's rules, including kinds of which the room has no object."""
 
     def contracts(self) -> Mapping[str, MakeContract]:
-        """Return a dict that maps actions with arguments, except ``examine``, to functions that return contracts."""
+        """Return a dict that maps each action with arguments, except ``examine``, to a function for its contract."""
         on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": self._close}
         on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
         on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in TREATABLE}
@@ -68,7 +75,7 @@ class KnownRoom:
         return contracts | {name: partial(self._checked, make, nouns) for name, make in on_things.items()}
 
     def examine(self, thing: ArgValue) -> Contract:
-        """Return the contract of examining a receptacle, or the object in hand."""
+        """Return the contract of examining a receptacle or the object in hand."""
         if thing in self._receptacles:
             return Contract([self._at_need(thing)])
         receptacle_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
@@ -76,9 +83,9 @@ class KnownRoom:
         return Contract([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
     def _checked(self, make: MakeContract, nouns: Sequence[str], *args: ArgValue) -> Contract:
-        """Return the contract of a call. It is impossible if an argument names nothing that can exist.
+        """Return the contract of a call. If an argument names something that cannot exist, the call is impossible.
 
-        ``nouns`` contains "receptacle" or "object" for each argument.
+        ``nouns`` says for each argument whether it must be a "receptacle" or an "object".
         """
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         fault = next(filter(None, faults), "")
@@ -99,7 +106,7 @@ class KnownRoom:
     def _go_to(self, receptacle: ArgValue) -> Contract:
         """Return the contract of going to a receptacle.
 
-        The PDDL domain allows any destination. The game allows only destinations at a different location.
+        In the PDDL domain, the agent can go to any receptacle. The game refuses receptacles at the current location.
         """
 
         def is_elsewhere(now: str) -> bool:
@@ -149,7 +156,7 @@ class KnownRoom:
     # Needs.
 
     def _location(self, receptacle: str) -> str:
-        """Return the location of a receptacle. For START, return the location where the agent begins."""
+        """Return the location of a receptacle or, for START, the location at which the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
     def _at_need(self, receptacle: str) -> Need:
@@ -164,17 +171,18 @@ class KnownRoom:
         return [_opened_need(receptacle, True)] if has_door else []
 
     def _can_be_opened(self, receptacle: ArgValue) -> bool:
-        return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.has("openable")
+        return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.entities_with("openable")
 
     def _same_kind(self, thing: ArgValue) -> Sequence[str]:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Return whether the objects of a thing's kind have a predicate, as a reason and a flag.
+        """Check whether the objects of a thing's kind have a predicate, and return a reason and a flag.
 
-        The reason says that none of them has it; otherwise it is "". The flag is True if all of them have it.
+        If no object of the kind has the predicate, the reason says so. Otherwise it is "". The flag is True if all
+        objects of the kind have the predicate.
         """
-        able = [entity in self.scene.has(predicate) for entity in self._same_kind(thing)]
+        able = [entity in self.scene.entities_with(predicate) for entity in self._same_kind(thing)]
         reason = f"{thing} is nothing that can be {participle}" if able and not any(able) else ""
         return reason, bool(able) and all(able)
 
@@ -257,11 +265,11 @@ class AlfworldGoals(Goals):
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """Maps the name of each goal to its specification. The environment's actions are not goals."""
+        """Maps the name of each goal to its specification. Plans name these goals, not the environment's actions."""
         return SPECS
 
     def known(self) -> Sequence[Action]:
-        """Return the goals for all receptacles of the room and all kinds of objects that the task names."""
+        """Return the goals for each kind of object that the task names, and for each receptacle of the room."""
         task = self.environment.task
         params = self.environment.public_params(task) if task else {}
         kinds = [str(params[name]) for name in ("object", "lamp") if name in params]

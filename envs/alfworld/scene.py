@@ -1,4 +1,7 @@
-"""The problem text of a game, which is written in PDDL, as data: the entities, the start state and the goal."""
+"""Read a game's problem text, which is written in PDDL: the entities, the start state and the goal.
+
+An entity is an object, a receptacle, a location or the agent. Its PDDL id is its name in the problem text.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -18,7 +21,7 @@ _NONE: Names = frozenset()
 
 
 class GameState(NamedTuple):
-    """Everything that can change in a game. Immutable. Entities are named by their PDDL ids in lower case."""
+    """Everything that can change in a game. Immutable. Entities are given by their PDDL ids in lower case."""
 
     at: str
     """The location of the agent."""
@@ -26,20 +29,24 @@ class GameState(NamedTuple):
     """The object in the agent's hand."""
     inside: Pairs
     """Pairs of an object and the receptacle that holds it. An object may start in two receptacles."""
-    lying: Pairs
+    object_locations: Pairs
     """Pairs of an object and its location."""
     taken: Pairs
-    """Pairs of an object and the receptacle from which it was taken, until it is put back. ``look`` reports them."""
+    """Pairs of an object and the receptacle from which it was taken.
+
+    A pair is removed when the object is put back into this receptacle. The command ``look`` reports these objects.
+    """
     opened: Names
-    """The open receptacles. The sets below contain objects."""
+    """The open receptacles."""
     clean: Names
+    """The clean objects. The following sets contain objects, too."""
     hot: Names
     cool: Names
     toggled: Names
 
 
 class GoalLiteral(NamedTuple):
-    """One condition of a goal. Arguments that start with ``?`` are variables."""
+    """One condition of a goal: a predicate and its arguments. Arguments that start with ``?`` are variables."""
 
     predicate: str
     arguments: tuple[str, ...]
@@ -47,10 +54,10 @@ class GoalLiteral(NamedTuple):
 
 @dataclass(frozen=True)
 class GameScene:
-    """The part of a game that does not change, and its start state."""
+    """The part of a game that does not change, including the state at the start."""
 
     names: dict[str, str]
-    """Maps a PDDL id to the name in the game, such as ``desk 1``."""
+    """Maps the PDDL id of an entity to its name in the game, such as ``desk 1``."""
     places: dict[str, str]
     """Maps a receptacle to its location."""
     kinds: dict[str, str]
@@ -58,9 +65,9 @@ class GameScene:
     predicates: dict[str, Names]
     """Maps a unary predicate, such as ``openable``, to the entities for which it is true."""
     can_contain: Pairs
-    """Pairs of a type of receptacle and a type of object that it can hold."""
+    """Pairs of a type of receptacle and a type of object that such receptacles can hold."""
     contained: Pairs
-    """Pairs of an object and the object that it is in, such as a spoon in a cup."""
+    """Pairs of an object and another object that contains it. For example, a cup may contain a spoon."""
     goal: tuple[GoalLiteral, ...]
     unequal: Pairs
     """Pairs of variables in the goal that must have different values."""
@@ -68,12 +75,12 @@ class GameScene:
 
     @cached_property
     def ids(self) -> dict[str, str]:
-        """Maps names in the game to PDDL ids."""
+        """Maps the name of an entity in the game to its PDDL id."""
         return {name: entity for entity, name in self.names.items()}
 
     @cached_property
-    def neighbours(self) -> dict[str, tuple[str, ...]]:
-        """Maps a location to its receptacles, sorted by id."""
+    def receptacles_at(self) -> dict[str, tuple[str, ...]]:
+        """Maps a location to the receptacles there, sorted by id."""
         receptacles: dict[str, list[str]] = defaultdict(list)
         for receptacle in sorted(self.places):
             receptacles[self.places[receptacle]].append(receptacle)
@@ -81,10 +88,10 @@ class GameScene:
 
     @cached_property
     def go_commands(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of the command that goes to a receptacle, and the receptacle's location."""
+        """Pairs of the command for going to a receptacle, and the location of this receptacle."""
         return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
 
-    def has(self, predicate: str) -> Names:
+    def entities_with(self, predicate: str) -> Names:
         """Return the entities for which a unary predicate is true."""
         return self.predicates.get(predicate, _NONE)
 
@@ -92,7 +99,7 @@ class GameScene:
 def number_names(entities: set[str]) -> dict[str, str]:
     """Return a dict that maps PDDL ids to names in the game. A name consists of a kind and a number.
 
-    As in alfworld, the ids of a kind are numbered in sorted order, the first with the highest number.
+    As in alfworld, the ids of each kind are sorted and then numbered in reverse: the last one has the number 1.
     """
     kinds = {
         entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
@@ -157,7 +164,7 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         at=min(at)[1],
         holding=None,
         inside=_pairs(facts, "inreceptacle"),
-        lying=_pairs(facts, "objectatlocation"),
+        object_locations=_pairs(facts, "objectatlocation"),
         taken=frozenset(),
         opened=_names(facts, "opened"),
         clean=_names(facts, "isclean"),
@@ -180,35 +187,36 @@ _FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
     "receptacleatlocation": lambda scene, _: scene.places.items(),
     "inreceptacleobject": lambda scene, _: scene.contained,
 }
-"""Maps each predicate that is binary, or whose facts may change, to a function that returns its facts in a state.
+"""Maps a predicate to a function that returns the predicate's facts in a state, as tuples of arguments.
 
-Predicates with few facts come first, so that they are checked first.
+It contains the predicates that are binary or whose facts may change. Predicates with few facts come first, so that they
+are checked first.
 """
 
 
-class GoalCondition:
-    """The goal of a scene. It is reached if there are values for its variables with which all its conditions are true.
+class GoalTest:
+    """Tests whether the goal of a scene is reached: some values for its variables make all its conditions true.
 
-    Conditions on types, and unary conditions that never change, only limit the values of a variable. ``holds`` searches
-    for values with which the other conditions are true.
+    Conditions on types, and unary conditions that never change, limit a variable's values from the start. ``holds``
+    searches for values that make the other conditions, the relations, true.
     """
 
     def __init__(self, scene: GameScene) -> None:
         self._domains: dict[str, frozenset[str]] = {}
-        self._joined: list[GoalLiteral] = []
+        self._relations: list[GoalLiteral] = []
         self._scene = scene
         for literal in scene.goal:
             self._add_condition(literal)
-        self._joined.sort(key=lambda literal: list(_FACTS).index(literal.predicate))
+        self._relations.sort(key=lambda literal: list(_FACTS).index(literal.predicate))
 
     def _add_condition(self, literal: GoalLiteral) -> None:
         (name, arguments), scene = literal, self._scene
         if name in _FACTS and all(argument.startswith("?") for argument in arguments):
-            self._joined.append(literal)
+            self._relations.append(literal)
         elif name in ("objecttype", "receptacletype"):
             self._limit(arguments[0], frozenset(entity for entity, kind in scene.kinds.items() if kind == arguments[1]))
         elif len(arguments) == 1:
-            self._limit(arguments[0], scene.has(name))
+            self._limit(arguments[0], scene.entities_with(name))
         else:
             raise EnvironmentBroken(
                 f"alfworld: the direct engine cannot judge the goal condition {name}; choose the engine 'textworld'"
@@ -218,9 +226,9 @@ class GoalCondition:
         self._domains[variable] = self._domains.get(variable, allowed) & allowed
 
     def holds(self, state: GameState) -> bool:
-        """Return whether entities can be chosen so that every condition is true in this state."""
+        """Return whether some values for the variables make every condition true in this state."""
         choices: list[dict[str, str]] = [{}]
-        for name, arguments in self._joined:
+        for name, arguments in self._relations:
             facts = list(_FACTS[name](self._scene, state))
             extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
             choices = [bound for bound in extended if bound]

@@ -1,6 +1,6 @@
 """The tasks of ALFWorld: downloaded games, generated games, and the selections of games that papers use.
 
-A game's goal is a sentence, from which the task's params are read.
+The goal of a game is a sentence. The task's params are read from this sentence.
 """
 
 import json
@@ -22,7 +22,7 @@ from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Requirement, Selection, Task
 
 FOLDER_TYPES = {theirs: ours for ours, theirs in GAME_TYPES.items()}
-"""Maps alfworld's name of a task type to our name. The folders of games have names that start with alfworld's name."""
+"""Maps alfworld's name for a task type to our name. The names of the games' folders start with alfworld's name."""
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
 GAME_FILE = "game.tw-pddl"
@@ -33,11 +33,11 @@ REMEDY = (
 _TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
 _SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 _UNSUPPORTED = ("movable", "Sliced")
-"""Words in the names of folders. alfworld does not play the games in these folders."""
+"""Words in names of folders. alfworld does not play games whose folders have one of these words in their names."""
 
 
 def data_root() -> Path:
-    """Return alfworld's data folder. ALFWORLD_DATA names it; by default it is a folder in the user's cache."""
+    """Return alfworld's data folder: the path in the variable ALFWORLD_DATA, or a folder in the user's cache."""
     return Path(os.environ.get("ALFWORLD_DATA") or Path.home() / ".cache" / "alfworld").expanduser()
 
 
@@ -70,7 +70,7 @@ def list_games(split: str) -> dict[str, list[str]]:
 
 
 def game_path(game_id: str) -> Path:
-    """Return the file of a game. Raises BadSelection if there is no game with this id."""
+    """Return the path of a game's file. Raises BadSelection if there is no game with this id."""
     split, _, rest = game_id.partition("/")
     path = split_folder(split) / rest / GAME_FILE
     if ".." in rest.split("/") or not path.is_file():
@@ -79,12 +79,12 @@ def game_path(game_id: str) -> Path:
 
 
 def _type_of_folder(name: str) -> str:
-    """Return the task type in the name of a task's folder, or "" if alfworld does not play the games in it."""
+    """Return the task type in the name of a folder, or "" if alfworld does not play the games in this folder."""
     return "" if any(part in name for part in _UNSUPPORTED) else FOLDER_TYPES.get(name.split("-", 1)[0], "")
 
 
 def type_of(game_id: str) -> str:
-    """Return the task type in the id of a game. Raises BadSelection if alfworld does not play such games."""
+    """Return the task type in the id of a game. Raises BadSelection if alfworld does not play games of this kind."""
     kind = _type_of_folder(game_id.split("/")[1])
     if not kind:
         raise BadSelection(f"alfworld: {game_id!r} is not one of the task types {', '.join(FOLDER_TYPES.values())}")
@@ -92,7 +92,7 @@ def type_of(game_id: str) -> str:
 
 
 def read_game(game_id: str) -> AlfworldGame:
-    """Return a game, read from its file. Raises EnvironmentBroken if the file cannot be read."""
+    """Read a game from its file. Raises EnvironmentBroken if the file cannot be read."""
     path = game_path(game_id)
     try:
         return AlfworldGame(game_id, dict(json.loads(path.read_bytes())))
@@ -102,10 +102,11 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return the goal sentence of a game, and True unless its file says that it cannot be solved.
+    """Return the goal sentence of a game, and whether it can be solved, which is True unless its file says otherwise.
 
-    The file is only searched for the two, since parsing thousands of games takes seconds. If the file is damaged, the
-    goal may be "". The game is listed nevertheless: its episode is broken, and the other games are played.
+    The file is only searched for these two values, since parsing thousands of games takes seconds. If the file is
+    damaged, the goal may be "". The game is listed nevertheless, so that only its own episode fails and the other games
+    are played.
     """
     path, text = game_path(game_id), b""
     with suppress(OSError):
@@ -123,11 +124,14 @@ def requirements() -> Iterator[Requirement]:
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
-"""The file that lists ten games. They replace the games in table 5 of the DEPS paper, which does not identify them."""
-DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""The dev set of the ADaPT paper: the split of its games, and the number of games of each type.
+"""The file that lists the ten games of the split ``deps``.
 
-We take the first games by id.
+They stand for the games in table 5 of the DEPS paper, which does not identify its games.
+"""
+DEV_SPLIT, DEV_GAMES = "valid_seen", 10
+"""The development set of the ADaPT paper: the split of its games, and the number of games of each type.
+
+The games are the first solvable games of each type, sorted by id.
 """
 
 
@@ -148,28 +152,28 @@ def _adapt_dev() -> dict[str, list[str]]:
 
 
 SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Maps the name of a selection to a function that returns a dict, which maps each task type to the ids of its games.
+"""Maps the name of a selection to a function that returns the selected games.
 
-The functions raise MissingRequirement if games are missing.
+The function's result maps each task type to the ids of its games. It raises MissingRequirement if games are missing.
 """
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
-    """Return the selected tasks, taken from each type in turn. Unsolvable games are left out, as in alfworld."""
+    """Return the selected tasks, taken from each type in turn. As in alfworld, unsolvable games are left out."""
     if selection.ids:
         return [_by_id(task_id, [split for split in splits if split not in SELECTIONS]) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
     types = chosen_types(selection, TYPES, "alfworld")
     if selection.seeds and split != generated.SPLIT:
         raise BadSelection(
-            f"alfworld: seeds make generated games; the games of {split!r} have none (--split SPLIT:N limits)"
+            f"alfworld: only generated games are made from seeds; to limit the games of {split!r}, use --split SPLIT:N"
         )
     tasks = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
     return list(islice(tasks, selection.limit))
 
 
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digest of the game files that these tasks use, and of the files from which games are generated."""
+    """Return the digests of the game files that these tasks use, and of the files from which games are generated."""
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
     digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
@@ -244,9 +248,9 @@ _FORMS = tuple(
 def params_of(goal: str) -> dict[str, JsonValue]:
     """Return the parameters in a goal sentence.
 
-    All types have ``object``. look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
-    pick_two_obj also has ``count``, which is 2. The result is empty if the sentence has an unknown form. This happens
-    if a game was written by hand.
+    All types have ``object``. The type look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
+    The type pick_two_obj also has ``count``, which is 2. If the sentence has an unknown form, the result is empty. This
+    happens for games that somebody wrote by hand.
     """
     for form in _FORMS:
         if match := form.fullmatch(goal):

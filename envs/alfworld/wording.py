@@ -1,7 +1,7 @@
 """The sentences of games, and their translation into the sentences of the AutoManual paper.
 
-All known games have the same rules. alfworld 0.4 changed some words, so there are two dialects: that of older games and
-that of newer games. The direct engine plays no other games.
+All known games have the same rules, but alfworld 0.4 changed some words. So there are two dialects, one of older games
+and one of newer games. The direct engine plays only games in one of these dialects.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from planbook.envs.types import Action, Offer
 NOTHING = "Nothing happens."
 """The reply to a command that is not admissible."""
 TASK_LINE = re.compile(r"Your task is to: [^\"]*")
-"""The sentence in a game's grammar that states the task."""
+"""Matches the sentence in a game's grammar that states the task."""
 _HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)
 _HELP_DOMAIN = re.compile(r"\(:action help\b.*", re.DOTALL)
 _COMMENT = re.compile(r";[^\n]*")
@@ -26,10 +26,13 @@ _OLD_WORDS = {
     "put {o} in/on {r}": "move {o} to {r}",
     "You put the {o.name} in/on the {r.name}.": "You move the {o.name} to the {r.name}.",
 }
-"""Maps sentences of alfworld before 0.4 to the sentences that have replaced them."""
+"""Maps wordings of alfworld before 0.4 to the wordings that have replaced them."""
 _KNOWN_DOMAIN = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
 _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
-"""Digests of the rules and of the grammar that the direct engine implements. They are the same for both dialects."""
+"""Digests of the rules and of the grammar that the direct engine implements.
+
+The digests ignore the differences between the dialects.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,13 @@ class Dialect:
     """What differs between games: some words, and the kinds of receptacles in which things can be cleaned."""
 
     put: str
-    """The verb for putting things down: put (before 0.4), or move."""
+    """The verb for putting things down: "put" (before alfworld 0.4) or "move"."""
     to: str
-    """The word between the object and its new place: "in/on" (before 0.4), or "to"."""
+    """The word between the object and its new place: "in/on" (before alfworld 0.4) or "to"."""
     arrives_at_location: bool
-    """True if the reply to ``go to`` names the location, not the receptacle."""
+    """True if the reply to ``go to`` names the location. False if it names the receptacle."""
     machines: dict[str, frozenset[str]]
-    """Maps a treatment, such as ``heat``, to the kinds of receptacles where it is done."""
+    """Maps a treatment, such as ``heat``, to the kinds of receptacles with which it is done."""
 
 
 def _digest(text: str) -> str:
@@ -65,7 +68,7 @@ def _grammar_digest(grammar: str) -> str:
 def read_dialect(domain: str, grammar: str) -> Dialect:
     """Return the dialect of a game with this PDDL domain and this grammar.
 
-    Raises EnvironmentBroken if the direct engine does not implement them.
+    Raises EnvironmentBroken if the direct engine does not implement this domain and this grammar.
     """
     grammar = TASK_LINE.sub("", grammar, count=1)
     if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
@@ -99,14 +102,14 @@ def enumeration(items: Sequence[str]) -> str:
 def intro_text(scene: GameScene, state: GameState, task_line: str) -> str:
     """Return the text with which a game starts."""
     seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
-    room = surroundings_text(scene, state) if state.at in scene.neighbours else f"{_ROOM}{seen}."
+    room = surroundings_text(scene, state) if state.at in scene.receptacles_at else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
 
 def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
     """Return the reply to ``examine`` for a receptacle."""
     name = scene.names[receptacle]
-    openable = receptacle in scene.has("openable")
+    openable = receptacle in scene.entities_with("openable")
     if openable and receptacle not in state.opened:
         return f"The {name} is closed."
     things = [thing for thing, holder in state.inside if holder == receptacle]
@@ -115,12 +118,12 @@ def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
 
 
 def surroundings_text(scene: GameScene, state: GameState) -> str:
-    """Return the reply to ``look``, which lists the receptacles at the agent's location. There may be none."""
-    receptacles = scene.neighbours.get(state.at, ())
+    """Return the reply to ``look``. It lists the receptacles at the agent's location, if there are any."""
+    receptacles = scene.receptacles_at.get(state.at, ())
     if not receptacles:
         return f"{_ROOM}nothing."
     lying = sorted(
-        thing for thing, receptacle in state.taken if receptacle in receptacles and (thing, state.at) in state.lying
+        thing for thing, holder in state.taken if holder in receptacles and (thing, state.at) in state.object_locations
     )
     beside = [f"a {scene.names[thing]}" for thing in lying]
     facing = enumeration([scene.names[receptacle] for receptacle in receptacles])
@@ -135,7 +138,7 @@ def inventory_text(scene: GameScene, state: GameState) -> str:
 def object_text(scene: GameScene, state: GameState, thing: str) -> str:
     """Return the reply to ``examine`` for an object."""
     name = scene.names[thing]
-    if thing in scene.has("isreceptacleobject"):
+    if thing in scene.entities_with("isreceptacleobject"):
         inside = enumeration([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
         return f"This is a normal {name}. In it, you see {inside}."
     clean, hot, cool = (thing in things for things in (state.clean, state.hot, state.cool))
@@ -143,7 +146,7 @@ def object_text(scene: GameScene, state: GameState, thing: str) -> str:
     if clean or warmth:
         treated = " and ".join(filter(None, (warmth, "clean" * clean)))
         return f"This is a {'cold' if treated == 'cool' else treated} {name}."
-    if thing in scene.has("toggleable") and thing in state.toggled:
+    if thing in scene.entities_with("toggleable") and thing in state.toggled:
         return f"This {name} is on."
     return f"There's nothing special about {name}."
 
@@ -153,7 +156,7 @@ START = "middle_of_room"
 EMPTY_HANDED = "nothing"
 
 ID = re.compile(r"[a-z]+_\d+")
-"""The pattern of an id, such as ``desk_1``."""
+"""Matches an id, such as ``desk_1``."""
 _NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
 _REWORDED = tuple(
     (re.compile(pattern), ours)
@@ -191,7 +194,7 @@ def game_name(thing: object) -> str | None:
 
 
 def paper_text(text: str) -> str:
-    """Return a reply of a game in the words of the paper. Refusals are unchanged."""
+    """Return a reply of a game in the words of the paper. The reply NOTHING is returned unchanged."""
     if text == NOTHING:
         return text
     text = _NAMED.sub(r"\1_\2", text)
@@ -221,13 +224,16 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Maps the form of each command to its action. There are no actions for the commands ``slice`` and ``help``."""
+"""Maps the form of each command to its action. ``* *`` stands for a kind and a number, such as ``desk 1``.
+
+There are no actions for the commands ``slice`` and ``help``.
+"""
 FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
-"""Maps the pattern of each command to the command's verb and its action."""
+"""Maps the regular expression of each command to the command's verb and action."""
 
 
 def as_action(command: str) -> Action | None:
-    """Return the action that sends a command, or None if no action does."""
+    """Return the action that sends a command, or None if no action sends it."""
     for form, (_, name) in FORMS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
@@ -252,6 +258,6 @@ The documentation does not state the preconditions, which the agent has to learn
 
 
 def with_paper_docs(offered: Offer) -> Offer:
-    """Return the offer, in which the actions of the paper have the documentation of the paper."""
+    """Return the offer, with the paper's documentation for all actions that the paper also has."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
     return Offer(actions, offered.queries)

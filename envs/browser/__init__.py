@@ -1,5 +1,5 @@
-"""A real Chromium, shared by the environments that use it.
+"""A real Chromium, shared by the environments that show web pages.
 
-- ``chromium``: finds, starts and shares a browser.
-- ``devtools``: a connection that speaks Chromium's DevTools protocol, the keys of a keyboard, and the mouse.
+- ``chromium``: finds Chromium on this machine, starts it, and shares one browser within a process.
+- ``devtools``: connections that speak Chromium's DevTools protocol, and commands for keyboard and mouse.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
-"""Maps the name of each required package on the package index to its module."""
+"""Maps each required package, by its name on the package index, to the name of its module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
@@ -34,9 +34,9 @@ PATH_VARIABLES = {
     "chromium": ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
     "chromedriver": ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"),
 }
-"""Maps each required program to the environment variables that may give its path, in order of precedence."""
+"""Maps each required program to the environment variables that may name its path, in order of precedence."""
 PROGRAM_NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
-"""Maps each required program that may have several names on PATH to these names."""
+"""Maps a required program to the names that it may have on PATH, if there are several."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -45,11 +45,11 @@ FLAGS = tuple(
     "--disable-renderer-backgrounding --lang=en-US".split()
 )
 ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
-"""Environment variables of the browser. Dates in goals and the order of parts in a date field depend on them."""
+"""Environment variables for the browser. Dates in goals, and the order of the parts of a date field, depend on them."""
 
 
 def _program(name: str) -> Requirement:
-    """Return a required program. Its environment variables take precedence over PATH."""
+    """Return a program as a requirement. The program's environment variables take precedence over PATH."""
     if variable := next(filter(os.environ.get, PATH_VARIABLES[name]), None):
         path = os.environ[variable]
         remedy = f"{variable} names {path}, which cannot be executed: correct it"
@@ -64,7 +64,7 @@ def requirements() -> Sequence[Requirement]:
 
 
 def require() -> tuple[str, str]:
-    """Return the paths of Chromium and of its driver. Raises MissingRequirement if one of them is not found."""
+    """Return the paths of Chromium and its driver. Raises MissingRequirement if one of the two is not found."""
     chromium, driver = map(_program, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
         missing = [program for program in (chromium, driver) if program.found is None]
@@ -76,12 +76,12 @@ def require() -> tuple[str, str]:
 def start_selenium(profile: str) -> "webdriver.Chrome":
     """Start a browser with Selenium and return it.
 
-    ``profile`` is the folder for the browser's data. It is on the command lines of the browser and its driver, so that
-    the watchdog finds both processes. Raises MissingRequirement if a package or a program is missing, or
+    ``profile`` is the folder for the browser's data. Its path is on the command lines of the browser and its driver, so
+    that the watchdog finds both processes. Raises MissingRequirement if a package or a program is missing, or
     EnvironmentBroken if the browser does not start.
     """
     try:
-        from selenium import webdriver  # imported here since it is slow
+        from selenium import webdriver  # imported only here, since the import is slow
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
         raise missing_extra("browser", "a browser") from error
@@ -91,7 +91,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     if os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # Chromium refuses to start as root otherwise
+        options.add_argument("--no-sandbox")  # otherwise Chromium refuses to start as root
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
@@ -111,7 +111,7 @@ class Browser:
 
     def __init__(self) -> None:
         self.profile = tempfile.mkdtemp(prefix="planbook-chromium-")
-        self._watchdog = Watchdog(self.profile)  # it kills all processes faster and more reliably than the driver does
+        self._watchdog = Watchdog(self.profile)  # kills all processes faster and more reliably than the driver does
         self._lock = threading.Lock()
         try:
             self.driver = start_selenium(self.profile)
@@ -144,12 +144,12 @@ class Browser:
         return target, Connection(f"ws://{self.address}/devtools/page/{target}")
 
     def close_tab(self, target: str) -> None:
-        """Close a tab. This raises no error if the browser is gone."""
+        """Close a tab. If the browser is gone, do nothing."""
         with self._lock, suppress(EnvironmentBroken):
             self._control.call("Target.closeTarget", targetId=target)
 
     def close(self) -> None:
-        """End the browser and remove its profile."""
+        """End the browser, and remove its profile."""
         self._control.close()
         self._watchdog.end_processes()
 
@@ -160,7 +160,7 @@ _shared_lock = threading.Lock()
 
 
 def shared() -> Browser:
-    """Return the browser of this process. It is started at the first use, and again if it has died.
+    """Return the browser of this process. Start the browser at the first call, and again if it has died.
 
     Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.
     """
@@ -185,6 +185,6 @@ def close_shared() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a run records: that of Selenium and, if a browser was started, that of the browser."""
+    """Return the versions that a run records: of Selenium and, if this process started a browser, of the browser."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
     return selenium | ({"chromium": _shared.version} if _shared is not None else {})

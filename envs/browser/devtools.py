@@ -1,4 +1,4 @@
-"""Chromium's DevTools protocol: connections to a browser or one of its tabs, the keys of a US keyboard, the mouse."""
+"""Chromium's DevTools protocol: connections to a browser or to one of its tabs, and commands for keyboard and mouse."""
 
 import json
 import time
@@ -22,16 +22,16 @@ Answer = dict[str, Any]
 """An answer of the browser or of one of our scripts, as JSON."""
 
 Event = Mapping[str, Any]
-"""An event: ``method``, ``params``, and ``sessionId`` if the connection serves several tabs."""
+"""An event, with ``method`` and ``params``. If the connection serves several tabs, it also has ``sessionId``."""
 
 FINAL_EVENTS = ("Inspector.targetCrashed", "Inspector.detached")
-"""Events after which a tab answers no more commands."""
+"""The names of events after which a tab answers no more commands."""
 
 
 TIMEOUT = 120.0
-"""Seconds after which a browser that does not answer counts as dead.
+"""If a browser does not answer for this number of seconds, it counts as dead.
 
-If a browser dies, its connections break immediately. So this limit matters only if the whole machine stalls.
+If a browser really dies, its connections break immediately. So this limit matters only if the whole machine is stuck.
 """
 
 
@@ -46,7 +46,7 @@ def _websocket() -> Any:
 
 
 class CommandRefused(EnvironmentBroken):
-    """The browser answered a command with an error. It is alive, but refused the command."""
+    """The browser is alive, but answered a command with an error."""
 
 
 class NoAnswer(EnvironmentBroken):
@@ -55,7 +55,7 @@ class NoAnswer(EnvironmentBroken):
 
 @contextmanager
 def _report_lost_browser(command: str = "") -> Iterator[None]:
-    """Turn an error of the connection into EnvironmentBroken. ``command`` is appended to the message."""
+    """Turn errors of the connection into EnvironmentBroken. ``command`` is appended to the message."""
     try:
         yield
     except (OSError, ValueError, _websocket().WebSocketException) as error:
@@ -63,9 +63,10 @@ def _report_lost_browser(command: str = "") -> Iterator[None]:
 
 
 class Connection:
-    """A connection that sends commands and reads their answers. Only one thread may use it at a time.
+    """A connection that sends commands and reads their answers. Only one thread at a time may use it.
 
-    A connection to the whole browser, rather than to one tab, addresses a tab by its ``session``.
+    The connection is to one tab or to the whole browser. A connection to the whole browser must name the ``session`` of
+    a tab to send commands to this tab.
     """
 
     def __init__(self, url: str, on_event: Callable[[Event], None] | None = None) -> None:
@@ -84,17 +85,17 @@ class Connection:
             raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
 
     def call(self, method: str, **parameters: JsonValue) -> Answer:
-        """Send one command and return its answer.
+        """Send one command, and return its answer.
 
-        Raises CommandRefused if the browser refuses the command, or EnvironmentBroken if it is gone.
+        Raises CommandRefused if the browser refuses the command, or EnvironmentBroken if the browser is gone.
         """
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all commands, and return their answers in the same order. The browser executes them in this order, too.
+        """Send all commands, which the browser executes in this order, and return their answers in the same order.
 
-        Raises CommandRefused if a command was refused, NoAnswer if not all answers arrive within ``seconds``, or
-        EnvironmentBroken if the browser is gone.
+        Raises CommandRefused if the browser refuses a command, NoAnswer if not all answers arrive within ``seconds``,
+        or EnvironmentBroken if the browser is gone.
         """
         if self._loss_reason:
             raise EnvironmentBroken(self._loss_reason)
@@ -111,12 +112,12 @@ class Connection:
         return [answers[number].get("result", {}) for number in numbers]
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
-        """Send a command and ignore its answer. Raises EnvironmentBroken if the browser is gone."""
+        """Send a command, and do not wait for its answer. Raises EnvironmentBroken if the browser is gone."""
         with _report_lost_browser(f" at {method}"):
             self._send(method, parameters, session)
 
     def listen(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for a message. Return True if one has arrived.
+        """Wait up to ``seconds`` for a message. Return True if a message has arrived.
 
         Raises EnvironmentBroken if the browser is gone.
         """
@@ -162,9 +163,9 @@ class Connection:
         return answers
 
     def _next(self, deadline: float | None) -> Answer:
-        """Return the next message, after passing it to ``on_event`` if it is an event.
+        """Return the next message. If the message is an event, pass it to ``on_event`` first.
 
-        If there is no ``on_event``, an event in FINAL_EVENTS raises EnvironmentBroken.
+        Raises EnvironmentBroken if there is no ``on_event`` and the event is in FINAL_EVENTS.
         """
         self._socket.settimeout(TIMEOUT if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
@@ -187,13 +188,13 @@ class Key:
     key: str
     """The name of the key, as pages see it."""
     code: str
-    """The name of its position on the keyboard."""
+    """The name of the key's position on the keyboard."""
     key_code: int
-    """Its Windows key code, which pages see as ``keyCode``."""
+    """The key's Windows key code, which pages see as ``keyCode``."""
     text: str = ""
-    """The text that it types."""
+    """The text that the key types, or ""."""
     modifiers: int = 0
-    """SHIFT if the shift key is held."""
+    """SHIFT if the shift key is held down, otherwise 0."""
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands that press and release the key."""
@@ -241,7 +242,7 @@ PUNCTUATION = (
     ("BracketRight", 221, "]", "}"),
     ("Quote", 222, "'", '"'),
 )
-"""For each key of punctuation: code, Windows key code, and the characters that it types without and with shift."""
+"""For each punctuation key: its code, its Windows key code, and the characters that it types without and with shift."""
 
 
 def _characters() -> Iterator[Key]:
@@ -265,9 +266,9 @@ CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
 
 
 def find_key(name: str) -> Key | None:
-    """Return the key for a character or for a name such as ``arrow_down``, or None if there is no such key.
+    """Return the key that types a character or that has a name such as ``arrow_down``, or None if there is no such key.
 
-    Other forms of a name, such as ``ArrowDown`` or ``down``, are also understood.
+    Other forms of a name, such as ``ArrowDown`` or ``down``, are accepted, too.
     """
     if name in CHARACTER_KEYS:
         return CHARACTER_KEYS[name]

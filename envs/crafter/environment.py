@@ -1,4 +1,4 @@
-"""Crafter in words (AgentKit, section 4.1 and appendix D.1), played with the original package."""
+"""Crafter in words, as in the AgentKit paper (section 4.1 and appendix D.1). The original package runs the game."""
 
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -27,7 +27,7 @@ ACHIEVEMENTS = tuple(
     make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
     wake_up""".split()
 )
-"""The achievements. The tables of the game's package list them, too, but the package may be missing."""
+"""The achievements. The tables of the game's package list them, too, but the package may not be installed."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
 SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
 """Maps each split to its default seeds."""
@@ -40,7 +40,7 @@ class CrafterOptions(EnvironmentOptions):
 
 
 def make_task(kind: str, seed: int) -> Task:
-    """Return the task of a type on the map that belongs to a seed."""
+    """Return the task of a type on the map that is generated from a seed."""
     goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
     if kind == SURVIVE:
         goal, params = f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can", {}
@@ -74,7 +74,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # without a split, the selected types may belong to either of the two
+    parts = {"open": SPLITS}  # if no split is selected, the selected types may belong to either split
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -93,7 +93,7 @@ class Crafter(Environment):
     game: "CrafterGame"
     """The game of this episode."""
     player_view: view.PlayerView
-    """Everything that the player sees and knows now."""
+    """What the player sees and knows now."""
 
     # Tasks.
 
@@ -126,15 +126,15 @@ class Crafter(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start a game on the map of the task's seed, which takes about a second, and return the first observation."""
-        from planbook.envs.crafter.game import CrafterGame  # imported here, since this takes half a second
+        """Start a game on the map of the task's seed, and return the first observation. This takes about a second."""
+        from planbook.envs.crafter.game import CrafterGame  # imported only here, since the import takes half a second
 
         self.game = CrafterGame(task.seed, self.options.length)
         self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a description of everything in view, since nothing in the first observation stays true."""
+        """Return a description of the current view, since no fact in the first observation stays true."""
         return f"Step {self.player_view.step}.\n{view.describe_view(self.player_view)}"
 
     def state(self) -> str:
@@ -153,7 +153,7 @@ class Crafter(Environment):
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return solved if all achievements of the task are unlocked. The score is the share of unlocked ones."""
+        """Return whether all achievements of the task are unlocked. The score is the fraction that is unlocked."""
         achievement = self.task.params.get("achievement") if self.task else None
         required = [str(achievement)] if achievement else rules.rules().achievements
         unlocked = sum(name in self.game.unlocked for name in required)
@@ -168,7 +168,7 @@ class Crafter(Environment):
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:
-        """Return the actions that would not be refused now. Collecting from grass also needs luck."""
+        """Return the actions that would not be refused now. Collecting from grass may still yield nothing."""
         possible = [act for act in rules.all_actions() if not rules.refusal(self.game, act)]
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 
@@ -223,7 +223,7 @@ class Crafter(Environment):
         return {direction: kind_beside(self.player_view.view, direction) for direction in STEPS}
 
     def _take(self, act: CrafterAction) -> Observation:
-        """Take one step of the game and return the observation."""
+        """Take one step of the game, and return its observation."""
         game, before = self.game, self.player_view
         if act not in rules.all_actions():
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")

@@ -1,11 +1,11 @@
 """The original game without its pictures.
 
-Every step has the same result as in ``crafter.Env`` with its default options. At night, drawing a picture consumes
-numbers from the game's random number generator, so the same numbers are consumed here.
+Every step has the same result as in ``crafter.Env`` with its default options. When the original draws a picture at
+night, it takes numbers from the game's random number generator. So this module takes the same numbers.
 
-There is one difference, which makes games reproducible. When the package removes a creature from a region, it picks one
-from a set. The order of the set depends on memory addresses, which differ between runs. Here, the creatures are first
-sorted in the order of their creation.
+One difference makes games reproducible. When the package removes a creature from a region, it picks the creature from a
+set. The order of the set depends on memory addresses, which differ between runs. Here, the creatures are first sorted
+in the order of their creation.
 """
 
 import copyreg
@@ -21,21 +21,21 @@ from crafter.engine import World
 from crafter.env import Env
 
 AREA = (64, 64)
-"""The size of the map."""
+"""The size of the map, in squares."""
 VIEW = (9, 9)
-"""Columns and rows of a picture. Two of the nine rows show the inventory."""
+"""The number of columns and of rows in a picture. Two of the nine rows show the inventory."""
 CHUNK = (12, 12)
-"""The size of a region, in which the package keeps the number of creatures in balance."""
+"""The size of a region, in squares. The package keeps the number of creatures in each region in balance."""
 PIXELS = 63 * 49
-"""Number of pixels of a picture that show land. In the dark, random noise is added to each of them."""
+"""Number of pixels in a picture that show land. When it is dark, the package adds random noise to each of them."""
 DARK = 0.5
-"""The amount of daylight below which it counts as dark."""
+"""It is dark when the amount of daylight is below this value."""
 
 
 class CrafterGame(Env):  # type: ignore[misc]
     """One game, which starts when the object is created.
 
-    ``save`` and ``load`` copy everything that the next steps depend on.
+    ``save`` and ``load`` copy everything on which the next steps depend.
     """
 
     def __init__(self, seed: int, length: int) -> None:
@@ -59,7 +59,10 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def reward(self) -> float:
-        """The sum of the rewards: 1 for each step that unlocks an achievement, and a tenth of each change in health."""
+        """The sum of the rewards so far.
+
+        A step that unlocks an achievement has the reward 1. A tenth of the step's change in health is added to this.
+        """
         return float(self.tenths / 10)
 
     @property
@@ -69,7 +72,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def time_is_up(self) -> bool:
-        """True if the game's time is up."""
+        """True if as many steps have been taken as the game may have."""
         return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:
@@ -87,17 +90,17 @@ class CrafterGame(Env):  # type: ignore[misc]
         return file.getvalue()
 
     def load(self, saved: bytes) -> None:
-        """Restore a state that ``save`` returned for this game or another one."""
+        """Restore a state that ``save`` returned, even if it is the state of another game."""
         self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked = pickle.loads(saved)
         self._unlocked = set(self.unlocked)
 
     def render(self, size: Any = None) -> None:
-        """Draw nothing, but consume the random numbers that drawing would consume."""
+        """Draw nothing, but take the random numbers that drawing would take."""
         if self._world.daylight < DARK:
             self._world.random.random_sample(PIXELS)
 
     def _sem_view(self) -> None:
-        """Skip the package's semantic map."""
+        """Do nothing, since the package's semantic map is not needed."""
 
     def _balance_chunk(self, chunk: Any, objs: Iterable[Any]) -> None:
         numbers = self._world._obj_map
@@ -105,7 +108,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
 
 def _reduce_array(array: Any) -> Any:
-    """Return how to restore an array. Positions are restored from lists, since numpy's own way is much slower."""
+    """Return what pickle needs to restore an array. Positions become lists, since numpy's way is much slower."""
     is_position = array.ndim == 1 and array.dtype == int
     return (np.array, (array.tolist(),)) if is_position else array.__reduce__()
 
@@ -117,7 +120,7 @@ def _restore_random(state: Any) -> Any:
 
 
 class _GamePickler(pickle.Pickler):
-    """Pickles a game in half the time of the default, since search methods save and restore games often."""
+    """Pickles a game in half the time that the default pickler takes. Search methods save and restore games often."""
 
     dispatch_table = copyreg.dispatch_table | {
         np.ndarray: _reduce_array,
@@ -128,7 +131,10 @@ class _GamePickler(pickle.Pickler):
 
 @lru_cache(maxsize=16)
 def _start_of_game(seed: int) -> bytes:
-    """Return the saved state of a game at its start. It is cached, since generating a map takes about a second."""
+    """Return the state of a game at its start, in the form of ``save``.
+
+    It is cached, since generating a map takes about a second.
+    """
     game = CrafterGame.__new__(CrafterGame)
     game._seed, game._episode = seed, 0
     game._world = World(AREA, constants.materials, CHUNK)

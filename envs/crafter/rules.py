@@ -1,7 +1,8 @@
-"""The rules of the original ``crafter`` package: its tables, the player's actions, and the reasons why they would fail.
+"""The rules of the original ``crafter`` package: its tables, the player's actions, and why actions would fail.
 
-The tables are read without importing the package, which would take half a second. Before an action is done, they tell
-whether it would fail. The reason names what is missing, but not how much of it, since the player has to find that out.
+The tables are read without importing the package, since the import takes half a second. They show whether an action
+would fail, before it is done. The reason names what is missing, but not how much, since the player has to find that
+out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,24 +19,24 @@ if TYPE_CHECKING:
 
 PACKAGE = PackageData("crafter", "crafter")
 VITALS = ("health", "food", "drink", "energy")
-"""Those of the game's items that describe the player's condition."""
+"""The items of the game that describe the player's condition. They cannot be carried."""
 
 
 class GameRules(NamedTuple):
     """The game's tables."""
 
     actions: Sequence[str]
-    """The game's names of all actions, in the game's order."""
+    """The game's names for all actions, in the game's order."""
     walkable: Sequence[str]
     """The materials on which the player can walk."""
     collect: Mapping[str, Mapping[str, Any]]
-    """Maps a material to the items that collecting it needs (``require``) and can yield (``receive``)."""
+    """Maps a material to the items that collecting it needs (``require``) and those that it can yield (``receive``)."""
     place: Mapping[str, Mapping[str, Any]]
-    """Maps a thing to the items that it is built from (``uses``) and the materials that it can stand on (``where``)."""
+    """Maps a thing to the items that placing it uses up (``uses``) and the materials on which it can be (``where``)."""
     make: Mapping[str, Mapping[str, Any]]
-    """Maps a tool to the items that it is made from (``uses``) and the things that must be nearby (``nearby``)."""
+    """Maps a tool to the items that making it uses up (``uses``) and the things that must be nearby (``nearby``)."""
     limits: Mapping[str, int]
-    """Maps each item, including the vitals, to the maximum that the player can have."""
+    """Maps each item, including the vitals, to the maximum number that the player can have."""
     achievements: tuple[str, ...]
 
     @property
@@ -46,7 +47,7 @@ class GameRules(NamedTuple):
 
 @cache
 def rules() -> GameRules:
-    """Return the tables, which are read once per process. Raises MissingRequirement without the package."""
+    """Return the tables, which are read once per process. Raises MissingRequirement if crafter is not installed."""
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
     limits = {name: item["max"] for name, item in tables["items"].items()}
     recipes = tables["collect"], tables["place"], tables["make"]
@@ -57,18 +58,18 @@ Direction = Literal["north", "south", "east", "west"]
 Placeable = Literal["stone", "table", "furnace", "plant"]
 Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "stone_sword", "iron_sword"]
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Maps a direction to the offset (east, south) of one step in it."""
+"""Maps a direction to the offset (east, south) of one step in this direction."""
 MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
-"""Maps our name of a direction to the game's name."""
+"""Maps our name for a direction to the game's name."""
 EDGE = "edge"
 """The name for squares beyond the edge of the map."""
 CREATURES = ("cow", "zombie", "skeleton")
 SENTENCES = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
-"""Maps an achievement to the sentence that reports it, unless the sentence follows from the achievement's name."""
+"""Maps an achievement to the sentence that reports it, if this sentence cannot be made from the achievement's name."""
 
 
 class CrafterAction(NamedTuple):
-    """One of our actions: its name, and its argument if it has one."""
+    """An action of the environment: its name, and its argument if it has one."""
 
     verb: str
     thing: str = ""
@@ -91,8 +92,8 @@ def all_actions() -> Sequence[CrafterAction]:
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     """Return the reason why an action would fail now, or "" if it would succeed.
 
-    If the player cannot carry more of a material, collecting it counts as a failure here, although the game then
-    removes the material from the map and counts the achievement once more.
+    If the player cannot carry more of a material, collecting it counts as a failure here. The game itself would remove
+    the material from the map, and would count the achievement once more.
     """
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]
     if fast_asleep and act.verb not in ("sleep", "noop"):
@@ -102,9 +103,9 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
 
 
 def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return True if the action tried to collect a material but yielded nothing, since some materials need luck.
+    """Return True if the action tried to collect a material but yielded nothing. Some materials yield items by chance.
 
-    ``faced`` is the kind of thing that the player faced, and ``before`` has the counts of achievements before the
+    ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
     action.
     """
     if act.verb != "do" or faced not in rules().collect:
@@ -114,7 +115,10 @@ def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, befor
 
 
 def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return a sentence without a full stop that says what an action did. See ``collected_nothing`` for ``before``."""
+    """Return a sentence, without a full stop, that says what an action did.
+
+    ``faced`` and ``before`` are the same as for ``collected_nothing``.
+    """
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
@@ -127,7 +131,8 @@ def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
     """Return the kind of thing on a square.
 
-    It is a creature, a plant (``ripe_plant`` if it can be eaten) or an arrow. If there is none, it is the material.
+    This is the creature, plant (``ripe_plant`` if it can be eaten) or arrow on the square. If there is none of these,
+    it is the material of the square.
     """
     material, thing = game.land[x, y]
     if thing is None:

@@ -15,18 +15,18 @@ WIDTH, HEIGHT = 9, 7
 COLUMN, ROW = WIDTH // 2, HEIGHT // 2
 """The player's column and row in the window, counted from 0."""
 YOU = "you"
-"""The name for the player's square."""
+"""The name of the square on which the player is."""
 NEAREST_FIRST = sorted(
     ((dx, dy) for dy in range(-ROW, ROW + 1) for dx in range(-COLUMN, COLUMN + 1) if dx or dy),
     key=lambda offset: abs(offset[0]) + abs(offset[1]),
 )
-"""Every square of the window except the player's, as its offset (east, south) from the player."""
+"""The offsets (east, south) from the player to all other squares of the window, sorted by distance."""
 Rows = tuple[tuple[str, ...], ...]
-"""The kinds of things in the window: rows from north to south, each from west to east."""
+"""The kinds of things in the window: the rows from north to south, and in each row the squares from west to east."""
 
 
 class Sighting(NamedTuple):
-    """A thing in the window, which is ``dx`` steps east and ``dy`` steps south of the player."""
+    """A thing in the window. It is ``dx`` steps east and ``dy`` steps south of the player."""
 
     kind: str
     dx: int
@@ -34,12 +34,12 @@ class Sighting(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Distance in steps. There are no diagonal steps."""
+        """The distance in steps. There are no diagonal steps."""
         return abs(self.dx) + abs(self.dy)
 
     @property
     def direction(self) -> str:
-        """The direction, such as ``north-west``."""
+        """The direction from the player to the thing, such as ``north-west``."""
         parts = (
             ["north"] * (self.dy < 0) + ["south"] * (self.dy > 0) + ["west"] * (self.dx < 0) + ["east"] * (self.dx > 0)
         )
@@ -47,7 +47,7 @@ class Sighting(NamedTuple):
 
     @property
     def offset(self) -> str:
-        """The steps as a text such as ``2N 1W``."""
+        """The steps from the player to the thing, as a text such as ``2N 1W``."""
         parts = [f"{abs(self.dy)}{'N' if self.dy < 0 else 'S'}"] * bool(self.dy)
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
 
@@ -78,18 +78,18 @@ def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
 
 
 def count_kinds_ahead(rows: Rows, direction: str) -> Counter[str]:
-    """Return how often each kind occurs in the half of the window that lies in a direction from the player."""
+    """Return how often each kind occurs in one half of the window: the half in this direction from the player."""
     parts = {"north": rows[:ROW], "south": rows[ROW + 1 :]}
     columns = slice(COLUMN) if direction == "west" else slice(COLUMN + 1, WIDTH)
     return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
 
 
 MAX_LISTED = 2
-"""Maximum number of things of one kind that are listed."""
+"""Maximum number of things of the same kind that a description lists."""
 
 
 class PlayerView(NamedTuple):
-    """Everything that the player sees and knows at one time."""
+    """What the player sees and knows at one moment."""
 
     step: int
     view: Rows
@@ -115,7 +115,7 @@ def player_view(game: "CrafterGame") -> PlayerView:
 
 
 def describe_view(player: PlayerView) -> str:
-    """Return in words what the player sees, with condition, inventory and remaining achievements."""
+    """Describe what the player sees, followed by the player's condition, inventory and remaining achievements."""
     faced = {player.facing: " (you face it)"}
     around = ", ".join(f"{name} {kind_beside(player.view, name)}{faced.get(name, '')}" for name in STEPS)
     ahead = ", ".join(f"{count} {kind}" for kind, count in count_kinds_ahead(player.view, player.facing).most_common())
@@ -132,14 +132,14 @@ def describe_view(player: PlayerView) -> str:
 
 
 def describe_status(player: PlayerView) -> str:
-    """Return the player's condition and inventory."""
+    """Describe the player's condition and inventory."""
     vitals = ", ".join(f"{name} {value}/{rules().limits[name]}" for name, value in player.vitals.items())
     items = ", ".join(f"{count} {name}" for name, count in player.inventory.items()) or "nothing"
     return f"Vitals: {vitals}. Inventory: {items}. You are {'asleep' if player.sleeping else 'awake'}."
 
 
 def describe_changes(before: PlayerView, after: PlayerView) -> str:
-    """Return in one line what has changed, or "" if nothing has."""
+    """Return a line that says what has changed, or "" if nothing has changed."""
     changed = [f"unlocked {name}" for name in before.remaining if name not in after.remaining]
     changed += [
         f"{name} {before.vitals[name]} -> {new}" for name, new in after.vitals.items() if new != before.vitals[name]
@@ -156,7 +156,7 @@ def describe_changes(before: PlayerView, after: PlayerView) -> str:
 
 
 def _nearest(rows: Rows) -> Sequence[str]:
-    """Return a line for each kind of thing in view, which lists the nearest ones. Open ground is left out."""
+    """For each kind of thing in view, return a line that lists the nearest things. Open ground is left out."""
     places_by_kind: dict[str, list[str]] = {}
     for sighting in find_sightings(rows, _kinds(rows)):
         if len(places := places_by_kind.setdefault(sighting.kind, [])) < MAX_LISTED:

@@ -1,14 +1,15 @@
-"""The environment Minecraft: the game in words, after the DEPS paper, with the real recipes and with our own maps.
+"""The environment Minecraft: the game in words, as in the DEPS paper, with the real recipes and with our own maps.
 
-An action is a whole goal, such as mining three logs. The *horizon* of a goal is the time that it takes to reach it.
+Each action pursues a whole goal, such as mining three logs. The *horizon* of a goal is the time that it takes to reach
+the goal.
 
-- ``environment``: the environment's class, its options and actions.
+- ``environment``: the environment's class, its options and its actions.
 - ``tasks``: the tasks of the paper's groups, and tasks with several goals that can be reached in any order.
-- ``game_data``: what can be mined and killed, with which tools; biomes and recipes.
-- ``terrain``: the map that belongs to a seed, what the player sees there, and how long travelling takes.
-- ``player``: the player's state, the effects of a goal on it, and why or how often goals fail.
-- ``planning``: describes goals for selectors, which choose between goals, and for the dry run of plans.
-- ``recording``: plays the game to record the goals from which horizons are learned.
+- ``game_data``: trees, animals and ores with the tools that they need; biomes; recipes.
+- ``terrain``: the map of a seed, what the player sees at a place, and how long a trip takes.
+- ``player``: the player's state, how goals change it, why goals are refused, and how likely they succeed.
+- ``planning``: describes goals for selectors, which choose the next goal, and for dry runs, which check plans.
+- ``recording``: plays the game to record goals with their horizons. Selectors learn from these records.
 """
 
 from planbook.envs.minecraft import tasks

@@ -1,7 +1,7 @@
 """Minecraft in words, the environment of the DEPS paper.
 
-An action is a whole goal, time is counted in ticks, and the task's seed determines the map. The *horizon* of a goal is
-the number of ticks that it takes to reach the goal. Selectors, which choose between goals, learn to predict it.
+Each action pursues a whole goal, time is counted in ticks, and the task's seed determines the map. The *horizon* of a
+goal is the number of ticks that it takes to reach the goal. Selectors, which choose the next goal, learn to predict it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,21 +92,25 @@ class Minecraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks: one for each seed and object, or number of parallel goals. The default seed is 0."""
+        """Return the selected tasks. If no seeds are selected, the seed is 0.
+
+        For each seed, there is one task for each object of the paper's groups or, in the split ``parallel``, one task
+        for each number of parallel goals.
+        """
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the recipes, and of the recorded goals from which horizons are learned."""
+        """Return the digests of the recipes and of the recorded goals. Selectors learn horizons from these goals."""
         return {"recipes": file_digest(RECIPES_FILE), "recorded goals": file_digest(RECORDED)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of goals, which follow from recipes, tools and the initial inventory."""
+        """Return the preconditions of goals. They follow from the recipes, the tools and the initial inventory."""
         return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
-        """Return the options, the version of the recipes, and the difference from the game."""
+        """Return the options, the version of the recipes, and how this environment deviates from the real game."""
         options = {name: str(value) for name, value in self.options.model_dump().items()}
         return {
             **options,
@@ -116,7 +120,7 @@ class Minecraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """A description of the goals for selectors."""
+        """The goals, with the facts about them that selectors use."""
         return MinecraftGoals(self)
 
     # Episodes.
@@ -134,11 +138,11 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a sentence about what never changes. ``state`` describes everything else."""
+        """Return a sentence about what never changes during an episode. ``state`` describes everything else."""
         return f"You are in Minecraft, with an {STARTING_TOOL} in hand."
 
     def state(self) -> str:
-        """Return the inventory, the equipment, the place, what is in sight, and the time."""
+        """Return a text about the inventory, the equipment, the biome, the depth, what is in sight, and the time."""
         player = self.player
         worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
         depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"
@@ -222,11 +226,14 @@ class Minecraft(Environment):
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the ticks that a goal takes without bad luck. With the option ``time_limits``, they are limited."""
+        """Return the number of ticks that a goal takes, provided that it does not fail by bad luck.
+
+        With the option ``time_limits``, this is at most the goal's time limit.
+        """
         return min(effects.ticks, effects.time_limit) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the ticks that a goal takes this time, and the reason why it fails, or ""."""
+        """Return the number of ticks that the current attempt at a goal takes, and the reason why it fails, or ""."""
         limit = effects.time_limit
         if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
@@ -246,9 +253,9 @@ class Minecraft(Environment):
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return whether all required items are held, and worn if they are equipment.
+        """Return whether all required items are in the inventory and, in the equipment group, also worn.
 
-        The score is the share of the task's milestones that were reached.
+        The score is the fraction of the task's milestones that were reached.
         """
         if not self.task:
             return Verdict(False, 0.0)
@@ -264,10 +271,11 @@ class Minecraft(Environment):
 
     @classmethod
     def milestones_of(cls, task: Task) -> list[str]:
-        """Return the milestones of a task in a possible order: items, and "equip ITEM" if an item must be worn.
+        """Return the milestones of a task, in one possible order.
 
-        For parallel goals, these are the items of the goals. For a single object, they are all items that have to be
-        obtained before it. For the diamond, they are the twelve items of the paper's figure 8.
+        For parallel goals, the milestones are the items of the goals. For a single object, they are the object and all
+        items that have to be obtained before it, followed by "equip OBJECT" if the object must be worn. For example,
+        the diamond has the twelve milestones of the paper's figure 8.
         """
         if task.type in tasks.PARALLEL:
             return list(tasks.required_items(task))

@@ -1,8 +1,8 @@
-"""Minecraft 1.11.2 as data: trees, animals and ores, the tools that are needed for them, biomes, and all recipes.
+"""Minecraft 1.11.2 as data: trees, animals and ores, the tools that they need, biomes, and all recipes.
 
-Lengths are in blocks, and times are in ticks, of which a second has 20. Tiers are the game's levels of tools. In the
-game, quartz exists only in another dimension. Here it lies in ordinary ground, so that the paper's task of making a
-quartz block is possible.
+Lengths are in blocks, and times are in ticks. A second has 20 ticks. A tier is the game's level of a pickaxe: harder
+ores need a higher tier. In the game, quartz exists only in another dimension. Here it lies in ordinary ground, so that
+the paper's task of making a quartz block is possible.
 """
 
 import json
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 STARTING_TOOL = "axe"
-"""The tool that the agent has from the start (table 1 of the paper).
+"""The tool that the agent has from the start (table 1 of the DEPS paper).
 
-It is not an item: it is never in the inventory, and no recipe makes it.
+This tool is not an item: it is never in the inventory, and no recipe makes it.
 """
 PICKAXES: Mapping[str, int] = {
     "wooden_pickaxe": 1,
@@ -31,33 +31,39 @@ DIGGING: Mapping[str, int] = {
     "iron_pickaxe": 8,
     "diamond_pickaxe": 6,
 }
-"""Maps a pickaxe to the ticks in which it digs a block of stone."""
+"""Maps a pickaxe to the number of ticks that it takes to dig a block of stone with it."""
 
 
 class Source(NamedTuple):
-    """A kind of thing that can be mined or killed, such as an oak tree. It gives one piece of each of its items."""
+    """A kind of thing that can be mined or killed, such as an oak tree.
+
+    Each unit that is mined or killed gives one piece of each of the source's items.
+    """
 
     name: str
     """The name that the agent sees, such as oak_tree."""
     verb: str
     """The action by which the items are obtained: mine or kill."""
     goal_name: str
-    """The name by which goals refer to this source only, such as oak_log."""
+    """The name of the item in goals that can only mean this source, such as oak_log."""
     gives: tuple[str, ...]
-    """The items that it gives when it is mined or killed."""
+    """The items that the source gives when it is mined or killed."""
     work: int
-    """The ticks that gathering one takes. If a pickaxe is needed: the number of blocks of stone that take as long."""
+    """The number of ticks that gathering one unit takes.
+
+    If a pickaxe is needed, this is instead the number of blocks of stone that take as long to dig.
+    """
     tool: str = ""
-    """The tool that is needed, or "". "pickaxe" stands for any pickaxe that has at least the tier."""
+    """The tool that is needed, or "". The word "pickaxe" stands for any pickaxe with at least the tier ``tier``."""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
-    """The minimum and maximum depth at which it is found."""
+    """The minimum and maximum depth at which the source is found."""
     amount: tuple[int, int] = (3, 8)
-    """The minimum and maximum number at one site."""
+    """The minimum and maximum number of units at one site."""
 
     @property
     def lowest_tool(self) -> str:
-        """The tool with the lowest tier that suffices, or "" if no tool is needed."""
+        """The tool that is needed, or "" if none is. If a pickaxe is needed, the pickaxe with the lowest tier."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     @property
@@ -92,7 +98,7 @@ def _ore(
 STONE = Source("stone", "mine", "cobblestone", ("cobblestone",), 1, "pickaxe", 1)
 DIRT = _plain("dirt", 10)
 EVERYWHERE = (STONE.name, DIRT.name)
-"""Sources that are under the agent's feet at every place."""
+"""The sources that are under the agent's feet wherever it is."""
 TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
 _ALL_SOURCES = (
     *(_tree(tree.removesuffix("_tree")) for tree in TREES),
@@ -125,7 +131,10 @@ _SOURCE_OF = {item: source for source in reversed(_ALL_SOURCES) for item in (*so
 
 
 def source_of(item: str) -> Source | None:
-    """Return the source to which an item in a goal refers, or None. The item ``log`` refers to the oak tree."""
+    """Return the source to which an item in a goal refers, or None if no source gives it.
+
+    If several sources give the item, it refers to the first. For example, ``log`` refers to the oak tree.
+    """
     return _SOURCE_OF.get(item)
 
 
@@ -133,11 +142,11 @@ class Biome(NamedTuple):
     """A kind of landscape, such as a desert."""
 
     weight: int
-    """How often it occurs, relative to other biomes."""
+    """How often the biome occurs, relative to other biomes."""
     soil: int
-    """The depth of its soil."""
+    """The depth of the soil above the stone, in blocks."""
     sites: Mapping[str, int]
-    """Maps a source to the number of its sites in one region."""
+    """Maps a source to the number of its sites in a region with this biome."""
 
 
 def _biome(weight: int, soil: int, sites: str) -> Biome:
@@ -172,14 +181,14 @@ class Recipe(NamedTuple):
     """The number of items that one use of the recipe makes."""
     ingredients: Mapping[str, int]
     station: str | None
-    """The crafting table or furnace if the player must hold one, otherwise None."""
+    """The crafting table or furnace, if the player must have one in the inventory, or None."""
 
     def times(self, target: int) -> int:
-        """Return how many uses of the recipe make at least ``target`` items."""
+        """Return how many times the recipe must be used to make at least ``target`` items."""
         return -(-target // self.makes)
 
     def needs(self, target: int) -> dict[str, int]:
-        """Return the materials that it takes to make at least ``target`` items."""
+        """Return the materials that are needed to make at least ``target`` items."""
         return {item: count * self.times(target) for item, count in self.ingredients.items()}
 
 
@@ -200,7 +209,7 @@ ITEMS = frozenset(
 )
 """All names by which a plan may refer to an item."""
 EQUIPMENT = tuple("helmet chestplate leggings boots shield pickaxe axe hoe shovel sword shears bow".split())
-"""The last words of the names of items that can be equipped."""
+"""The last words in the names of items that can be equipped, as in ``iron_helmet``."""
 
 
 def wearable(item: str) -> bool:
@@ -210,9 +219,9 @@ def wearable(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe that a player would use, or None if no recipe has ingredients that can be obtained.
+    """Return the recipe with the fewest steps, or None if no recipe has ingredients that can be obtained.
 
-    It is the recipe with the fewest steps. If several recipes have the same number of steps, it is the first of them.
+    If several recipes have the fewest steps, return the first of them.
     """
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
@@ -221,9 +230,10 @@ def best_recipe(item: str) -> Recipe | None:
 
 
 def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
-    """Return the items that must be obtained for a recipe, or None if one of them cannot be obtained.
+    """Return the items that must be obtained for a recipe, or None if one of these items cannot be obtained.
 
-    ``products`` are the items for which the recipe is needed, directly or indirectly. No item may need itself.
+    ``products`` are the items for which the recipe is needed, directly or indirectly. They cannot be ingredients, since
+    no item may be needed to make itself.
     """
     steps: list[str] = []
     for item in recipe.ingredients:
@@ -242,7 +252,7 @@ def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
 
 @cache
 def milestones(item: str) -> tuple[str, ...]:
-    """Return all items that have to be obtained for an item, and the item itself, in a possible order."""
+    """Return all items that have to be obtained for an item, and the item itself, in one possible order."""
     return tuple(dict.fromkeys(_needed_items(item)))
 
 

@@ -1,7 +1,7 @@
-"""Knowledge about goals: for selectors, which choose between goals (DEPS), and for the dry run of plans.
+"""Describe goals for the selectors of the method DEPS, and state the preconditions of goals for the dry run of plans.
 
-The *horizon* of a goal is the number of ticks that it takes to reach the goal. The dry run checks, without acting,
-whether the preconditions of each action hold when a plan reaches the action.
+A selector chooses the goal that is pursued next. The *horizon* of a goal is the number of ticks that it takes to reach
+the goal. The dry run checks, without acting, whether the preconditions of each action hold when a plan reaches it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return all goals: to gather each item with each suitable tool, to use each recipe, and to equip each item."""
+    """Return all goals: gathering each item with each suitable tool, using each recipe, and equipping each item."""
     made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
     worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
     return (*_gathering_goals(), *made, *worn)
@@ -37,7 +37,11 @@ def _gathering_goals() -> Iterator[Action]:
 
 
 def _tools(source: Source) -> list[str | None]:
-    """Return the tools with which a source can be gathered, the lowest tier first. None stands for no tool."""
+    """Return the tools with which a source can be gathered. None stands for no tool.
+
+    If the source needs a pickaxe, the pickaxe with the lowest sufficient tier comes first, followed by the others that
+    suffice.
+    """
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
@@ -45,21 +49,21 @@ def _tools(source: Source) -> list[str | None]:
 
 
 NEVER = -1.0
-"""The feature value of a time or distance that does not exist."""
+"""The value of a feature that is a time or distance, if this time or distance does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
 """The table of recorded goals, which ``envs/minecraft/recording.py`` writes."""
 
 
 class MinecraftGoals(Goals):
-    """The goals of Minecraft. Each is one action, whose duration depends on the place and the time."""
+    """The goals of Minecraft. Each goal is one action. Its duration depends on the player's place and the time."""
 
     environment: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
         """Return the reason why the goal would be refused, or "" if it would be tried.
 
-        If the map does not have enough of a thing, the result is still "", since no agent knows that in advance.
+        If the map does not contain enough of the item, the result is "", too, since no agent knows this in advance.
         """
         try:
             player.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -70,7 +74,7 @@ class MinecraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if the player holds the materials and the tool that the plan states, even if they are wrong."""
+        """Return True if the player has the materials and the tool that the plan states, even if they are wrong."""
         tool, needs = goal.args[-1] if goal.args else None, dict(self.materials(goal))
         if isinstance(tool, str) and tool != game_data.STARTING_TOOL:
             needs[tool] = 1
@@ -86,10 +90,10 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal and others that yield the same item.
+        """Return the goal, followed by other goals that yield the same item.
 
-        The others are goals for other sources of the item, followed by recipes whose ingredients can be gathered, such
-        as the recipe for wool from string.
+        These are goals for other sources of the item and then recipes for the item whose ingredients can be gathered,
+        such as the recipe for wool from string.
         """
         if goal.name not in GATHERING:
             return (goal,)
@@ -114,12 +118,15 @@ class MinecraftGoals(Goals):
         return known_goals()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """Return the name of the source of the goal's item, if the goal is to mine or kill."""
+        """Return the name of the source that a goal of mining or killing uses. Return () for other goals."""
         source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal with another count of its item, and with the materials for it. Equipping has no count."""
+        """Return the goal with another count of its item, and with the materials for this count.
+
+        A goal of equipping has no count and is returned unchanged.
+        """
         if goal.name == "equip":
             return goal
         item, _ = _object_of(goal)
@@ -129,9 +136,10 @@ class MinecraftGoals(Goals):
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """Return what the agent knows about a goal: numbers and words from which the goal's horizon is predicted.
+        """Return the features of a goal: numbers and words from which the goal's horizon is predicted.
 
-        They describe the goal itself, the player's place, and when and how far away the goal's source was last seen.
+        They contain only what the agent knows: the goal itself, the player's place and time, and when and how far away
+        the goal's source was last seen.
         """
         spot, item, count = self.environment.player.spot, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
@@ -153,9 +161,9 @@ class MinecraftGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return the ticks that the goal takes from here, if it succeeds and the episode is long enough.
+        """Return the number of ticks that the goal takes from here, if it succeeds and the episode is long enough.
 
-        It is infinite if the map does not have enough of the thing, and 0 if the goal would be refused.
+        The horizon is infinite if the map does not contain enough of the item, and 0 if the goal would be refused.
         """
         try:
             effects = player.effects_of(self.environment.terrain, self.environment.player, goal)
@@ -166,7 +174,7 @@ class MinecraftGoals(Goals):
         return float(self.environment.ticks_for(effects))
 
     def recorded(self) -> Path | None:
-        """Return the table of goals that were reached on other maps, in random order."""
+        """Return the path of the table of recorded goals, which were reached on other maps in random order."""
         return RECORDED
 
 
@@ -180,7 +188,7 @@ def _is_gathered(recipe: Recipe) -> bool:
 
 
 def making_goal(recipe: Recipe, count: int) -> Action:
-    """Return the goal to make at least ``count`` items by a recipe, with exactly the materials that are needed."""
+    """Return the goal of making at least ``count`` items by a recipe, with exactly the materials that are needed."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
@@ -195,7 +203,10 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was."""
+    """Return a source's distance as a word, the ticks since it was last seen, and the distance to its place then.
+
+    All three concern the nearest site of the source. If the source is out of sight, the word is "unseen".
+    """
     if source is None:
         return "none", NEVER, NEVER
     spot, memory = environment.player.spot, environment.player.memory
@@ -210,7 +221,7 @@ def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, flo
 
 
 def preconditions(task: Task) -> Preconditions:
-    """Return the preconditions and effects of a task's goals, and the inventory at its start."""
+    """Return the preconditions and effects of goals, together with the inventory at the start of the task."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
     rules: Mapping[str, Callable[..., Contract]] = {
         "mine": lambda obj, tool: _gather("mine", obj, tool),

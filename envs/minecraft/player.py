@@ -1,10 +1,10 @@
-"""The player, the effects of goals on it, and the chance that a goal is reached.
+"""The player, the effects of goals on the player, and the chances that goals succeed.
 
-A *goal* is one action of a plan, such as ``mine({"log": 3})``. Recipes, tools and the inventory determine its effects,
-or the reason why it cannot be reached. A *station* is a crafting table or a furnace.
+A *goal* is one action of a plan, such as ``mine({"log": 3})``. Recipes, tools and the inventory determine the effects
+of a goal, or the reason why it cannot be reached. A *station* is a crafting table or a furnace.
 
-In table 18, the DEPS paper reports how often a learned controller succeeds at some skills. Goals have the same chances
-here. A skill that the paper did not measure has the chance of the most similar skill.
+Table 18 of the DEPS paper reports how often a learned controller succeeds at some skills. Goals have the same chances
+here. If the paper did not measure a skill, the skill has the chance of the most similar skill in the table.
 """
 
 import random
@@ -44,28 +44,28 @@ CHANCES: Mapping[str, float] = {
 THREE_IRON_ORES = 0.16
 """The probability of mining three pieces of iron ore or more."""
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""The probabilities for other sources. They are those that the paper measured for birch, llama, iron ore and dirt."""
+"""The probabilities for other sources: those that the paper measured for birch, llama, iron ore and dirt."""
 DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
-"""The time limits of most goals, of goals for ores, and of those for diamonds, in ticks."""
+"""The time limits in ticks: of most goals, of goals for ores, and of goals for diamonds."""
 
 
 @dataclass(frozen=True)
 class GoalEffects:
-    """The effects of a goal that can be reached."""
+    """The effects that a goal has if it is reached."""
 
     text: str
     """A description of what the player does, such as "mine 3 log"."""
     skill: str
     """The skill that the goal needs: the name of a source, or a kind of work such as "smelt at furnace"."""
     ticks: int
-    """The time that the goal takes."""
+    """The number of ticks that the goal takes."""
     gains: Mapping[str, int] = field(default_factory=dict)
     """Maps an item to the number of pieces that are added to the inventory."""
     losses: Mapping[str, int] = field(default_factory=dict)
     """Maps an item to the number of pieces that are removed from the inventory."""
     trip: Trip | None = None
     worn: str = ""
-    """The item that is put on, or ""."""
+    """The item that the player equips, or ""."""
 
     @property
     def chance(self) -> float:
@@ -83,7 +83,7 @@ class GoalEffects:
         return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
 
     def succeeds(self, task_id: str, tries: int) -> bool:
-        """Return True if the goal is reached this time.
+        """Return True if the current attempt at the goal succeeds.
 
         ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of an episode.
         """
@@ -109,18 +109,18 @@ class MinecraftPlayer:
     spot: Spot = START
     worn: tuple[str, ...] = ()
     taken: dict[int, int] = field(default_factory=dict)
-    """Maps the number of a site to the amount that was taken from it."""
+    """Maps the number of a site to the number of units that were taken from this site."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """Maps a source to the tick and the position (x, y) at which it was seen last.
+    """Maps a source to the tick when it was last seen, and the position (x, y) where it was then.
 
     The player looks around at the start of an episode, and at the end of a wait or trip.
     """
     first_held: dict[str, float] = field(default_factory=dict)
-    """Maps an item to the tick at which it was first held."""
+    """Maps an item to the tick at which the player first had it."""
     tries: int = 0
     """The number of goals that were tried."""
     _seen: tuple[Spot, Sight] | None = None
-    """The last result of ``sight``, and the spot to which it belongs.
+    """The last result of ``sight``, and the spot from which it was computed.
 
     A spot includes the time, and ``taken`` changes only as time passes. So the result is valid until the spot changes.
     """
@@ -136,11 +136,11 @@ class MinecraftPlayer:
         )
 
     def held(self, item: str) -> int:
-        """Return how many pieces of an item the player holds."""
+        """Return how many pieces of an item are in the inventory."""
         return self.inventory.get(item, 0)
 
     def exchange(self, losses: Mapping[str, int], gains: Mapping[str, int]) -> None:
-        """Remove the losses and add the gains."""
+        """Remove the losses from the inventory, and add the gains to it."""
         for item, count in losses.items():
             self.inventory[item] -= count
             if not self.inventory[item]:
@@ -150,13 +150,13 @@ class MinecraftPlayer:
             self.first_held.setdefault(item, self.spot.tick)
 
     def sight(self, terrain: Terrain) -> Sight:
-        """Return the sources that are in sight, each with the distance and the position of its nearest site."""
+        """Return the sources in sight, each with the distance and the position of its nearest site."""
         if self._seen is None or self._seen[0] != self.spot:
             self._seen = self.spot, visible(terrain, self.spot, self.taken)
         return self._seen[1]
 
     def look(self, terrain: Terrain) -> None:
-        """Remember where the sources in sight are."""
+        """Record in ``memory`` where the sources in sight are now."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
@@ -179,10 +179,13 @@ class MinecraftPlayer:
         self.look(terrain)
 
 
-CRAFTING = {None: 10, game_data.TABLE: 30}
-"""Maps a station (None: crafting by hand) to the ticks that a goal of crafting takes, whatever its count."""
-SMELTING = 200
-"""Ticks that one item takes in the furnace."""
+CRAFTING_TICKS = {None: 10, game_data.TABLE: 30}
+"""Maps a station, or None for crafting by hand, to the number of ticks that a crafting goal takes.
+
+The number of items does not matter.
+"""
+SMELTING_TICKS = 200
+"""Number of ticks that one item takes in the furnace."""
 EQUIPPING_TICKS = 10
 MAX_COUNT = 36 * 64
 """The number of items that an inventory can hold."""
@@ -193,14 +196,14 @@ class GoalRefused(Exception):
 
 
 class NoneLeft(GoalRefused):
-    """The map does not have enough of a thing. The player can find this out only by trying."""
+    """The map does not contain enough of an item. The player can find this out only by trying."""
 
 
 def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
     """Return the effects that a goal would have in the current state, without applying them.
 
-    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map does not have enough of a
-    thing.
+    Raises GoalRefused if the goal cannot be reached, or its subclass NoneLeft if the map does not contain enough of the
+    item.
     """
     if action.name == "equip":
         return _equip(player, *action.args)
@@ -235,7 +238,7 @@ def _make(
         raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
     _check_station(recipe, player, _held_tool(player, tool))
     gains = {recipe.output: recipe.makes * recipe.times(count)}
-    ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
+    ticks = SMELTING_TICKS * recipe.times(count) if verb == "smelt" else CRAFTING_TICKS[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
     return GoalEffects(f"{verb} {format_counts(gains)} from {format_counts(needs)}", skill, ticks, gains, needs)
 
@@ -252,7 +255,10 @@ def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
-    """Return the item and the count that a goal names. Raises GoalRefused if it does not name exactly one item."""
+    """Return the item and the count from the first argument of a goal.
+
+    Raises GoalRefused if the argument does not name exactly one item.
+    """
     counts = read_counts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
@@ -264,8 +270,8 @@ def read_object(obj: JsonValue) -> tuple[str, int]:
 def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
     """Return an argument of a goal that maps names to counts, such as ``{"log": 3}``.
 
-    Raises GoalRefused if it is not a dict, or if a count is not a whole number from 1 to the capacity of an inventory.
-    ``subject`` names the argument in the message.
+    Raises GoalRefused if the argument is not a dict, or if a count is not a whole number from 1 to MAX_COUNT. The
+    message of the error calls the argument ``subject``.
     """
     if not isinstance(value, dict):
         raise GoalRefused(f'{subject} must be written like {{"log": 3}}, not {value!r}')
@@ -278,7 +284,7 @@ def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
 
 
 def check_item(item: str) -> None:
-    """Raise GoalRefused if a name is not that of an item. The message suggests the most similar name."""
+    """Raise GoalRefused if no item has this name. The message suggests the most similar name, if any is similar."""
     if item not in game_data.ITEMS and item in game_data.SOURCES:
         raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(game_data.SOURCES[item].gives)}")
     if item not in game_data.ITEMS:
@@ -287,7 +293,7 @@ def check_item(item: str) -> None:
 
 
 def find_source(verb: str, item: str) -> Source:
-    """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is none."""
+    """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is no such source."""
     source = game_data.source_of(item)
     if source is not None and source.verb == verb:
         return source
@@ -298,18 +304,18 @@ def find_source(verb: str, item: str) -> Source:
 
 
 def _describe_alternative(item: str) -> str:
-    """Return the end of a message that says how an item is obtained instead, or "" if it cannot be obtained."""
+    """Return the end of a message, which says how the item is obtained instead, or "" if it cannot be obtained."""
     if source := game_data.source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
-    verbs = dict.fromkeys(_PAST_TENSE[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
+    verbs = dict.fromkeys(_PARTICIPLES[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
     return f": it is {' or '.join(verbs)}" if verbs else ""
 
 
-_PAST_TENSE = {"craft": "crafted", "smelt": "smelted"}
+_PARTICIPLES = {"craft": "crafted", "smelt": "smelted"}
 
 
 def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
-    """Return the recipe that a goal of crafting or smelting follows, and the number of items to make.
+    """Return the recipe that a goal of crafting or smelting uses, and the number of items to make.
 
     Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than the recipe takes.
     """
@@ -327,13 +333,13 @@ def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe
 
 
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Return the recipe of an item that takes exactly the kinds of materials that the plan states.
+    """Return the recipe for an item that takes exactly the kinds of materials that the plan states.
 
-    Raises GoalRefused if there is none.
+    Raises GoalRefused if there is no such recipe.
     """
     recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
-        raise GoalRefused(f"{item} cannot be {_PAST_TENSE[verb]}{_describe_alternative(item)}")
+        raise GoalRefused(f"{item} cannot be {_PARTICIPLES[verb]}{_describe_alternative(item)}")
     for recipe in recipes:
         if set(recipe.ingredients) == set(stated):
             return recipe
@@ -345,7 +351,7 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
 
 
 def read_tool(tool: JsonValue) -> str:
-    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if it is not an item's name."""
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if no item has this name."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
@@ -356,7 +362,7 @@ def read_tool(tool: JsonValue) -> str:
 
 
 def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
-    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the tool is not held."""
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the player lacks the tool."""
     named = read_tool(tool)
     if named not in ("", game_data.STARTING_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
@@ -364,7 +370,7 @@ def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
 
 
 def check_tool(source: Source, tool: str, item: str) -> None:
-    """Raise GoalRefused unless the source can be mined with the tool."""
+    """Raise GoalRefused if the source cannot be mined with the tool. ``item`` is the item that the goal names."""
     enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
     if not source.tool or enough:
         return

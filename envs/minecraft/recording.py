@@ -1,8 +1,9 @@
-"""Record the goals from which horizons are learned, on maps that are used for nothing else.
+"""Record goals and the time that they take, on maps that are used for nothing else.
 
-The horizon of a goal is the time that it takes to reach the goal. Each row of the table has the features that were
-observed before a goal was tried, and the ticks until it was reached. The goals are tried in random order, each by a
-random route.
+The horizon of a goal is the time that it takes to reach the goal. Selectors learn horizons from the table that this
+module writes. Each row contains the features that were observed before a goal was tried, and the number of ticks until
+the goal was reached. Goals are tried in random order, and each by a random route (a way to get the same item).
+
 ``python -m planbook.envs.minecraft.recording`` writes the table that ships with planbook.
 """
 
@@ -24,9 +25,12 @@ SEEDS = range(100_000, 100_150)
 TICKS = 20_000
 """Length of an episode in ticks. It is long enough to reach goals that are far away."""
 FREE_GOALS, MAX_COUNT, P_MAKING = 12, 4, 0.5
-"""For free play: goals per episode, maximum count of a goal, and the probability of making an item when possible."""
+"""For free play: the number of goals in an episode, the maximum count of a goal, and the probability of making an item.
+
+This probability applies if an item can be made. Otherwise, something is gathered.
+"""
 FREE_ITEM = "diamond"
-"""The object of the task in free play. It is almost never obtained, so the episode does not end early."""
+"""The object of the task in free play. It is almost never obtained, so the episodes do not end early."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
@@ -54,7 +58,7 @@ def _rows_of_seed(seed: int) -> Iterator[Row]:
 
 
 def _parallel_rows(task: Task, rng: random.Random) -> Iterator[Row]:
-    """Try the goals of a task in random order, each by a random route, and yield their rows."""
+    """Try the goals of a task in random order, each by a random route. Yield a row for each goal that is reached."""
     environment = _new_episode(task)
     goals = tasks.parallel_goals(task)
     for goal in rng.sample(goals, len(goals)):
@@ -62,7 +66,7 @@ def _parallel_rows(task: Task, rng: random.Random) -> Iterator[Row]:
 
 
 def _free_rows(task: Task, rng: random.Random) -> Iterator[Row]:
-    """Gather and make items at random, and yield the rows."""
+    """Gather and make items at random. Yield a row for each goal that is reached."""
     environment = _new_episode(task)
     for _ in range(FREE_GOALS):
         makings = _possible(environment, _makings(environment))
@@ -77,7 +81,7 @@ def _new_episode(task: Task) -> Minecraft:
 
 
 def _try_goal(environment: Minecraft, goal: Action) -> Iterator[Row]:
-    """Try a goal, and yield its row if it is reached."""
+    """Try a goal, and yield its row if the goal is reached."""
     if environment.ended:
         return
     features, start = environment.goals.features(goal), environment.player.spot.tick
@@ -90,7 +94,7 @@ def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
 
 
 def _makings(environment: Minecraft) -> list[Action]:
-    """Return goals to make one piece of each item whose ingredients are held, and to equip each held item."""
+    """Return goals of making one piece by each recipe whose ingredients the player has, and of equipping each item."""
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]
@@ -98,7 +102,7 @@ def _makings(environment: Minecraft) -> list[Action]:
 
 
 def _gatherings(environment: Minecraft, rng: random.Random) -> list[Action]:
-    """Return a goal for each source, with the best pickaxe that the player holds if the source needs one."""
+    """Return a goal for each source. If the source needs a pickaxe, the goal uses the best pickaxe in the inventory."""
     held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
         Action(source.verb, ({source.goal_name: rng.randint(1, MAX_COUNT)}, held[-1] if source.tier and held else None))

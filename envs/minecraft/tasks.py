@@ -1,7 +1,7 @@
-"""The tasks: the eight groups of the DEPS paper (tables 9 to 16), and tasks with parallel goals as in its figure 4.
+"""The tasks: the eight groups of the DEPS paper (tables 9 to 16), and tasks with parallel goals (its figure 4).
 
-A task of a group has one object to obtain. A task with parallel goals names several items that can be obtained in any
-order.
+In a task of a group, the agent must obtain one object. In a task with parallel goals, the agent must obtain several
+items, in any order.
 """
 
 import random
@@ -25,11 +25,11 @@ ALIASES: Mapping[str, str] = {
     "level": "lever",
     "heavy_weighted_plate": "heavy_weighted_pressure_plate",
 }
-"""Maps names in the paper's tables that Minecraft 1.11.2 does not have to the items that are meant."""
+"""Maps names that only the paper's tables use to the names in Minecraft 1.11.2."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
-"""Those objects of the groups that are missing in the paper's table 21."""
+"""The objects in GROUPS that table 21 of the paper leaves out."""
 DEFAULT_SEEDS = (0,)
 
 
@@ -75,16 +75,16 @@ GROUPS: Mapping[str, Group] = {
     "MT8_challenge": _group(12000, "diamond"),
 }
 EQUIP = "MT5_equipment"
-"""The group whose objects must be worn."""
+"""The group whose objects the agent must also equip."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
-"""Maps a type of tasks with parallel goals to the number of their goals."""
+"""Maps each task type with parallel goals to the number of goals in a task."""
 PARALLEL_TICKS = 3000
-"""Length in ticks of an episode with parallel goals. It is long enough for any order of the goals.
+"""Number of ticks in an episode with parallel goals. It is high enough for any order of the goals.
 
-The option ``ticks`` can shorten it, as in the paper's figure 4.
+The option ``ticks`` can lower it, as in the paper's figure 4.
 """
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
-"""The inventory at the start of parallel tasks, so that any of the goals can be reached first."""
+"""The inventory at the start of parallel tasks. With it, any of the goals can be reached first."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {
     "log": ("mine", 4),
     "sand": ("mine", 3),
@@ -98,16 +98,16 @@ CANDIDATES: Mapping[str, tuple[str, int]] = {
     "chicken": ("kill", 2),
     "string": ("kill", 2),
 }
-"""Maps each item that a parallel goal may name to the verb of the goal and the maximum count."""
+"""Maps each item that a parallel goal may name to the verb of the goal, and to the maximum count of the item."""
 TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
 
 def select(selection: Selection, ticks: int | None) -> list[Task]:
-    """Return the selected tasks, one for each object and seed, taken from each type in turn.
+    """Return the selected tasks, taken from each type in turn.
 
-    ``ticks`` is the option with this name. Raises BadSelection if the selection names a task or type that does not
-    exist.
+    ``ticks`` is the value of the option ``ticks``. Raises BadSelection if a selected task or type does not exist, or if
+    the split has none of the selected types.
     """
     if selection.ids:
         return [_task_by_id(task_id, ticks) for task_id in selection.ids]
@@ -115,7 +115,7 @@ def select(selection: Selection, ticks: int | None) -> list[Task]:
     offered = tuple(PARALLEL if split == "parallel" else GROUPS)
     types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
     if not types:
-        raise BadSelection(f"{ENVIRONMENT}: split {split!r} has the types {', '.join(offered)}")
+        raise BadSelection(f"{ENVIRONMENT}: none of these types is in the split {split!r}; it has {', '.join(offered)}")
     seeds = selection.seeds or DEFAULT_SEEDS
     return list(interleave((_tasks_of_type(kind, split, seeds, ticks) for kind in types), selection.limit))
 
@@ -139,12 +139,12 @@ def _task_by_id(task_id: str, ticks: int | None) -> Task:
             return task
     raise BadSelection(
         f"{ENVIRONMENT} has no task {task_id!r}; ids have the form GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
-        "or parallel_3/17; items have the names of Minecraft 1.11.2"
+        "or parallel_3/17; items are named as in Minecraft 1.11.2"
     )
 
 
 def single_task(item: str, seed: int) -> Task:
-    """Return the task to obtain an object on the map of a seed."""
+    """Return the task of obtaining an object on the map that is generated from a seed."""
     kind = _TYPE_OF[item]
     return Task(
         id=f"{kind.partition('_')[0]}/{item}/{seed}",
@@ -158,7 +158,7 @@ def single_task(item: str, seed: int) -> Task:
 
 
 def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
-    """Return a task with several goals. The seed determines the goals and the map."""
+    """Return a task with several parallel goals. The seed determines the goals and the map."""
     rng = random.Random(f"{kind}/{seed}")
     counts = {item: rng.randint(1, CANDIDATES[item][1]) for item in rng.sample(list(CANDIDATES), PARALLEL[kind])}
     goals: list[JsonValue] = [{item: count} for item, count in counts.items()]
@@ -175,7 +175,10 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
 
 
 def required_items(task: Task) -> dict[str, int]:
-    """Return a dict that maps each required item to the count that must be held. Equipment must also be worn."""
+    """Return a dict that maps each required item to the number of pieces that the agent must have.
+
+    In the group EQUIP, the agent must also wear the item.
+    """
     goals = task.params.get("goals")
     if isinstance(goals, list):
         return {item: int(str(count)) for goal in goals if isinstance(goal, dict) for item, count in goal.items()}
@@ -183,7 +186,7 @@ def required_items(task: Task) -> dict[str, int]:
 
 
 def parallel_goals(task: Task) -> list[Action]:
-    """Return the goals of a task with parallel goals as a plan would write them, in the order of ``task.goal``."""
+    """Return the parallel goals of a task as a plan would write them, in the order of the sentence ``task.goal``."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if "wooden_pickaxe" in milestones(item) else None))
         for item, count in required_items(task).items()

@@ -1,7 +1,8 @@
-"""The map that belongs to a seed, what is in sight at a place, and how long it takes to travel.
+"""The map that is generated from a seed, what is in sight at a place, and how long trips take.
 
-A *site* is a place with a certain amount of one source: a group of trees, a herd of animals, or an underground vein of
-ore. Lengths are in blocks, and times are in ticks. The player starts in the middle of the map, the *spawn*, at (0, 0).
+A *source* is a kind of thing that can be gathered, such as oak trees, cows or coal ore. A *site* is a place with a
+certain amount of one source: a group of trees, a herd of animals, or an underground vein of ore. Lengths are in blocks,
+and times are in ticks. The player starts at (0, 0), the middle of the map, which is called the *spawn*.
 """
 
 import random
@@ -18,7 +19,7 @@ EDGE = 180
 REGIONS = 10
 """Number of regions, each of which has one biome."""
 FOREVER = 10**9
-"""A tick that no episode reaches."""
+"""A tick that is later than the end of any episode."""
 ORES: Mapping[str, int] = {
     "coal_ore": 60,
     "iron_ore": 55,
@@ -29,7 +30,7 @@ ORES: Mapping[str, int] = {
     "diamond_ore": 20,
     "obsidian": 16,
 }
-"""Maps an ore to the number of its veins. They are spread under the whole map, in any biome."""
+"""Maps an ore to the number of its veins. The veins are spread under the whole map, whatever the biome."""
 GUARANTEED: Mapping[str, int] = {
     "oak_tree": 14,
     "sheep": 8,
@@ -41,31 +42,33 @@ GUARANTEED: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""Maps a source to the amount at a permanent site that every map has, so that no task depends on luck alone.
+"""Maps a source to the amount at a permanent site of this source, which every map has.
 
-These sites are on meadows, of which each map has a few not far from the spawn.
+Because of these sites, no task depends on luck alone. The sites are on meadows. Each map has a few meadows, not far
+from the spawn.
 """
 MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
-"""The number of meadows, the range of their distance from the spawn, and how far a site may be from its meadow."""
+"""The number of meadows, the range of their distances from the spawn, and the greatest distance of a site on each axis
+from the middle of its meadow."""
 P_CLOSE, CLOSE_DISTANCE, CLOSE_HERD_GONE_AT = 0.6, (5, 20), (200, 600)
-"""Some sources of GUARANTEED also have a site close to the spawn.
+"""A source in GUARANTEED may also have a site close to the spawn.
 
-The values are the probability of such a site, the range of its distance from the spawn, and the range of the tick at
-which a herd there leaves.
+The values are the probability of such a site, the range of its distance from the spawn, and the range of ticks in which
+a herd at such a site leaves.
 """
 HERD_GONE_AT = (300, 3000)
-"""The range of the tick at which any other herd leaves."""
+"""The range of ticks in which any other herd leaves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class Site:
     """A site of a source. A herd moves in one direction, and leaves the map after a while."""
 
     source: str
     x: float
     y: float
     depth: int
-    """The depth under the surface; 0 on the surface."""
+    """The depth of the site under the surface, or 0 if the site is on the surface."""
     amount: int
     """The number of trees, animals or blocks at the start of an episode."""
     dx: float = 0.0
@@ -77,37 +80,37 @@ class Location:
     number: int = 0
     """The number of the site on its map."""
     soil: int = 0
-    """The number of blocks of soil above a vein, which are dug by hand."""
+    """The number of blocks of soil above a vein. Soil is dug by hand."""
 
     def position_at(self, tick: float) -> tuple[float, float]:
-        """Return the position at a time. A herd stops moving after ``WANDERING_TICKS``."""
+        """Return the position of the site at a tick. A herd stops moving after WANDERING_TICKS."""
         moved = min(tick, WANDERING_TICKS)
         return self.x + self.dx * moved, self.y + self.dy * moved
 
 
 WANDERING_TICKS = 3000
 """The tick at which herds stop moving."""
-PACE = 0.025
+MAX_HERD_SPEED = 0.025
 """The maximum speed of a herd along each axis, in blocks per tick."""
 
 
 Regions = tuple[tuple[float, float, str], ...]
-"""The position (x, y) of each region's centre, and the region's biome."""
+"""For each region, the position (x, y) of its centre, and its biome."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""How far the player sees on the surface and under the ground, in blocks."""
+"""How far the player sees, in blocks: when it is on the surface, and when it is underground."""
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """A map at the start of an episode. It never changes: the player's state records what was taken from it."""
+    """A map as it is at the start of an episode. It never changes: the player's state records what was taken."""
 
     regions: Regions
-    sites: tuple[Location, ...]
-    by_source: Mapping[str, tuple[Location, ...]]
+    sites: tuple[Site, ...]
+    by_source: Mapping[str, tuple[Site, ...]]
     """Maps a source to its sites."""
 
     def biome(self, x: float, y: float) -> str:
-        """Return the biome at a position, which is that of the nearest region."""
+        """Return the biome at a position, which is the biome of the nearest region."""
         return _region(x, y, self.regions)[2]
 
     def soil(self, x: float, y: float) -> int:
@@ -117,7 +120,7 @@ class Terrain:
 
 @lru_cache(maxsize=128)
 def terrain_of(seed: int) -> Terrain:
-    """Return the map that belongs to a seed."""
+    """Return the map that is generated from a seed."""
     rng = random.Random(f"minecraft/{seed}")
     names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
     regions = tuple(
@@ -132,18 +135,18 @@ def terrain_of(seed: int) -> Terrain:
     return Terrain(regions, tuple(sites), by_source)
 
 
-def _number_site(site: Location, number: int, regions: Regions) -> Location:
+def _number_site(site: Site, number: int, regions: Regions) -> Site:
     soil = BIOMES[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
     return replace(site, number=number, soil=min(soil, site.depth))
 
 
 def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
-    """Return the region to which a position belongs, which is the one with the nearest centre."""
+    """Return the region to which a position belongs: the region with the nearest centre."""
     return min(regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)
 
 
 def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str, float, float]]:
-    """Yield the source and the position of each site, except for the additional sites of GUARANTEED."""
+    """Yield the source and the position of each site, without the additional sites for GUARANTEED."""
     for x, y, name in regions:
         for source, count in BIOMES[name].sites.items():
             for _ in range(count):
@@ -154,9 +157,9 @@ def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str,
 
 
 def _position_near(x: float, y: float, regions: Regions, rng: random.Random) -> tuple[float, float]:
-    """Return a random position in the region around a point.
+    """Return a random position in the region whose centre is (x, y).
 
-    If four attempts do not find one, return a position near the point, whatever its region.
+    If four attempts do not find such a position, return one near the centre, even if it is in another region.
     """
     for _ in range(4):
         px, py = x + rng.uniform(-60, 60), y + rng.uniform(-60, 60)
@@ -165,27 +168,30 @@ def _position_near(x: float, y: float, regions: Regions, rng: random.Random) -> 
     return x + rng.uniform(-20, 20), y + rng.uniform(-20, 20)
 
 
-def _site(source: str, x: float, y: float, rng: random.Random) -> Location:
+def _site(source: str, x: float, y: float, rng: random.Random) -> Site:
     depth, amount = rng.randint(*SOURCES[source].depth), rng.randint(*SOURCES[source].amount)
-    return _with_movement(Location(source, x, y, depth, amount), HERD_GONE_AT, rng)
+    return _with_movement(Site(source, x, y, depth, amount), HERD_GONE_AT, rng)
 
 
-def _close_site(source: str, rng: random.Random) -> Location:
+def _close_site(source: str, rng: random.Random) -> Site:
     x, y = _random_position(rng, *CLOSE_DISTANCE)
-    return _with_movement(Location(source, x, y, 0, GUARANTEED[source] // 2), CLOSE_HERD_GONE_AT, rng)
+    return _with_movement(Site(source, x, y, 0, GUARANTEED[source] // 2), CLOSE_HERD_GONE_AT, rng)
 
 
-def _with_movement(site: Location, gone_at: tuple[int, int], rng: random.Random) -> Location:
-    """Return the site. A herd gets a random movement, and a random tick in the range ``gone_at`` at which it leaves."""
+def _with_movement(site: Site, gone_at: tuple[int, int], rng: random.Random) -> Site:
+    """Return a site unchanged, or with a random movement if it is a herd.
+
+    The herd leaves at a random tick in the range ``gone_at``.
+    """
     if site.source not in ANIMALS:
         return site
-    dx, dy = rng.uniform(-PACE, PACE), rng.uniform(-PACE, PACE)
+    dx, dy = rng.uniform(-MAX_HERD_SPEED, MAX_HERD_SPEED), rng.uniform(-MAX_HERD_SPEED, MAX_HERD_SPEED)
     return replace(site, dx=dx, dy=dy, gone_at=rng.randint(*gone_at))
 
 
-def _guaranteed_site(source: str, x: float, y: float, rng: random.Random) -> Location:
+def _guaranteed_site(source: str, x: float, y: float, rng: random.Random) -> Site:
     near = rng.uniform(-SPREAD, SPREAD), rng.uniform(-SPREAD, SPREAD)
-    return Location(source, x + near[0], y + near[1], 0, GUARANTEED[source])
+    return Site(source, x + near[0], y + near[1], 0, GUARANTEED[source])
 
 
 def _random_position(rng: random.Random, least: float, most: float) -> tuple[float, float]:
@@ -195,14 +201,14 @@ def _random_position(rng: random.Random, least: float, most: float) -> tuple[flo
     return x * stretch, y * stretch
 
 
-WALK = 4.6
-"""Ticks that it takes to walk one block, at the game's pace."""
-CLIMB = 8
-"""Ticks that it takes to climb one block up a shaft."""
-SOIL = 10
-"""Ticks that it takes to dig one block of soil by hand."""
-TUNNEL = 2
-"""The number of blocks of stone that are dug for each block of a tunnel's length."""
+WALK_TICKS = 4.6
+"""Number of ticks that it takes to walk one block, as in the game."""
+CLIMB_TICKS = 8
+"""Number of ticks that it takes to climb up one block in a shaft."""
+SOIL_TICKS = 10
+"""Number of ticks that it takes to dig one block of soil by hand."""
+TUNNEL_BLOCKS = 2
+"""Number of blocks of stone that must be dug for each block of a tunnel's length."""
 
 
 class Spot(NamedTuple):
@@ -216,19 +222,20 @@ class Spot(NamedTuple):
 
 @dataclass
 class Trip:
-    """The result of a trip on which a source is gathered."""
+    """The result of a trip on which the player gathers a source."""
 
     spot: Spot
-    """The place and time at the end."""
+    """The place and the time at the end of the trip."""
     taken: dict[int, int] = field(default_factory=dict)
-    """Maps the number of a site to the amount that was taken from it on this trip."""
+    """Maps the number of a site to the amount that is taken from the site on this trip."""
 
 
 def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
-    """Return a trip that gathers ``units`` from sites of a source, or None if the map does not have enough.
+    """Return a trip that gathers ``units`` units of a source, or None if the map does not contain enough.
 
-    The trip always continues to the site that can be reached fastest. ``taken`` maps the number of a site to the amount
-    that was taken from it before. ``dig`` is the number of ticks that a block of stone takes, or 0 without a pickaxe.
+    From each place, the trip continues to the site that can be reached fastest. ``taken`` maps the number of a site to
+    the amount that was taken from the site before the trip. ``dig`` is the number of ticks that it takes to dig a block
+    of stone, or 0 if the player uses no pickaxe.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     result = Trip(start)
@@ -246,15 +253,15 @@ def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source
 
 
 NO_SITE = -1
-"""The site number of sources that are everywhere."""
+"""Stands for the number of a site if the source is everywhere, so that it has no sites."""
 
 
 def _nearest(
     terrain: Terrain, so_far: Trip, taken: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Spot, int, int] | None:
-    """Find the site of a source that can be reached fastest and is not exhausted.
+    """Find the site of a source that can be reached fastest and where something is left, or return None.
 
-    Return the spot of the player on arrival, the site's number, and the amount that remains there.
+    Return the spot of the player on arrival, the site's number, and the amount that is left there.
     """
     if source.name in EVERYWHERE:
         return _to_layer(terrain, so_far.spot, source), NO_SITE, FOREVER
@@ -271,65 +278,66 @@ def _nearest(
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
-    """Return the spot of the player at a source that is everywhere.
+    """Return the spot of the player after reaching a source that is everywhere, which is stone or dirt.
 
     The player digs down to the stone or, for dirt, climbs up to the surface.
     """
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))
-        return spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL)
-    return spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB)
+        return spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL_TICKS)
+    return spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB_TICKS)
 
 
-def fastest_route(spot: Spot, site: Location, dig: int) -> Spot:
+def fastest_route(spot: Spot, site: Site, dig: int) -> Spot:
     """Return the spot of the player after the fastest route to a site.
 
-    The route goes over the surface. If the player and the site are both underground, it may go through the stone.
+    The route goes over the surface, or through a tunnel. A tunnel is possible if both the player and the site are
+    underground and the player uses a pickaxe.
     """
     surface_end = _surface_route(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
         return surface_end
     distance = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
     descent = site.depth - spot.depth
-    dug_blocks = int(distance) * TUNNEL + max(descent, 0)
-    tick = spot.tick + dug_blocks * dig + distance * WALK + max(-descent, 0) * CLIMB
+    dug_blocks = int(distance) * TUNNEL_BLOCKS + max(descent, 0)
+    tick = spot.tick + dug_blocks * dig + distance * WALK_TICKS + max(-descent, 0) * CLIMB_TICKS
     return min(surface_end, Spot(site.x, site.y, site.depth, tick), key=lambda end: end.tick)
 
 
-def _surface_route(spot: Spot, site: Location, dig: int) -> Spot:
-    """Return the spot of the player after the route over the surface.
+def _surface_route(spot: Spot, site: Site, dig: int) -> Spot:
+    """Return the spot of the player after the route to a site over the surface.
 
-    It ends where a herd will be when the player arrives.
+    If the site is a herd, the route ends where the herd will be when the player arrives.
     """
-    tick = spot.tick + spot.depth * CLIMB
+    tick = spot.tick + spot.depth * CLIMB_TICKS
     x, y = site.x, site.y
     if site.dx or site.dy:
         x, y = site.position_at(tick)
-        x, y = site.position_at(tick + sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK)
-    tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK
+        x, y = site.position_at(tick + sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK_TICKS)
+    tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK_TICKS
     if not site.depth:
         return Spot(x, y, 0, tick)
-    return Spot(x, y, site.depth, tick + site.soil * SOIL + (site.depth - site.soil) * dig)
+    return Spot(x, y, site.depth, tick + site.soil * SOIL_TICKS + (site.depth - site.soil) * dig)
 
 
-WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
-"""The words for distances, each with the maximum distance in blocks for which it is used."""
+DISTANCE_WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
+"""Pairs of a maximum distance in blocks, and the word for distances up to this maximum."""
 Sight = dict[str, tuple[float, float, float]]
-"""Maps a source to the distance and the position of its nearest site."""
+"""Maps a source in sight to the distance and the position (x, y) of its nearest site."""
 
 
 def seen_words(sight: Sight) -> dict[str, str]:
-    """Return a dict that maps each source in sight, the nearest first, to a word for its distance."""
+    """Return a dict that maps each source in sight to a word for its distance. The nearest source comes first."""
     return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
 
 
 def distance_word(distance: float) -> str:
     """Return the word for a distance in blocks."""
-    return next((word for reach, word in WORDS if distance <= reach), WORDS[-1][1])
+    return next((word for reach, word in DISTANCE_WORDS if distance <= reach), DISTANCE_WORDS[-1][1])
 
 
 def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
-    """Return the nearest site of each source that is in sight. Underground, only close veins are seen."""
+    """Return the nearest site of each source that is in sight. Underground, the player sees only nearby veins."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     nearest: dict[str, tuple[float, float, float]] = {}

@@ -1,4 +1,4 @@
-"""The MiniWoB++ environment: its 53 task types, on which the papers report results, its actions and its verdicts."""
+"""The MiniWoB++ environment: the 53 task types on which the papers report results, the actions and the verdicts."""
 
 import importlib.metadata
 import re
@@ -23,9 +23,9 @@ FEEDBACK = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
-"""The types whose pages answer an action with information that the next action depends on."""
-FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
-"""The types whose goals are free sentences. Their pages publish the values that a goal expresses."""
+"""The task types whose pages react to actions with information that later actions need."""
+FREELY_WORDED = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
+"""The task types whose goals are freely worded sentences. Their pages publish the values in the goal separately."""
 NO_FEEDBACK = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
     "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
@@ -35,8 +35,8 @@ NO_FEEDBACK = tuple(
     "multi-orderings navigate-tree simple-algebra social-media social-media-all social-media-some use-autocomplete "
     "use-spinner".split()
 )
-RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
-"""The types whose pages are loaded again for each episode, since they keep traces of the previous episode."""
+RELOADED_TYPES = ("search-engine", "use-autocomplete", "use-spinner")
+"""The task types whose pages are loaded again for each episode, since the pages keep traces of earlier episodes."""
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
     "feedback": FEEDBACK,
@@ -46,7 +46,7 @@ PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
 """The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
-"""Maximum number of characters with which the feedback on an action describes how the page changed."""
+"""Maximum number of characters that feedback uses to describe how an action changed the page."""
 
 
 class MiniwobOptions(EnvironmentOptions):
@@ -88,7 +88,7 @@ class Miniwob(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected tasks, taken from each type in turn. By default, the seeds are 0 to 4."""
+        """Return the selected tasks, taken from each type in turn. If no seeds are selected, the seeds are 0 to 4."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
@@ -98,8 +98,8 @@ class Miniwob(Environment):
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params, or nothing if the goal is a free sentence, which the agent has to understand by itself."""
-        return {} if task.type in FREE_WORDING else task.params
+        """Return the params, or {} if the goal is a freely worded sentence, which the agent itself must understand."""
+        return {} if task.type in FREELY_WORDED else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -112,7 +112,7 @@ class Miniwob(Environment):
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
-        """Start the page with the task's seed. If the tab has died since the last episode, use a new one."""
+        """Start the page with the task's seed. If the tab has died since the last episode, open a new tab."""
         had_tab = self._tab is not None
         try:
             page = self._begin(task)
@@ -129,14 +129,17 @@ class Miniwob(Environment):
         return self._page.html if self._page else ""
 
     def verdict(self) -> Verdict:
-        """Return the page's verdict. The task is solved if the raw reward is 1. A lower reward is partial credit."""
+        """Return the page's verdict. The task is solved if the page's raw reward is 1. The score is the raw reward.
+
+        A negative reward counts as the score 0, and so does an episode that is not over.
+        """
         page = self._page
         if page is None or not page.done:
             return Verdict(solved=False, score=0.0)
         return Verdict(solved=page.reward == 1, score=min(1.0, max(0.0, page.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the reason why nothing happened, or else the tags that are new in the page."""
+        """Return the reason if the action was refused, and otherwise the tags that are new in the page."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -150,7 +153,10 @@ class Miniwob(Environment):
         return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of the browser, Selenium and MiniWoB++, the set of sentences, and the set of actions."""
+        """Return the versions of browser, Selenium and MiniWoB++, the data mode, and whether ``paper_actions`` is set.
+
+        The data mode is the set of sentences from which pages choose the wording of a goal.
+        """
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
@@ -233,7 +239,7 @@ class Miniwob(Environment):
         with self._closing_if_broken():
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
-            return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED)
+            return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED_TYPES)
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
@@ -260,16 +266,16 @@ class Miniwob(Environment):
 
 
 def page_address(type_name: str) -> str:
-    """Return the address of the page with the tasks of a type."""
+    """Return the address of the page that contains the tasks of a type."""
     return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
 
 
 @cache
 def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
-    """Return miniwob's field extractors: a dict that maps each type to the function that parses its goals.
+    """Return miniwob's field extractors: a dict that maps each task type to the function that parses its goals.
 
-    The function returns the names and values of the fields in a goal. The package is not imported. Only the module with
-    the extractors is run, which needs only the standard library.
+    The function returns the names and values of the fields in a goal. To get these functions, only the module that
+    defines them is run, which needs only the standard library. The package miniwob itself is not imported.
     """
     return run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]  # type: ignore[no-any-return]
 
@@ -277,10 +283,10 @@ def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
 def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
     """Return the params of a goal: the values in it, such as the name of the button to click.
 
-    They are the ``fields`` that the page publishes or, if it publishes none, the values that miniwob's extractor finds
-    in the goal. The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of spaces.
-    Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the extractor
-    cannot parse has no params.
+    If the page publishes ``fields``, these are the params. Otherwise, they are the values that miniwob's extractor
+    finds in the goal. The keys are miniwob's names (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place
+    of spaces. Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that
+    the extractor cannot parse has no params.
     """
     try:
         pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)
@@ -297,7 +303,7 @@ def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> 
 
 
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags that occur more often in ``after``, each with the text that follows it."""
+    """Return the opening tags that are new in ``after``, each with the text that follows the tag."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):

@@ -5,13 +5,13 @@
 
   const JUDGE = "#reward-display, #click-canvas, #sync-task-cover, #attention-canvas, script";
   const HIDDEN = `${JUDGE}, style`;
-  const LONGEST_TIMER = 1000; // ms: a longer timer of a page does not belong to an action
-  const LONGEST_WAIT = 2000; // ms
+  const LONGEST_TIMER = 1000; // ms: a longer timer does not count as part of the page's reaction to an action
+  const LONGEST_WAIT = 2000; // ms to wait after an action until the page has finished reacting
   const MOST_FOUND = 500; // maximum number of elements that find() returns
   const TYPED = "textarea, input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=hidden])";
 
-  // --- Time. A page's date is always the same day, so that its content does not depend on the time of the run. Endless
-  // clocks (a blinking cursor, a countdown) stand still; timers that run out are awaited after each action.
+  // --- Time. A page always sees the same date, so that its content does not depend on the time of the run. Endless
+  // timers (a blinking cursor, a countdown) do not run. After each action, we wait until the other timers have run out.
   const START = Date.UTC(2020, 0, 1, 12);
   const RealDate = Date;
   let shift = START - RealDate.now();
@@ -63,14 +63,14 @@
     return children().map((child) => child.outerHTML).join("\n");
   };
 
-  // An episode is over if the plan has left or reloaded its page: the episode's number is lost with it.
+  // The variable episode is lost when the plan leaves or reloads the page of an episode. The episode is then over.
   const pageState = (left) => {
     const over = left || episode === 0;
     return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
   };
 
-  // The judge's elements (rewards so far, the cover, the page's own scripts) are removed from the page while it is
-  // searched, so that no XPath can see them.
+  // The elements that belong to the judge (rewards so far, the cover, the page's scripts) are removed from the page
+  // while it is searched, so that no XPath can match them.
   const withoutJudge = (work) => {
     const places = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
     for (const [element, place] of places) element.replaceWith(place);
@@ -138,8 +138,8 @@
 
   class Refused extends Error {} // an action that cannot be done; the message becomes "Nothing happens: ..."
 
-  // --- Aiming. The centre of the element's first box comes first, as in Selenium; then points around it, since a person
-  // clicks on the visible part.
+  // --- Aiming. As in Selenium, the first choice is the centre of the element's first box. If this point is covered,
+  // other points of the box are tried, since a person would click on the visible part.
   const SPOTS = [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5], [0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8]];
 
   const reaches = (element, x, y) => {
@@ -186,7 +186,7 @@
     throw new Refused(`the element ${xpath} is covered` + (cover ? ` by ${tagOf(cover)}` : ""));
   };
 
-  // --- Functions that Python calls. Each returns data; a refusal has its reason and the page.
+  // --- Functions that Python calls. Each returns data. If an action is refused, the data are the reason and the page.
   const guarded = (work) => {
     try {
       return work();
@@ -268,7 +268,7 @@
   const kept = []; // images stay in memory as long as they are referenced
 
   // Icons from style sheets have no size until they are loaded, and some are shown only under the mouse. If they were
-  // loaded at first use, they would move elements while a click is under way.
+  // loaded only when they are shown, they would move other elements during a click.
   const loadIcons = async () => {
     const inline = [...document.querySelectorAll("style")].map((style) => style.textContent).join("\n");
     const urls = new Set([...inline.matchAll(/url\(["']?([^"')]+)["']?\)/g)].map((match) => match[1]));
@@ -288,7 +288,7 @@
   const begin = async (number, seed, mode, longest) => {
     await loaded();
     if (window.jQuery) jQuery.fx.off = true; // no animations
-    document.body.removeEventListener("click", core.canvasDrawClick); // it would mark clicks in the HTML
+    document.body.removeEventListener("click", core.canvasDrawClick); // this listener would mark clicks in the HTML
     core.endEpisode(0);
     core.EPISODE_MAX_TIME = longest;
     core.setDataMode(mode);

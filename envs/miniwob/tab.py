@@ -18,13 +18,13 @@ from planbook.envs.browser.devtools import Answer, Command, click_commands, mous
 from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
-"""The window of the tab, in pixels."""
+"""The size of the tab's window, in pixels."""
 MOUSE_START = (639.0, 479.0)
-"""Position of the mouse at the start of an episode, outside the page's content. A click there only closes menus."""
+"""The position of the mouse at the start of an episode, outside the page's content. A click there closes open menus."""
 EPISODE_MILLISECONDS = 2_000_000_000
-"""Milliseconds after which a page ends its episode. Timers of browsers support hardly more."""
+"""Milliseconds after which a page ends its episode. This is nearly the maximum for timers in browsers."""
 DATA_MODE = "train"
-"""The set of sentences from which pages choose the wording of a goal. This is miniwob's default."""
+"""miniwob's name for the set of sentences from which pages choose the wording of a goal. It is miniwob's default."""
 DRAG_STEPS = 8
 """Number of mouse movements while an element is dragged."""
 LOAD_SECONDS = 60
@@ -46,15 +46,15 @@ class PageState:
     reward: float
     """The raw reward. It is valid only if ``done`` is True."""
     refused: str = ""
-    """The reason why the action was not done, or "" if it was."""
+    """The reason why the action was refused, or "" if it was carried out."""
     goal: str = ""
     """The goal of the task. It is set only at the start of an episode."""
     fields: dict[str, str] | None = None
-    """The values in the goal, if the page publishes them. They are set only at the start of an episode."""
+    """The values in the goal, if the page publishes them. The field is set only at the start of an episode."""
 
 
 class MiniwobTab:
-    """A tab and its page.
+    """A tab of the browser and the page in it.
 
     Points are in CSS pixels, measured from the page's upper left corner. Every action returns the page's new state.
     """
@@ -76,16 +76,16 @@ class MiniwobTab:
         )
 
     def close(self) -> None:
-        """Close the tab. This raises no error if the browser is gone."""
+        """Close the tab. If the browser is gone, do nothing."""
         self._connection.close()
         self._browser.close_tab(self._target)
 
     def begin(self, url: str, seed: int, reload: bool) -> PageState:
-        """Start an episode. The page is loaded if the tab shows another page, or if ``reload`` is True."""
+        """Start an episode. Load the page first if the tab shows another page, or if ``reload`` is True."""
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(click_commands(*MOUSE_START))  # a move would wait for the next frame
+        self._connection.call_all(click_commands(*MOUSE_START))  # a mouse movement alone would wait for the next frame
         return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
     def find(self, xpath: str) -> JsonValue:
@@ -97,7 +97,7 @@ class MiniwobTab:
         return self._send_at(self._ask("locate", xpath), click_commands)
 
     def click_option(self, xpath: str) -> PageState:
-        """Choose an ``<option>`` of a list. If the XPath matches any other element, click on it."""
+        """Choose an ``<option>`` of a list. If the XPath matches another kind of element, click on this element."""
         point = self._ask("locateOption", xpath)
         return self._do("choose", xpath) if point.get("option") else self._send_at(point, click_commands)
 
@@ -121,7 +121,7 @@ class MiniwobTab:
         return self._do("selectText", xpath)
 
     def scroll(self, xpath: str, dy: float) -> PageState:
-        """Scroll the element, or the nearest one around it that can scroll, down by ``dy`` pixels."""
+        """Scroll down by ``dy`` pixels: the element, or the nearest element around it that can be scrolled."""
         return self._do("scroll", xpath, dy)
 
     def type(self, text: str) -> PageState:

@@ -1,8 +1,8 @@
-"""The environment shopping: a shop with the rules of WebShop, and with our own products or those of the user's files.
+"""The environment shopping: a shop with the rules of WebShop. It sells our own products or those in the user's files.
 
-- ``environment``: the environment's class, its options, tasks and actions.
-- ``catalogue``: products and customers' wishes: our own, and those in files in WebShop's format.
-- ``webshop``: WebShop's pages as text, and its search and reward.
+- ``environment``: the environment's class, its options, its tasks and its actions.
+- ``catalogue``: the products, and customers' wishes for them: our own, or those in files in WebShop's format.
+- ``webshop``: WebShop's pages as text, its search and its reward.
 """
 
 from planbook.envs.shopping.environment import Shopping, ShoppingOptions

@@ -1,4 +1,4 @@
-"""Products and customers' wishes: our own catalogue, and the products in the user's files.
+"""Products, and customers' wishes for them: our own catalogue, or the products and wishes in the user's files.
 
 Our catalogue has 1,200 products and 546 wishes. It is generated from ``kinds.json`` with fixed seeds. Each kind of
 product, such as body lotion, has ten families of three similar products. The second product of a family differs from
@@ -8,11 +8,11 @@ The user's files have WebShop's format:
 
 - ``items`` is a list of products, like WebShop's ``items_shuffle.json``.
 - ``attributes`` maps the id of a product to its attributes, like ``items_ins_v2.json``.
-- ``goals`` maps the id of a product to the wishes that people wrote for it, like ``items_human_ins.json``.
+- ``goals`` maps the id of a product to the wishes that people wrote for this product, like ``items_human_ins.json``.
 
-Without goals, wishes are generated like WebShop's synthetic ones: an instruction in the file of attributes becomes one
-wish for each combination of options. If a product has a price range, its price is drawn from the range, as in WebShop.
-The product's id is the seed, so that prices are the same in every run.
+If there is no file of goals, wishes are generated like WebShop's synthetic goals: each instruction in the file of
+attributes becomes one wish for each combination of the product's options. If a product has a price range, its price is
+drawn from the range, as in WebShop. The product's id is the seed, so that prices are the same in every run.
 """
 
 import itertools
@@ -37,27 +37,27 @@ class Product:
     category: str
     """The department, such as ``beauty``."""
     query: str
-    """The words by which products of this kind are found, such as ``body lotion``."""
+    """The words for products of the same kind, such as ``body lotion``."""
     path: str
-    """The place of this kind in the shop, such as ``Beauty & Personal Care › Skin Care › Body Lotion``."""
+    """The departments that lead to this kind, such as ``Beauty & Personal Care › Skin Care › Body Lotion``."""
     description: str
     bullets: tuple[str, ...]
     attributes: tuple[str, ...]
     options: Mapping[str, Mapping[str, float]]
-    """Maps the name of an option to a dict that maps each of its values to the surcharge on ``price``."""
+    """Maps the name of an option to a dict that maps each of its values to the surcharge that is added to ``price``."""
     price: float
     price_shown: tuple[float, float] | None = None
-    """The price range that the page shows, or None if the options determine it."""
+    """The price range that the page shows, or None if the surcharges of the options determine it."""
     rating: str = "N.A."
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
-        """Return the price with the chosen options. An option without a choice has its first value."""
+        """Return the price with the chosen options. Options that are not chosen have their first value."""
         extras = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
         return round(self.price + sum(extras), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        """Return the minimum and maximum price with the options chosen so far."""
+        """Return the minimum and maximum price that are possible with the options chosen so far."""
         if self.price_shown:
             return self.price_shown
         extras = [
@@ -72,11 +72,11 @@ class Wish:
 
     sentence: str
     product: str
-    """The id of a product that fulfils the wish. The customer wants a product of the same kind."""
+    """The id of a product that fulfils the wish. The customer wants this product or another one of the same kind."""
     attributes: tuple[str, ...]
     """The attributes that the product must have."""
     values: tuple[str, ...]
-    """The values that must be chosen for options of the product."""
+    """The option values that must be chosen."""
     price_below: float | None = None
     """The upper limit of the price, or None if the sentence names none."""
 
@@ -88,7 +88,7 @@ class Shop:
     products: Mapping[str, Product]
     """Maps the id of a product to the product."""
     wishes: Sequence[Wish]
-    """The wishes in random order. Each split of the tasks is a range of them."""
+    """The wishes in random order. Each split of the tasks is a range of these wishes."""
 
 
 def format_price(amount: float) -> str:
@@ -124,7 +124,7 @@ def title_case(text: str) -> str:
 
 
 def random_phrase(purpose: str, rng: random.Random) -> str:
-    """Return a random phrase with placeholders. ``purpose`` is the text that it is for, such as ``review``."""
+    """Return a random phrase with placeholders for a kind of text. ``purpose`` names the kind, such as ``review``."""
     return str(rng.choice(_data()["phrases"][purpose]))
 
 
@@ -132,14 +132,14 @@ SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 P_OPTION = 0.6
-"""The probability with which a wish names each option. About one in five wishes names none, as in WebShop."""
+"""The probability that a wish names an option of the product. About one in five wishes names none, as in WebShop."""
 PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
 """The upper limits of prices that sentences name: 10, 20, ... 990 dollars."""
 
 
 @cache
 def own_shop() -> Shop:
-    """Return our own shop. It is built once per process, which takes about 50 ms."""
+    """Return our own shop. It is generated once per process, and this takes about 50 ms."""
     data = _data()
     products = {
         product.id: product
@@ -152,10 +152,10 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, rng: random.Random) -> float | None:
-    """Return a random upper limit for a price, chosen as in WebShop, or None.
+    """Return a random upper limit for a wish with this price, chosen as in WebShop, or None for no limit.
 
-    Two limits are drawn from the four multiples of ten that follow the price, and the greater one is returned. If the
-    price is too high to draw two, there is no limit.
+    Two different limits are drawn from the next four multiples of ten above the price, and the higher limit is
+    returned. If fewer than two of PRICE_LIMITS are above the price, there is no limit.
     """
     above = [limit for limit in PRICE_LIMITS if limit > price][:4]
     return max(rng.sample(above, 2)) if len(above) >= 2 else None
@@ -192,16 +192,16 @@ def _new_id(rng: random.Random) -> str:
 def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
     """Return a dict that maps three to five values of an option to their surcharges on the price.
 
-    ``axis`` lists all values that such an option can have. ``least`` is the lowest price of the kind of product.
+    ``axis`` lists all values that such an option can have. ``least`` is the lowest price of products of this kind.
     """
     indexes = sorted(rng.sample(range(len(axis)), rng.randint(3, min(5, len(axis)))))
     return {axis[index]: rng.choice((0.0, 0.0, round(least * rng.uniform(0.1, 0.6), 2))) for index in indexes}
 
 
 def _with_texts(product: Product, rng: random.Random) -> Product:
-    """Return the product with its texts.
+    """Return the product with its texts: title, description, bullets and reviews.
 
-    The title names one of its attributes, the description two, and the bullets all.
+    The title names one of the product's attributes, the description names two, and the bullets name all of them.
     """
     noun, attributes = product.query, rng.sample(product.attributes, len(product.attributes))
     first, second = attributes[:2]
@@ -248,15 +248,15 @@ def _sentence(noun: str, attributes: Sequence[str], options: Mapping[str, str], 
 DEFAULT_PRICE = 100.0
 """The price, in dollars, of a product whose entry has no price."""
 MAX_ID_LENGTH = 10
-"""Products with ids that are longer than this are left out."""
+"""Maximum length of a product's id. Products with longer ids are left out."""
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 
 
 @cache
 def load_shop(items: str, attributes: str, goals: str) -> Shop:
-    """Return the shop that the files describe. They are read once per process.
+    """Return the shop that the files describe. The files are read once per process.
 
-    Raises BadSelection if a file cannot be read or does not have WebShop's format.
+    Raises BadSelection if a file cannot be read or does not have WebShop's format, or if there are no wishes.
     """
     attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
     products: dict[str, Product] = {}
@@ -349,7 +349,7 @@ def _file_wishes(product: Product, attributes: Entry, goals: Entry | None) -> It
 
 
 def _file_wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """Yield the wish if it has attributes. WebShop, too, leaves out wishes without attributes."""
+    """Yield the wish, unless it has no attributes. WebShop leaves out such wishes, too."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         yield Wish(

@@ -1,4 +1,4 @@
-"""A web shop with the rules of WebShop, the shopping environment that the ADaPT and AgentKit papers use."""
+"""A web shop with the rules of WebShop, which is the shopping environment in the ADaPT and AgentKit papers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,18 +34,18 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""Maps a split to its range of wishes. ADaPT and AgentKit used the first 100 of the 500 wishes in "full"."""
+"""Maps a split to its range of wishes. ADaPT and AgentKit used the first 100 of the 500 wishes in the split "full"."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
 def get_shop(options: ShoppingOptions) -> Shop:
-    """Return the shop that the options define. Raises BadSelection if one of their files cannot be read."""
+    """Return the shop that the options define. Raises BadSelection if one of the shop's files cannot be read."""
     return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
 @cache
 def search_index(items: str, attributes: str, goals: str) -> ProductSearch:
-    """Return the search index of a shop. It is built once per process, which takes 0.2 s for our own shop."""
+    """Return the search index of a shop. It is built once per process. For our own shop, this takes 0.2 s."""
     options = ShoppingOptions(items=items, attributes=attributes, goals=goals)
     return ProductSearch(list(get_shop(options).products.values()))
 
@@ -55,7 +55,7 @@ def _tasks(split: str, shop: Shop) -> Sequence[Task]:
         raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
     begin, end = SPLITS[split]
     if not shop.wishes[begin:end]:
-        raise BadSelection(f"shopping: there are {len(shop.wishes)} goals; split {split!r} begins after {begin}")
+        raise BadSelection(f"shopping: the split {split!r} begins after goal {begin}, but there are {len(shop.wishes)}")
     return [_task(split, number, shop) for number in range(begin, min(end, len(shop.wishes)))]
 
 
@@ -100,7 +100,7 @@ class Shopping(Environment):
     types = TYPES
     splits = tuple(SPLITS)
     action_limit = 250
-    """This is enough to look at every result of a search, with its options and attributes."""
+    """With this number, the agent can look at every result of a search, with its options and attributes."""
     handoff = "note"
     naive = """agent.search(task.goal)
 agent.click(agent.results()[0]["id"])
@@ -123,7 +123,7 @@ agent.click("Buy Now")
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids, or those of the split, taken from each type in turn."""
+        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
         shop = get_shop(ShoppingOptions.read(options))
         if selection.ids:
             return [
@@ -171,7 +171,7 @@ agent.click("Buy Now")
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return solved if the purchase gets the full reward. The score is the reward."""
+        """Return whether the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
 
@@ -185,7 +185,7 @@ agent.click("Buy Now")
         return {"page": self._state.page, "selected": chosen}
 
     def possible_actions(self) -> list[Action]:
-        """Return all clicks that are possible. On the search page, return a search for the words of the goal."""
+        """Return all clicks that are possible. On the search page, return only a search for the words of the goal."""
         if self._state.page == webshop.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._state)]
@@ -253,7 +253,7 @@ agent.click("Buy Now")
         return self._go(replace(state, page=webshop.DONE)) if button == webshop.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
-        """Choose a value of an option. If several options have this value, choose it for the last, as in WebShop."""
+        """Choose a value of an option. As in WebShop, if several options have it, choose it for the last of them."""
         options = self._shop.products[self._state.product].options
         name, choice = [(name, raw) for name, values in options.items() for raw in values if clean(raw) == value][-1]
         return self._go(replace(self._state, chosen={**self._state.chosen, name: choice}))

@@ -1,18 +1,20 @@
-"""WebShop's pages as text, and its search and reward: section 3.2 of its paper, or its code where the two differ.
+"""WebShop's pages as text, its search and its reward.
+
+They follow section 3.2 of the WebShop paper. Where the paper and WebShop's code differ, they follow the code.
 
 Buttons are in square brackets. In the texts of products, square brackets are replaced with round ones, and line ends
 with spaces, so that no product can forge a button.
 
 The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
-Lucene. Here, words are normalised in a simpler way: they are put in lower case, and the s of a plural is removed.
+Lucene. Here, words are normalised in a simpler way: they are turned into lower case, and a plural loses its final s.
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in titles, which WebShop
-finds with spaCy's large English model. Here, every word of a title counts as a noun unless ``NOT_NOUNS`` lists it.
-Nearly every word of a title begins with a capital letter, like a name, so the model takes most of them for nouns, too.
-For two products of the same kind (with the same query, or with two steps of the path in common), the nouns do not
-matter if the titles share a tenth of them.
+The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in two titles, and WebShop
+finds the nouns with spaCy's large English model. Here, every word of a title counts as a noun, unless NOT_NOUNS lists
+it. The result is similar: since nearly every word of a title begins with a capital letter, like a name, the model takes
+most words for nouns, too. For two products of the same kind (with the same query, or with two steps of the path in
+common), ``r_type`` is 1 as soon as the titles share a tenth of the nouns.
 """
 
 import re
@@ -25,10 +27,10 @@ from planbook.envs.text_matching import BM25, token_set_ratio
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
-"""Maps a button of a product's page to the page that it opens."""
+"""Maps a button on a product's page to the page that the button opens."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _BUTTONS = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
-"""The labels of the buttons of a product's page, except for its options, in lower case."""
+"""The labels, in lower case, of all buttons on a product's page except the values of options."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class ShopState:
     results: tuple[str, ...] = ()
     """The ids of the products that the last search found."""
     number: int = 1
-    """The number of the current page of results. The first page has the number 1."""
+    """The number of the current page of results, counted from 1."""
     product: str = ""
     """The id of the current product, or ""."""
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -50,23 +52,23 @@ class ShopState:
 
 @lru_cache(maxsize=20_000)
 def clean(text: str) -> str:
-    """Return a product's text as pages show it: on one line, and with round instead of square brackets."""
+    """Return a product's text as pages show it: on one line, and with round brackets in place of square brackets."""
     shown = " ".join(text.split()).replace("[", "(").replace("]", ")")
     return shown if shown.isprintable() else "".join(filter(str.isprintable, shown))
 
 
 class ShopPages:
-    """The text and the buttons of each page."""
+    """Returns the text and the buttons of each page of a shop."""
 
     def __init__(self, shop: Shop, results_per_page: int) -> None:
         self._shop, self._results_per_page = shop, results_per_page
 
     def ids_on_page(self, state: ShopState) -> tuple[str, ...]:
-        """Return the ids of the products that a page of results shows."""
+        """Return the ids of the products on the current page of results."""
         return state.results[(state.number - 1) * self._results_per_page : state.number * self._results_per_page]
 
     def buttons(self, state: ShopState) -> list[str]:
-        """Return the labels that can be clicked, in the order of the page."""
+        """Return the labels that can be clicked on the current page, in the order of the page."""
         if state.page == RESULTS:
             return [*self._navigation(state), *self.ids_on_page(state)]
         if state.page == ITEM:
@@ -77,7 +79,7 @@ class ShopPages:
     def options(self, state: ShopState) -> dict[str, list[str]]:
         """Return a dict that maps the current product's options to their values, or {} on other pages.
 
-        A value with the same label as one of the shop's buttons is left out, since a click would mean the button.
+        A value with the same label as one of the page's other buttons is left out, since a click would mean the button.
         """
         if state.page != ITEM:
             return {}
@@ -86,7 +88,7 @@ class ShopPages:
         return {name: [value for value in values if value.lower() not in _BUTTONS] for name, values in shown.items()}
 
     def text(self, state: ShopState) -> str:
-        """Return the page as text."""
+        """Return the current page as text."""
         if state.page == SEARCH:
             return "The search page. There is a search box here, and nothing to click."
         if state.page == RESULTS:
@@ -174,11 +176,11 @@ MAX_RESULTS = 50
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Number of decimal digits to which scores are rounded. Products whose rounded scores are equal keep their order."""
+"""Number of decimal places to which scores are rounded. Products with equal rounded scores keep their order."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text for the search, without stop words and without the s of a plural."""
+    """Return the words of a text for the search, without stop words and without the final s of plurals."""
     found = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
     return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
 
@@ -197,14 +199,14 @@ class ProductSearch:
         self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
-        """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, the best match first."""
+        """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, best matches first."""
         scores = self._index.scores(sorted(set(words(keywords))))
-        least = min(sorted(scores)[-MAX_RESULTS:], default=0.0) - 10**-_DIGITS  # lower scores are not among the best
+        least = min(sorted(scores)[-MAX_RESULTS:], default=0.0) - 10**-_DIGITS  # lower scores need not be sorted
         best = [(-round(score, _DIGITS), index) for index, score in enumerate(scores) if score >= least]
         return tuple(self._ids[index] for score, index in sorted(best)[:MAX_RESULTS] if score < 0)
 
 
-HIT = 85
+MATCH_THRESHOLD = 85
 """Two texts match if their token set ratio, a similarity from 0 to 100, is above this value."""
 COLORS = tuple(
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo "
@@ -215,7 +217,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""Names of colours. An option's value that contains some of them counts as the one that comes first in this list."""
+"""Names of colours. A value that contains several of these names counts as the name that comes first in this list."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -231,7 +233,7 @@ _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Product) -> float:
     """Return the reward of a purchase, from 0 to 1.
 
-    ``product`` was bought with the options ``chosen``. ``target`` is the product that belongs to the wish.
+    ``product`` was bought with the options ``chosen``. ``target`` is the product for which the wish was written.
     """
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = count_option_hits(chosen.values(), wish.values)
@@ -241,7 +243,7 @@ def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Prod
 
 
 def kind_factor(product: Product, target: Product) -> float:
-    """Return ``r_type``: 1 if the products are of the same kind, otherwise a number that depends on their titles."""
+    """Return ``r_type``, which is 0, 0.1, 0.5 or 1. It depends on the products' kinds and titles."""
     shared = title_score(product.title, target.title)
     if shared == 0.0:
         return 0.0
@@ -252,13 +254,13 @@ def kind_factor(product: Product, target: Product) -> float:
 
 
 def title_score(title: str, target: str) -> float:
-    """Return the share of the target title's nouns that ``title`` has, or 0.2 if the target has no nouns."""
+    """Return the fraction of the nouns in ``target`` that ``title`` contains, or 0.2 if ``target`` has no nouns."""
     nouns = _nouns(target)
     return len(set(nouns) & set(_nouns(title))) / len(nouns) if nouns else 0.2
 
 
 def has_attribute(product: Product, attribute: str) -> bool:
-    """Return True if the product has the attribute or a similar one, or if one of its texts contains it."""
+    """Return True if the product has the attribute or a similar attribute, or if one of its texts contains it."""
     if any(_texts_match(own, attribute) for own in product.attributes):
         return True
     texts = (product.title, " ".join(product.bullets), product.description)
@@ -266,13 +268,13 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 
 def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
-    """Return for how many expected values the same or a similar value was chosen, for whichever option."""
+    """Return the number of expected values for which the same or a similar value was chosen, whatever the option."""
     colors = [_plain_color(value) for value in chosen]
     return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in expected)
 
 
 def _texts_match(text: str, expected: str) -> bool:
-    return token_set_ratio(text, expected) > HIT
+    return token_set_ratio(text, expected) > MATCH_THRESHOLD
 
 
 def _plain_color(value: str) -> str:

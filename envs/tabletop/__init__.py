@@ -1,7 +1,7 @@
-"""The tabletop environment of the DEPS paper, in text: a robot arm moves blocks, shapes and rings to their places.
+"""The tabletop environment of the DEPS paper, in text: a robot arm moves blocks, shapes and rings on a table.
 
 - ``environment``: the environment class, the goals for the planning method DEPS, and the preconditions of moves.
-- ``table``: the things and places on a table, the rules for moves, and the random scenes and scores of tasks.
+- ``table``: the things and places on a table, the rules for moves, the random scenes of tasks, and their scores.
 """
 
 from planbook.envs.tabletop.environment import Tabletop

@@ -1,7 +1,7 @@
 """The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place.
 
-Planners may use the goals, among which the method DEPS chooses, and the preconditions of moves, with which a dry run
-checks a plan before it is carried out.
+The module also defines goals, among which the planning method DEPS chooses, and the preconditions of moves. With the
+preconditions, a dry run checks a plan before the plan runs.
 """
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
@@ -24,15 +24,15 @@ from planbook.envs.tabletop.table import (
     SIZES,
     Table,
     TableScene,
-    done_share,
+    fraction_done,
     make_scene,
 )
 from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 DEFAULT_SEEDS = range(5)
-"""The paper plays each type of task five times."""
+"""There are five seeds, since the paper plays each type of task five times."""
 DEV_SEEDS = 10_000
-"""This number is added to the seeds in the split ``dev``, so that no task is in both splits."""
+"""This number is added to the selected seeds in the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -83,7 +83,7 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of moves in the task's scene. They are the rules of the table."""
+        """Return the preconditions of moves in the task's scene. They follow from the rules for moves."""
         return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
@@ -100,7 +100,7 @@ class Tabletop(Environment):
 
     @property
     def goals(self) -> "TabletopGoals":
-        """The goals for DEPS. Each is one move."""
+        """The goals for DEPS. Each goal is one move."""
         return TabletopGoals(self)
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
@@ -163,8 +163,8 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return solved if every thing of the task is in place. The score is the share of things in place."""
-        share = done_share(self._scene, self.table) if self.task else 0.0
+        """Return whether every thing of the task is in place. The score is the fraction of things that are in place."""
+        share = fraction_done(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 
     def _save(self) -> object:
@@ -175,11 +175,11 @@ class Tabletop(Environment):
 
 
 MAX_GOALS = 2_000
-"""Maximum number of moves among which the replacement of an invalid line of a plan is chosen."""
+"""Maximum number of moves among which DEPS looks for a substitute for an invalid line of a plan."""
 
 
 class TabletopGoals(Goals):
-    """The goals on the table. Each is one move. If two goals need the same place, only one of them can be reached."""
+    """The goals on the table. Each goal is one move. If two goals need the same place, only one can be reached."""
 
     environment: Tabletop
 
@@ -188,21 +188,24 @@ class TabletopGoals(Goals):
         return self.environment.table
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason why the move would be refused now, or ""."""
+        """Return the reason why the move would be refused now, or "" if it would be made."""
         return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the move is possible now. The agent sees everything that this depends on."""
+        """Return whether the move is possible now. The agent can see everything on which this depends."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the moved thing and its target. A box does not count as a material, since it takes several things."""
+        """Return the moved thing and the target of the move, each with the count 1.
+
+        A box does not count as a material, since it takes several things.
+        """
         moved, supports = str(goal.args[0]), self._supports(goal)
         places = [] if not supports or self._kind(supports[0]) == "box" else [SEPARATOR.join(supports)]
         return dict.fromkeys((moved, *places), 1)
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal and, if its target is a spot, the same move to every other free spot."""
+        """Return the goal. If its target is a spot, also return the moves of the same thing to all other free spots."""
         thing, target = goal.args
         if self._kind(target) != "spot":
             return (goal,)
@@ -210,9 +213,9 @@ class TabletopGoals(Goals):
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
-        """Return up to MAX_GOALS moves: of each thing to every place or thing that accepts its kind.
+        """Return up to MAX_GOALS moves: each thing is moved to every place or thing that accepts its kind.
 
-        If there are bases, these include the moves of each block onto two other blocks.
+        If the table has bases for a pyramid, each block is also moved onto every pair of other blocks.
         """
         return list(islice(self._moves(), MAX_GOALS))
 
@@ -228,7 +231,7 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, SEPARATOR.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """Return the kinds of the thing and its target, the target's level, and the number of things in the way."""
+        """Return the kinds of the moved thing and its target, the target's level, and how many things block it."""
         supports = self._supports(goal)
         levels = [self._table.position(name)[2] for name in supports]
         return {
@@ -239,7 +242,7 @@ class TabletopGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return the number of moves that the goal takes: one, and one more for each thing in the way."""
+        """Return the number of moves that the goal takes: one for the thing, and one for each thing in the way."""
         return 1.0 + self._in_the_way(goal)
 
     def _kind(self, name: object) -> str:
@@ -252,7 +255,10 @@ class TabletopGoals(Goals):
         return tuple(name for name in names if name in self._table.things)
 
     def _in_the_way(self, goal: Action) -> int:
-        """Return how many things lie on the moved thing and on the target, unless the target is a box or two blocks."""
+        """Return how many things lie on the moved thing and on the target, directly or on one another.
+
+        Things on the target do not count if the target is a box or two blocks.
+        """
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]
@@ -266,7 +272,7 @@ class TabletopGoals(Goals):
 
 
 LAYOUT = Fact("what lies where")
-"""The only fact. Its value is a tuple of the items of ``Table.layout``."""
+"""The only fact of the preconditions. Its value is a tuple of the items of ``Table.layout``."""
 
 
 def preconditions(scene: TableScene) -> Preconditions:

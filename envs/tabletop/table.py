@@ -1,7 +1,7 @@
-"""The table: movable things, fixed places, where the things are, the rules for moves, and the random scenes of tasks.
+"""The table: its movable things and fixed places, where the things are, the rules for moves, and random scenes.
 
-A support is whatever carries a thing: a place, or another thing. A scene is the start of a task, which belongs to one
-of the five types in table 7 of the DEPS paper.
+A *support* is whatever carries a thing: a place, or another thing. A *scene* is the table at the start of a task. The
+tasks belong to the five types in table 7 of the DEPS paper.
 """
 
 import random
@@ -27,14 +27,14 @@ ACCEPTED_KINDS: Mapping[str, tuple[str, ...]] = {
 }
 """Maps each kind of support to the kinds of things that it can carry."""
 CONTAINERS = ("bowl", "hole", "box")
-"""Kinds of places whose contents cannot carry other things."""
+"""The kinds of places whose contents cannot carry other things."""
 SEPARATOR = " and "
-"""Separates the names of two blocks that together carry a third."""
+"""Separates the names of two blocks that together carry a third block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing or a place. Only the fields that its kind needs are set.
+    """A movable thing or a fixed place. Only the fields that its kind needs are set.
 
     ``size`` is 1, 2 or 3. ``capacity`` is the total size of the things that fit into a box. ``x`` and ``y`` are the
     position of a place, in block widths.
@@ -51,7 +51,7 @@ class Thing:
 
     @property
     def label(self) -> str:
-        """The name, with the room in a box or the size of a ring or a shape in brackets."""
+        """The name. For a box, its capacity follows in brackets; for a ring or a shape, its size."""
         if self.kind == "box":
             return f"{self.name} (room for {self.capacity})"
         return f"{self.name} ({SIZES[self.size]})" if self.kind in ("ring", "shape") else self.name
@@ -68,14 +68,14 @@ def shape(colour: str, form: str, size: int = 1) -> Thing:
 
 
 def ring(colour: str, size: int) -> Thing:
-    """Return a ring for a peg."""
+    """Return a ring, which can be put on a peg or on a larger ring."""
     return Thing(f"{colour}_ring", "ring", colour, size=size)
 
 
 def row(kind: str, names: Iterable[str], capacity: int = 1, gap: float = 2.0) -> list[Thing]:
     """Return a row of places at the back of the table, ``gap`` block widths apart.
 
-    The first word of a name is the colour of the place or, for a hole, its shape.
+    The first word of a name is the colour of the place or, for a hole, the shape of the hole.
     """
     places = []
     for number, name in enumerate(names):
@@ -91,11 +91,11 @@ def spots() -> list[Thing]:
 
 
 Supports = tuple[str, ...]
-"""The names of what carries a thing: one support, or two neighbouring blocks, of which the left one comes first."""
+"""The names of the supports of a thing: one support, or two blocks side by side. The left block comes first."""
 
 
 class Table:
-    """Knows where all things are. A move replaces ``layout`` instead of changing it, so a reference is a snapshot."""
+    """Knows where all things are. A move replaces ``layout`` by a new dict, so a reference to it is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], layout: Mapping[str, Supports]) -> None:
         self.things, self.layout = things, layout
@@ -124,14 +124,14 @@ class Table:
         return sum(self.things[name].size for name in self.things_on(box))
 
     def supports(self, target: str) -> Supports:
-        """Return the names in the target of a move. If there are two, of known things, the left one comes first."""
+        """Return the names in the target of a move. Two names of known things are sorted from left to right."""
         names = target.split(SEPARATOR)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
         return tuple(names)
 
     def refusal(self, thing: object, target: object) -> str:
-        """Return the reason why a move cannot be made, or "" if it can."""
+        """Return the reason why a move cannot be made, or "" if it can be made."""
         if not isinstance(thing, str) or thing not in self.things:
             return f"nothing is called {thing!r}"
         supports = self.supports(target) if isinstance(target, str) else (str(target),)
@@ -141,7 +141,7 @@ class Table:
         return next((reason for rule in RULES if (reason := rule(self, self.things[thing], supports))), "")
 
     def move(self, thing: str, target: str) -> None:
-        """Make a move for which ``refusal`` returns ""."""
+        """Make a move. ``refusal`` must have returned "" for it."""
         self.layout = {**self.layout, thing: self.supports(target)}
 
 
@@ -175,7 +175,10 @@ def _check_not_in_container(table: Table, thing: Thing, supports: Supports) -> s
 
 
 def _check_across(table: Table, thing: Thing, supports: Supports) -> str:
-    """Return the reason why a thing cannot lie across two supports, or "". They must be free blocks side by side."""
+    """Return the reason why a thing cannot lie across two supports, or "" if it can.
+
+    Only a block can, and the supports must be two free blocks side by side.
+    """
     if len(supports) == 1:
         return ""
     if len(supports) > 2 or {thing.kind, *(table.things[name].kind for name in supports)} != {"block"}:
@@ -225,7 +228,7 @@ RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
     _check_room,
     _check_fit,
 )
-"""The rules for moves, in order. Each function returns the reason why it refuses a move, or ""."""
+"""The rules for moves, in the order in which they are checked. Each returns the reason for refusing a move, or ""."""
 
 
 BASES = ("left_base", "middle_base", "right_base")
@@ -235,14 +238,14 @@ BOX = "brown_box"
 
 @dataclass
 class TableScene:
-    """The start of a task."""
+    """The table at the start of a task, and where the things of the task must be at the end."""
 
     things: dict[str, Thing]
-    """Maps names to things and places."""
+    """Maps the name of each thing and place to the thing or place."""
     layout: dict[str, Supports] = field(default_factory=dict)
-    """Maps each thing to the things or places that carry it at the start."""
+    """Maps the name of each thing to its supports at the start."""
     targets: dict[str, Supports] = field(default_factory=dict)
-    """Maps each thing of the task to what must carry it. It is empty for the pyramid, where any block will do."""
+    """Maps each thing of the task to the supports that it must have. Empty for the pyramid, which takes any blocks."""
 
     def place(self, thing: Thing, support: str) -> None:
         """Put a thing on or in another thing or a place."""
@@ -260,7 +263,7 @@ def _scene(places: list[Thing]) -> TableScene:
     return TableScene({place.name: place for place in (*spots(), *places)})
 
 
-def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:
+def _cover_some(scene: TableScene, rng: random.Random, things: Iterable[Thing], supports: Iterable[str]) -> None:
     """Put each thing on the support with the same index or, with a probability of 0.5, on a free spot."""
     for thing, support in zip(things, supports, strict=False):
         if rng.random() < 0.5:
@@ -270,19 +273,19 @@ def _cover(scene: TableScene, rng: random.Random, things: Iterable[Thing], suppo
 
 
 def _assembling_kits(rng: random.Random) -> TableScene:
-    """Return five holes, shapes for some of them, and shapes that fit into none of them."""
+    """Return a scene with five holes, shapes that fit into some of the holes, and shapes that fit into none."""
     forms = rng.sample(SHAPES, 7)
     scene = _scene(row("hole", [f"{form}_hole" for form in sorted(forms[:5])]))
     fitting = [shape(rng.choice(COLOURS), form) for form in forms[: rng.randint(3, 5)]]
     others = [shape(rng.choice(COLOURS), form) for form in forms[5 : 5 + rng.randint(1, 2)]]
     scene.scatter(rng, [*fitting, *others])
-    _cover(scene, rng, [block(rng.choice(COLOURS))], [rng.choice(fitting).name])
+    _cover_some(scene, rng, [block(rng.choice(COLOURS))], [rng.choice(fitting).name])
     scene.targets = {thing.name: (f"{thing.shape}_hole",) for thing in fitting}
     return scene
 
 
 def _towers_of_hanoi(rng: random.Random) -> TableScene:
-    """Return three rings on the light or the middle peg, and up to two blocks that are not part of the task."""
+    """Return a scene with three rings on the light or the middle peg. Up to two blocks are not part of the task."""
     scene = _scene(row("peg", PEGS))
     colours = rng.sample(COLOURS, 5)
     large, medium, small = (ring(colour, size) for colour, size in zip(colours, (3, 2, 1), strict=False))
@@ -294,7 +297,7 @@ def _towers_of_hanoi(rng: random.Random) -> TableScene:
 
 
 def _put_block_in_bowl(rng: random.Random) -> TableScene:
-    """Return blocks and bowls in pairs of one colour, and blocks and bowls without a partner.
+    """Return a scene with pairs of a block and a bowl of the same colour, and with other blocks and bowls.
 
     One of the blocks may start in a wrong bowl.
     """
@@ -309,32 +312,35 @@ def _put_block_in_bowl(rng: random.Random) -> TableScene:
     if scene.layout.get(first.name) in (None, (f"{first.colour}_bowl",)):
         scene.scatter(rng, [first])
     scene.scatter(rng, others)
-    _cover(scene, rng, alone, [thing.name for thing in others])
+    _cover_some(scene, rng, alone, [thing.name for thing in others])
     scene.targets = {thing.name: (f"{thing.colour}_bowl",) for thing in (first, *others)}
     return scene
 
 
 def _packing_shapes(rng: random.Random) -> TableScene:
-    """Return a box with room for exactly the shapes, and blocks that must stay out. One of them may start in it."""
+    """Return a scene with shapes, a box with room for exactly these shapes, and blocks that must stay out of the box.
+
+    One of the blocks may start in the box.
+    """
     shapes = [shape(rng.choice(COLOURS), form, rng.choice((1, 3))) for form in rng.sample(SHAPES, rng.randint(3, 5))]
     scene = _scene(row("box", [BOX], capacity=sum(thing.size for thing in shapes)))
     blocks = [block(colour) for colour in rng.sample(COLOURS, rng.randint(2, 3))]
     scene.scatter(rng, shapes)
     if rng.random() < 0.5:
         scene.place(blocks.pop(), BOX)
-    _cover(scene, rng, blocks, [thing.name for thing in shapes])
+    _cover_some(scene, rng, blocks, [thing.name for thing in shapes])
     scene.targets = {thing.name: (BOX,) for thing in shapes}
     return scene
 
 
 def _stack_block_pyramid(rng: random.Random) -> TableScene:
-    """Return six blocks, some of which may lie on others, and shapes that cannot be part of the pyramid."""
+    """Return a scene with six blocks, some of them on others, and shapes that cannot be part of the pyramid."""
     scene = _scene(row("base", BASES, gap=1.0))
     blocks = [block(colour) for colour in rng.sample(COLOURS, 6)]
     scene.scatter(rng, blocks[:4])
-    _cover(scene, rng, blocks[4:], [thing.name for thing in blocks[:2]])
+    _cover_some(scene, rng, blocks[4:], [thing.name for thing in blocks[:2]])
     others = [shape(rng.choice(COLOURS), form) for form in rng.sample(SHAPES, rng.randint(1, 2))]
-    _cover(scene, rng, others, [thing.name for thing in blocks[2:4]])
+    _cover_some(scene, rng, others, [thing.name for thing in blocks[2:4]])
     return scene
 
 
@@ -358,7 +364,7 @@ GOALS: Mapping[str, str] = {
 def make_scene(kind: str, seed: int) -> TableScene:
     """Return the start of a task. It depends only on the type and the seed."""
     scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
-    # The order of creation would reveal which things are part of the task.
+    # The things are sorted, since the order in which they were created would reveal which are part of the task.
     scene.layout = dict(sorted(scene.layout.items()))
     return scene
 
@@ -367,10 +373,10 @@ PYRAMID = 6
 """Number of blocks in a pyramid of three levels."""
 
 
-def done_share(scene: TableScene, table: Table) -> float:
-    """Return the share of the task's things that are in place, from 0 to 1.
+def fraction_done(scene: TableScene, table: Table) -> float:
+    """Return the fraction of the task's things that are in place, from 0 to 1.
 
-    A ring counts only if all rings below it are in place too.
+    A ring counts only if all rings below it are in place, too.
     """
     if not scene.targets:
         return sum(_in_pyramid(table, name) for name in table.layout) / PYRAMID

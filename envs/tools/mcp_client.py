@@ -2,10 +2,10 @@
 
 A server that was started with a command is killed when planbook ends, even if it is busy with a call.
 
-Secrets come from environment variables: when a server is started, ``$NAME`` in a command, a URL or a server file is
-replaced by the value of the variable. These values, and values of ``env`` and ``headers`` that look like secrets, are
-removed from everything that the server sends, except from the names of tools. Commands and URLs are recorded with a
-run, so they are refused if they seem to contain a secret.
+Secrets come from environment variables: before a server is started, ``$NAME`` in a command, a URL or a server file is
+replaced by the value of the variable NAME. These values, and values of ``env`` and ``headers`` that look like secrets,
+are removed from everything that the server sends, except from the names of tools. Commands and URLs are recorded with a
+run. Therefore a command or URL that seems to contain a secret is refused.
 """
 
 import asyncio
@@ -41,34 +41,37 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
-logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # errors are raised as exceptions instead
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # errors are raised, so they need not be logged
 T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 REDACTED = "***"
 MAX_STDERR = 500
-"""Maximum number of characters that a message quotes from the standard error of a server that died."""
+"""If a server died, the maximum number of characters that a message quotes from its standard error."""
 CONNECTION_CLOSED = -32000
 REQUEST_TIMEOUT = -32001
 """The SDK's error codes for a closed connection, and for a request that was not answered in time."""
 _CLOSED = re.compile(r"Connection closed$|SSE stream ")
-"""The SDK's messages about a closed connection. Servers may use the same code for errors of their own."""
+"""Matches the SDK's messages about a closed connection. The code alone says little, since servers may use it, too."""
 MAX_PAGES = 100
 """Maximum number of pages to read of a server's list of tools."""
 TIMEOUT = 30.0
-"""Default for the maximum time that a server may take to start, and that a call may take, in seconds."""
+"""Default maximum time that a server may take to start, and that a call may take, in seconds."""
 MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
 """The environment variable by which the watchdog finds a server's processes."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 class McpServer(BaseModel):
-    """A server as the user describes it. ``$NAME`` in a string stands for the value of an environment variable.
+    """A server as the user describes it. ``$NAME`` in a string stands for the value of the environment variable NAME.
 
-    The entries of server files have this form. Fields that only other MCP clients use are ignored.
+    An entry of a server file has this form. Other fields, which only other MCP clients use, are ignored.
     """
 
     name: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
-    """In a server file, the key of the entry is the name, and this field is ignored. Null counts as absent."""
+    """The name of the server. In a server file, the key of an entry is the name, and a field ``name`` is ignored.
+
+    Null counts as an empty name.
+    """
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -77,7 +80,7 @@ class McpServer(BaseModel):
     headers: dict[str, str] = {}
     disabled: bool = False
     start_timeout: float | None = Field(default=None, gt=0)
-    """Maximum time for starting the server, in seconds. By default that for a call, but at least TIMEOUT."""
+    """Maximum time for starting the server, in seconds. By default the maximum time of a call, but at least TIMEOUT."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -86,7 +89,7 @@ class McpServer(BaseModel):
         return self
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return the server with each variable replaced by its value, and all secrets of the server.
+        """Return a copy of the server with each variable replaced by its value, and all secrets of the server.
 
         Raises EnvironmentBroken if a variable is not set.
         """
@@ -119,16 +122,16 @@ class _ServerFile(BaseModel):
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
-    """Raise UnknownEnvironment if the words of a command, or a URL, seem to contain a secret."""
+    """Raise UnknownEnvironment if ``words``, the words of a command or a single URL, seem to contain a secret."""
     if literal_secrets(words):
         raise UnknownEnvironment(
-            "mcp: this seems to hold a secret, and would be recorded with the run. Put the secret into a variable, and "
-            "write '$NAME' in its place; or name the server in a file: mcp:FILE.json"
+            "mcp: this seems to contain a secret, which would be recorded with the run. Put it into a variable, "
+            "and write '$NAME' in its place; or describe the server in a file: mcp:FILE.json"
         )
 
 
 def read_servers(target: str) -> list[McpServer]:
-    """Return the servers that ``mcp:TARGET`` names. The target is a URL, a server file or a command.
+    """Return the servers that ``mcp:TARGET`` names. The target is a URL, the path of a server file, or a command.
 
     Raises UnknownEnvironment if the target names no server, or seems to contain a secret.
     """
@@ -149,22 +152,22 @@ def read_servers(target: str) -> list[McpServer]:
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
-    """Return the servers in a server file that are not disabled. FILE_SHAPE shows the format."""
+    """Return those servers in a server file that are not disabled. FILE_SHAPE shows the format of the file."""
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
-        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; its form must be {FILE_SHAPE}") from error
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise UnknownEnvironment(f"{path}: {faults}; the file reads {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {faults}; its form must be {FILE_SHAPE}") from error
     enabled = {name: entry for name, entry in entries.items() if not entry.disabled}
     if not enabled:
-        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; the file reads {FILE_SHAPE}")
+        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; its form must be {FILE_SHAPE}")
     return [entry.model_copy(update={"name": name}) for name, entry in enabled.items()]
 
 
 class McpConnection:
-    """A connection to one server. Only one thread at a time may use it."""
+    """A connection to one server. Only one thread at a time may use the connection."""
 
     def __init__(self, server: McpServer, timeout: float) -> None:
         self._server, self._secrets = server.fill_variables()
@@ -189,18 +192,18 @@ class McpConnection:
             raise broken from error
 
     def tools(self) -> list[types.Tool]:
-        """Return the server's tools. Secrets are removed, except from the names of tools, since calls need them."""
+        """Return the server's tools. Secrets are removed, but not from the names of tools, which calls need."""
         self.changed = False
         tools = self._wait(self._list_tools(), "listing its tools")
         cleaned = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
         return [types.Tool.model_validate(tool) for tool in cleaned]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Call a tool and return its result. Raises ToolFailed, or EnvironmentBroken if the server has died."""
+        """Call a tool and return its result. Raises ToolFailed, or EnvironmentBroken if the connection is lost."""
         return self._wait(self._call_tool(name, arguments), f"calling {name}")
 
     def close(self) -> None:
-        """Disconnect from the server. If this connection started it, end it."""
+        """Disconnect from the server. If this connection started the server, end the server."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)
@@ -240,7 +243,7 @@ class McpConnection:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(self._server.headers)))
                 transport = streamable_http_client(self._server.url, http_client=http)
             else:
-                # The SDK passes on only PATH, HOME and similar variables of this process's environment.
+                # Of this process's environment, the SDK passes only PATH, HOME and similar variables to the server.
                 command, args = self._server.command, list(self._server.args)
                 env, cwd = {**self._server.env, MARKER_VARIABLE: self._marker}, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
@@ -285,7 +288,7 @@ class McpConnection:
             future.cancel()
             raise self._timeout_error(activity) from error
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # not the server's words
+            if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # not an error of the server
                 raise self._broken(f"died while {activity}") from error
             if error.code == REQUEST_TIMEOUT and "timed out" in str(error):
                 raise self._timeout_error(activity) from error
@@ -297,11 +300,11 @@ class McpConnection:
 
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
-            advice = 'if it needs longer, name it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
+            advice = 'if it needs longer, describe it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
             return f"did not get ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
-        key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
+        key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
 
     def _timeout_error(self, activity: str) -> ToolTimeout:
@@ -321,7 +324,7 @@ class McpConnection:
 
 
 def _innermost(error: BaseException) -> str:
-    """Return an error as text. For a group of errors, return the first error in it."""
+    """Return an error as text. If it is a group of errors, return the first error in the group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"

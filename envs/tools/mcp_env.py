@@ -1,6 +1,6 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-A server that is started with a command is restarted for each task, so that it remembers nothing of the last one.
+A server that is started with a command is restarted for each task, so that it remembers nothing of the previous task.
 """
 
 import logging
@@ -37,7 +37,7 @@ class McpOptions(ToolOptions):
 
 
 class ServerTool(NamedTuple):
-    """A tool of a server, and its schemas."""
+    """A tool of a server, with its schemas."""
 
     server: str
     name: str
@@ -46,7 +46,7 @@ class ServerTool(NamedTuple):
     """The validator of the tool's input schema."""
 
     def check(self, arguments: Mapping[str, Any]) -> None:
-        """Raise ToolFailed unless the input schema allows the arguments."""
+        """Raise ToolFailed if the input schema does not allow the arguments."""
         try:
             fault = exceptions.best_match(self.validator.iter_errors(arguments))
         except (Unresolvable, RecursionError) as error:
@@ -57,7 +57,7 @@ class ServerTool(NamedTuple):
 
 
 def validator(schema: Schema) -> Any:
-    """Return the validator of a schema. External references are never fetched."""
+    """Return a validator for a schema. It never fetches schemas to which the schema refers."""
     kind = validators.validator_for(schema, default=validators.validator_for({}))
     return kind(schema, registry=Registry())
 
@@ -79,7 +79,7 @@ class McpEnvironment(ToolEnvironment):
         self._connections: dict[str, McpConnection] = {}
 
     def start(self, task: Task) -> str:
-        """Connect to the servers, and return "", since there is no first observation.
+        """Connect to the servers, and return "", since the first observation contains nothing but the goal.
 
         Raises EnvironmentBroken if a server cannot be reached, or if its tools have changed.
         """
@@ -103,7 +103,7 @@ class McpEnvironment(ToolEnvironment):
         self._connections = {}
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Check the arguments, call the tool, and return its result as JSON, or as text if it is not structured."""
+        """Check the arguments, call the tool, and return its result: JSON if it is structured, otherwise text."""
         source: ServerTool = tool.source
         source.check(arguments)
         connection = self._connections[source.server]
@@ -123,7 +123,7 @@ class McpEnvironment(ToolEnvironment):
         return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
 
     def versions(self) -> Mapping[str, str]:
-        """Return the SDK's version and the digest of each server's tools."""
+        """Return the version of the MCP SDK, and the digest of each server's tools."""
         digests = {f"tools of {name}": _digest(tools) for name, tools in self.server_tools.items()}
         return {"mcp": package_version("mcp"), **digests}
 
@@ -144,7 +144,7 @@ class McpEnvironment(ToolEnvironment):
 def environment(target: str) -> type[ToolEnvironment]:
     """Return the environment class for the servers that ``mcp:TARGET`` names.
 
-    It connects to the servers to list their tools. Raises UnknownEnvironment if a server cannot be reached.
+    This connects to each server to list its tools. Raises UnknownEnvironment if a server cannot be reached.
     """
     mcp_servers = read_servers(target)
     tools: list[Tool] = []
@@ -167,9 +167,9 @@ def environment(target: str) -> type[ToolEnvironment]:
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
-    """Yield the tools of a server. They get names that start with ``prefix`` and are not in ``used_names``.
+    """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    A tool with an invalid schema is left out, with a warning.
+    A tool with an invalid schema is left out, and a warning is logged.
     """
     names = [*used_names, *(() if prefix else RESERVED)]
     for tool in tools:
@@ -192,7 +192,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         if output and not is_wrapped(output):
             returned = f"Returns {schemas.describe_schema(output, output)}"
         docs, result = schemas.parameter_docs(arguments, merged), _return_annotation(output)
-    except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may refer to anything
+    except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may point anywhere
         fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
@@ -215,9 +215,9 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 
 
 def is_wrapped(output: Schema | None) -> bool:
-    """Return whether an output schema is that of an object with only one property, ``result``.
+    """Return whether an output schema describes an object whose only property is ``result``.
 
-    Servers that use the SDK wrap results in this way if they are not objects.
+    If a tool's result is not an object, servers that use the SDK wrap it in such an object.
     """
     return (
         output is not None and list(schemas.properties(output)) == ["result"] and output.get("required") == ["result"]

@@ -1,12 +1,13 @@
 """``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: Python functions or methods as actions.
 
-If NAME is a class, its public methods are the actions. The state of a task is an instance of the class. NAME may also
-be a function that returns such an instance; the class must be its return annotation. The class or the function may have
-the parameters ``task``, ``params`` and ``seed``. If the class annotates an attribute with another class, the methods of
-that class are actions, too, such as ``agent.files.read``.
+If NAME is a class, its public methods become the actions. For each task, an instance of the class is created. NAME may
+also be a function that creates the instance. The function's return annotation must then be the class. The class or the
+function may take the parameters ``task``, ``params`` and ``seed``. If the class annotates an attribute with another
+class, the methods of the other class become actions, too. For example, with ``files: Files``, plans can call
+``agent.files.read``.
 
-Without NAME, the functions of the module are the actions. A module that is given as a file is executed again for each
-task.
+Without NAME, the functions of the module become the actions. A module that is given as a file is executed again for
+each task.
 """
 
 import asyncio
@@ -38,12 +39,12 @@ class ModuleEnvironment(ToolEnvironment):
     """Functions of a module, or the methods of an object."""
 
     make: ClassVar[Callable[[Task], object]]
-    """Creates the state of a task, which is an object or a module."""
+    """A function that creates the state of a task. The state is an instance of the class, or the module."""
     file: ClassVar[Path | None] = None
     """The file of the module, if it has one."""
 
     def start(self, task: Task) -> str:
-        """Create the state of a task, and return "", since there is no first observation."""
+        """Create the state of a task, and return "", since the first observation contains nothing but the goal."""
         try:
             self._state = type(self).make(task)
         except Exception as error:
@@ -51,7 +52,7 @@ class ModuleEnvironment(ToolEnvironment):
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call the function, and return its result as JSON. Raises ToolFailed if the function raises an error."""
+        """Call the tool's function, and return its result as JSON. Raises ToolFailed if it raises an error."""
         function = self._state
         for part in tool.source:
             function = getattr(function, part)
@@ -66,11 +67,11 @@ class ModuleEnvironment(ToolEnvironment):
 
     @property
     def judged_state(self) -> object:
-        """The state of the task: the object, or the module."""
+        """The state of the task: the instance of the class, or the module."""
         return self._state
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict. If the state can be copied, changes that the judge makes to it are undone."""
+        """Return the judge's verdict. If the state can be copied, undo the changes that the judge makes to it."""
         copy = self._save()
         try:
             return super().verdict()
@@ -90,13 +91,13 @@ class ModuleEnvironment(ToolEnvironment):
 
     @classmethod
     def checksums(cls, tasks: Any, options: Any = None) -> dict[str, str]:
-        """Return the digests of the task file and the module's file."""
+        """Return the digests of the task file and of the module's file."""
         module = {"module": file_digest(cls.file)} if cls.file else {}
         return {**super().checksums(tasks, options), **module}
 
 
 def environment(target: str) -> type[ToolEnvironment]:
-    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if none can be made."""
+    """Return the environment class for ``module:TARGET``. Raises UnknownEnvironment if the class cannot be made."""
     source, _, attribute = target.partition(":")
     module, load = _module(source)
     file = Path(module.__file__) if module.__file__ else None
@@ -128,7 +129,10 @@ def _build_class(name: str, about: str, tools: list[Tool], target: str, **member
 
 
 def _module(source: str) -> tuple[ModuleType, Loader]:
-    """Return a module, and a function that loads it for a task. Raises UnknownEnvironment if it cannot be loaded."""
+    """Return a module, and a function that returns the module for a task.
+
+    Raises UnknownEnvironment if the module cannot be loaded.
+    """
     try:
         if source.endswith(".py"):
             path = Path(source).resolve()

@@ -1,7 +1,8 @@
 """The signatures of tools, from JSON Schemas and from Python functions.
 
-The parameters of Python functions may have types that JSON does not have. The values that plans pass are converted to
-them. An annotation accepts every value that its schema accepts. It may accept more, since the tool validates each call.
+The parameters of Python functions may have types that JSON does not have, such as an enum. The values that plans pass
+are converted to these types. The annotation that is derived from a schema accepts every value that the schema accepts.
+It may accept more values, since the tool itself validates each call.
 """
 
 import inspect
@@ -23,7 +24,7 @@ from planbook.envs.errors import validation_faults
 Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 6
-"""Maximum number of nested levels of a schema that annotations and descriptions show."""
+"""Number of nested levels of a schema that annotations and descriptions show. Deeper levels count as "any"."""
 SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
@@ -33,17 +34,17 @@ class Argument:
     """One parameter of a tool."""
 
     name: str
-    """The name in plans, which is a Python identifier."""
+    """The name that plans use, which is a Python identifier."""
     key: str
-    """The name in the tool itself."""
+    """The name that the tool itself uses."""
     annotation: Any = Any
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
-    """Converts a JSON value to the type that the tool takes."""
+    """Converts a JSON value to the type that the tool takes, or None if no conversion is needed."""
     omitted: bool = True
-    """True if a value that equals the default is not passed to the tool, which then uses its own default."""
+    """True if a value that is equal to the default is not passed to the tool, so that the tool uses its own default."""
     structure: str = ""
-    """The structure of a value with named parts, as ``describe_schema`` shows it. Set only for Python functions."""
+    """If values have named parts, their structure as ``describe_schema`` shows it. Set only for Python functions."""
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -53,9 +54,10 @@ class Argument:
 
 
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a call as a dict that maps keys to values, without omitted defaults.
+    """Return the arguments of a call as a dict that maps the keys of parameters to values.
 
-    Raises ValueError if a value cannot be converted to the type of its parameter. Defaults are not converted.
+    Defaults that are not passed to the tool are left out (see ``Argument.omitted``). Other defaults are not converted.
+    Raises ValueError if a value cannot be converted to the type of its parameter.
     """
     keyed: dict[str, Any] = {}
     for arg, value in zip(arguments, values, strict=True):
@@ -66,7 +68,7 @@ def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dic
             keyed[arg.key] = arg.convert(value) if arg.convert and not is_default else value
         except ValidationError as error:
             raise ValueError(f"argument {arg.name!r}: {validation_faults(error)[0]}") from None
-        except Exception as error:  # from a validator of the tool's author
+        except Exception as error:  # a validator that the tool's author wrote may raise any error
             raise ValueError(f"argument {arg.name!r}: {type(error).__name__}: {error}") from None
     return keyed
 
@@ -92,7 +94,7 @@ def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
 def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], bool]) -> tuple[Argument, ...]:
     """Return the parameters that an object schema describes. Required parameters come first.
 
-    An optional property without a usable default gets the default None, which is not passed to the tool.
+    If an optional property has no valid default, its parameter gets the default None, which is not passed to the tool.
     """
     arguments: list[Argument] = []
     for key, inner in properties(schema).items():
@@ -114,7 +116,7 @@ def properties(schema: Schema) -> Mapping[str, Any]:
 
 
 def with_merged_properties(schema: Any, root: Schema, depth: int = 0) -> Schema:
-    """Return an object schema with the properties that its ``$ref`` and ``allOf`` add."""
+    """Return an object schema that also contains the properties of the schemas in its ``$ref`` and ``allOf``."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return {}
     parts = [*schema.get("allOf", ()), *([resolve(schema["$ref"], root)] if "$ref" in schema else ())]
@@ -129,7 +131,7 @@ def with_merged_properties(schema: Any, root: Schema, depth: int = 0) -> Schema:
 
 
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
-    """Return an annotation that accepts every value that a schema accepts, and as few others as possible."""
+    """Return an annotation that accepts every value that a schema accepts, and as few other values as possible."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return Any
     if "$ref" in schema:
@@ -151,7 +153,7 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
 def resolve(reference: object, root: Schema) -> Any:
     """Return the part of a schema to which a reference refers.
 
-    If it is missing or in another document, return True, which is a schema that accepts any value.
+    If the part is missing or in another document, return True, which is a schema that accepts any value.
     """
     if not isinstance(reference, str) or not reference.startswith("#"):
         return True
@@ -171,7 +173,7 @@ def _choice(values: Any) -> Any:
 
 
 def union(annotations: Sequence[Any]) -> Any:
-    """Return the union of annotations, or Any if one of them is Any or there are none."""
+    """Return the union of annotations. Return Any if there are no annotations, or if one of them is Any."""
     if not annotations or Any in annotations:
         return Any
     return Union[tuple(annotations)]  # noqa: UP007 - the members are known only here
@@ -202,7 +204,7 @@ def describe_schema(schema: Any, root: Schema, depth: int = 0) -> str:
 
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Describe parameters, one per line. Parameters with neither a description nor a nested structure are left out."""
+    """Describe parameters, one per line. A parameter with neither a description nor named parts is left out."""
     lines = []
     for argument in arguments:
         inner = properties(schema)[argument.key]
@@ -247,7 +249,10 @@ def _argument(parameter: inspect.Parameter) -> Argument:
 
 
 def _json_default(default: object, convert: Callable[[Any], Any] | None) -> JsonValue:
-    """Return the JSON from which a default is converted, such as an enum member's value, or None if there is none."""
+    """Return the JSON value that ``convert`` turns into a default, or None if there is no such value.
+
+    For example, the JSON value for a member of an enum is the member's value.
+    """
     if convert is None or isinstance(default, set | frozenset):  # the order of a set differs between processes
         return None
     with suppress(Exception):  # from a validator of the tool's author
@@ -257,7 +262,7 @@ def _json_default(default: object, convert: Callable[[Any], Any] | None) -> Json
 
 
 def is_plain(annotation: Any) -> bool:
-    """Return whether JSON has all values that an annotation accepts."""
+    """Return whether all values that an annotation accepts are JSON."""
     if annotation in PLAIN or get_origin(annotation) is Literal:
         return True
     return get_origin(annotation) in (list, dict, Union, UnionType) and all(map(is_plain, get_args(annotation)))
@@ -270,6 +275,6 @@ def _is_json(value: object) -> bool:
 
 
 def plain_data(value: object) -> JsonValue:
-    """Return a value as JSON. Values that JSON does not have become strings."""
+    """Return a value as JSON. Values that do not exist in JSON become strings."""
     plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
     return plain

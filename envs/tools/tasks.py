@@ -27,15 +27,15 @@ from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")
-"""The splits. The first contains all tasks. A task that names no split is in no other split.
+"""The splits. The first split contains all tasks. A task that names no split is only in the first split.
 
-Exception: if all tasks that name a split are in ``test``, the others are in ``train``.
+There is one exception: if tasks name the split ``test``, but none names ``train``, all other tasks are in ``train``.
 """
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
-"""The parameters that the Python function of a judge may have."""
+"""The names of the parameters that a judge's Python function may have."""
 PythonJudge = Callable[..., bool | float]
 FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""A function that returns the index of each assertion that cannot be run, and the reason."""
+"""A function that returns, for each assertion that cannot be run, its index and the reason."""
 
 
 class _FileModel(BaseModel):
@@ -43,14 +43,17 @@ class _FileModel(BaseModel):
 
 
 class Judge(_FileModel):
-    """The judge of a task. Exactly one of the fields is set."""
+    """The judge of a task. Exactly one of its fields is set."""
 
     answer: JsonValue = None
     """The value with which a plan must call ``agent.answer``."""
     asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
-    """Assertions in plan code about the read-only tools, ``answer`` and ``task``. The score is the share that holds."""
+    """Assertions in plan code, which may use the read-only tools, ``answer`` and ``task``.
+
+    The score is the fraction of the assertions that hold.
+    """
     python: str = ""
-    """``FILE.py:function`` or ``package.module:function``, with any of the parameters in JUDGE_PARAMETERS."""
+    """``FILE.py:function`` or ``package.module:function``. The function may take the parameters in JUDGE_PARAMETERS."""
 
     @model_validator(mode="after")
     def _check_one_judge(self) -> "Judge":
@@ -65,7 +68,7 @@ class Judge(_FileModel):
 
 
 class TaskGoal(_FileModel):
-    """One task in the file."""
+    """One task in a task file."""
 
     id: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
     goal: str = Field(min_length=1)
@@ -77,7 +80,7 @@ class TaskGoal(_FileModel):
 
 
 class TaskFile(_FileModel):
-    """The whole file."""
+    """The content of a task file."""
 
     tasks: tuple[TaskGoal, ...]
 
@@ -85,8 +88,8 @@ class TaskFile(_FileModel):
 def read_goals(path: Path, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
     """Return a dict that maps the ids of tasks in a file to the tasks.
 
-    Raises BadSelection if the file has faults. The message lists all faults of its format, with their lines. If its
-    format is correct, the message lists all faults of ids and judges.
+    Raises BadSelection if the file has faults. The message lists all faults of the file's format, with their lines. If
+    the format is correct, the message lists all faults of ids and judges instead.
     """
     try:
         return _read(path, path.stat().st_mtime_ns, find_faults)
@@ -100,13 +103,13 @@ def _read(path: Path, mtime_ns: int, find_faults: FindFaults) -> Mapping[str, Ta
     goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, find_faults)
     if faults:
         raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
-    if {goal.split for goal in goals} == {"test", None}:  # a run must not learn from the tasks of a test
+    if {goal.split for goal in goals} == {"test", None}:  # without a split train, a run could learn from test tasks
         goals = tuple(goal if goal.split else goal.model_copy(update={"split": "train"}) for goal in goals)
     return {goal.id: goal for goal in goals}
 
 
 def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[tuple[TaskGoal, ...], list[FileFault]]:
-    """Return the tasks of a file, and its faults, as ``read_goals`` describes them."""
+    """Return the tasks of a file, and the faults of the file that ``read_goals`` reports."""
     try:
         goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
@@ -115,7 +118,7 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
     ids = set[str]()
     for number, goal in enumerate(goals):
         if goal.id in ids:
-            fault = f"{goal.id} is used twice; give each task an id of its own"
+            fault = f"{goal.id} is used twice; give every task a different id"
             faults.append(file.fault(("tasks", number, "id"), fault))
         ids.add(goal.id)
         faults += _judge_faults(file, number, goal.judge, folder, find_faults) if goal.judge else ()
@@ -123,7 +126,7 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
 
 
 def _without_types(location: tuple[int | str, ...]) -> YamlPath:
-    """Return the location of a fault without the names of types, which pydantic inserts for unions."""
+    """Return the location of a fault without the names of types that pydantic inserts for unions."""
     return tuple(part for part in location if part not in ("str", "tuple[str, ...]"))
 
 
@@ -138,7 +141,10 @@ def _message(error: Any) -> str:
 
 
 def _keys(depth: int) -> list[str]:
-    """Return the keys that are allowed at this depth: those of the file at depth 0, of a task at 2, else of a judge."""
+    """Return the keys that a mapping at this depth of a task file may have.
+
+    The mapping at depth 0 is the whole file, a mapping at depth 2 is a task, and any other mapping is a judge.
+    """
     models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
     return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
 
@@ -157,7 +163,8 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find:
 def judge_function(name: str, folder: Path) -> PythonJudge:
     """Return the Python function of a judge. ``folder`` is the folder of the task file.
 
-    Raises BadSelection if it cannot be imported, or if a required parameter is not in JUDGE_PARAMETERS.
+    Raises BadSelection if the function cannot be imported, or if one of its required parameters is not in
+    JUDGE_PARAMETERS.
     """
     source, _, attribute = name.rpartition(":")
     if not source:
@@ -184,14 +191,14 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
 
 
 def _required_parameters(function: Callable[..., Any]) -> set[str]:
-    """Return the names of the parameters that have no default."""
+    """Return the names of a function's parameters that have no default."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable}
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
-    """Call a function with the values for which it has parameters, and return its result."""
+    """Call a function and return its result. Values for which the function has no parameters are not passed."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)
@@ -203,17 +210,17 @@ def call_with(function: Callable[..., Any], **values: object) -> Any:
 
 
 class JudgeInput(NamedTuple):
-    """The data that a judge receives."""
+    """The data that a judge receives about an episode."""
 
     task: Task
     answers: Sequence[JsonValue]
-    """The arguments of the plan's calls of ``agent.answer``."""
+    """The values that plans passed to ``agent.answer``."""
     file: Path
-    """The task file. The paths of Python files in it are relative to its folder."""
+    """The path of the task file. Paths of Python files in this file are relative to its folder."""
 
     @property
     def answer(self) -> JsonValue:
-        """The last answer, or None."""
+        """The last answer, or None if there is no answer."""
         return self.answers[-1] if self.answers else None
 
 
@@ -222,8 +229,8 @@ def judge_task(
 ) -> Verdict:
     """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
 
-    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox``; if it is
-    None, they run in a sandbox that all judges of this process share.
+    ``tools`` maps names to the read-only tools, which assertions may call. Assertions run in ``sandbox`` or, if it is
+    None, in a sandbox that all judges of this process share.
     """
     if judge.python:
         return _judge_by_function(judge.python, case, state)
@@ -234,7 +241,10 @@ def judge_task(
 
 
 def json_equal(value: JsonValue, expected: JsonValue) -> bool:
-    """Return whether two JSON values are equal. 1 equals 1.0 but not True. White space around strings is ignored."""
+    """Return whether two JSON values are equal. White space around strings is ignored.
+
+    The number 1 is equal to 1.0, but not to True.
+    """
     if isinstance(value, bool) or isinstance(expected, bool):
         return value is expected
     if isinstance(value, list) and isinstance(expected, list):
@@ -280,7 +290,7 @@ def _fault(case: JudgeInput, number: int, error: str) -> str:
 
 
 def assertion_line(path: Path, id: str, index: int) -> int:
-    """Return the line of an assertion in a valid task file. ``id`` is that of the task."""
+    """Return the line of an assertion in a valid task file. ``id`` is the id of the task."""
     file = read_yaml(path.read_text(errors="replace"))
     if isinstance(file, list):
         return 1
@@ -291,8 +301,8 @@ def assertion_line(path: Path, id: str, index: int) -> int:
 def _run_assertion(session: Session, code: str, task: Task) -> bool | str:
     """Return whether an assertion holds, or the text of the error that it raised.
 
-    An assertion holds if it raises no error and its last statement, if that is an expression, has a true value. If it
-    raises an AssertionError, the result is False instead of a text.
+    An assertion holds if it raises no error. If its last statement is an expression, the expression must also have a
+    true value. If the assertion raises an AssertionError, the result is False instead of a text.
     """
     result = session.run(code, "judge")
     if result.fault is None:
@@ -305,7 +315,7 @@ def _run_assertion(session: Session, code: str, task: Task) -> bool | str:
 
 @cache
 def _shared_sandbox() -> Sandbox:
-    """Return the sandbox for assertions that are judged outside of an episode."""
+    """Return the sandbox in which assertions run outside of an episode."""
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox

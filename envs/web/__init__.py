@@ -1,12 +1,12 @@
-"""An environment of web pages: any address in a real Chromium, read as an accessibility tree.
+"""An environment of web pages. A real Chromium opens any address, and the agent reads pages as accessibility trees.
 
-- ``environment``: the environment's class, its options and its episodes. ``actions``: what an agent can do.
-- ``tasks``: tasks and task files in our format. ``webarena``: the task files and logins of the WebArena benchmark.
-  ``judging``: decides whether a task of either kind is solved.
-- ``sites``: the rules for which addresses a browser may visit, and our own site, the issue tracker Trac.
-  ``trac_process``: creates and serves that site in a process of its own.
-- ``context``: a group of tabs with their own cookies, and the browser's events. ``tabs``: mouse, keyboard and
-  navigation in one tab, and all tabs of an episode.
+- ``environment``: the environment's class, its options and its episodes. ``actions``: the actions of the agent.
+- ``tasks``: tasks and task files in planbook's format. ``webarena``: the task files and logins of the WebArena
+  benchmark. ``judging``: decides whether a task of either kind is solved.
+- ``sites``: the rules for which addresses the browser may visit, and our own site, an issue tracker that runs Trac.
+  ``trac_process``: creates and serves that site in a separate process.
+- ``context``: a group of tabs with their own cookies, and the browser's events about these tabs. ``tabs``: mouse,
+  keyboard and navigation in one tab, and the list of all tabs of an episode.
 - ``accessibility``: builds the accessibility tree of a page. ``page``: reads a page and renders it as text.
 """
 

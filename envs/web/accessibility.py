@@ -1,6 +1,7 @@
-"""Build the accessibility tree of a page, which says where each node is, and quote the page's texts safely.
+"""Build the accessibility tree of a page with the position of each node, and quote the page's texts safely.
 
-A *backend id* is the browser's number for a DOM node. A page may contain frames, each with its own document.
+The tree contains what a screen reader would read. A *backend id* is the browser's number for a DOM node. A page may
+contain frames, each with its own document.
 """
 
 import unicodedata
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 MAX_NAME = 200
-"""Maximum number of characters that are shown of a name."""
+"""Maximum number of characters of a name that are shown."""
 
 
 def one_line(text: str) -> str:
@@ -20,7 +21,7 @@ def one_line(text: str) -> str:
 
 
 def strip_invisible(text: str) -> str:
-    """Return the text without invisible characters, such as direction marks, but with its white space."""
+    """Return the text without invisible characters, such as direction marks. White space is kept."""
     if text.isascii() and text.isprintable():
         return text
     invisible = ("Cf", "Cc", "Co", "Cs")
@@ -28,9 +29,9 @@ def strip_invisible(text: str) -> str:
 
 
 def quote(text: str, limit: int = MAX_NAME) -> str:
-    """Return the text in quotes, on one line and cut to ``limit`` characters.
+    """Return the text in quotes, on one line, and cut to ``limit`` characters.
 
-    So no page can imitate the lines that the environment itself writes.
+    The quotes prevent a page from imitating lines that the environment itself writes.
     """
     line = one_line(text)
     return repr(line if len(line) <= limit else f"{line[:limit].rstrip()}... (+{len(line) - limit} characters)")
@@ -39,8 +40,8 @@ def quote(text: str, limit: int = MAX_NAME) -> str:
 Snapshot = Mapping[str, Any]
 """The answer to DevTools' ``DOMSnapshot.captureSnapshot``."""
 
-STYLES = ("overflow-x", "overflow-y", "position")
-"""The CSS properties that a snapshot lists for each element, in this order."""
+STYLE_PROPERTIES = ("overflow-x", "overflow-y", "position")
+"""The CSS properties that a snapshot contains for each element, in this order."""
 
 
 class Rect(NamedTuple):
@@ -52,7 +53,7 @@ class Rect(NamedTuple):
     bottom: float
 
     def intersection(self, other: "Rect") -> "Rect":
-        """Return the intersection with the other rectangle."""
+        """Return the rectangle that this and the other rectangle share."""
         return Rect(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -62,7 +63,7 @@ class Rect(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """True if it has no area."""
+        """True if the rectangle has no area."""
         return self.right <= self.left or self.bottom <= self.top
 
 
@@ -70,13 +71,13 @@ UNBOUNDED = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
 
 
 class PageLayout:
-    """The positions of a page's elements in the tab's window, and the page's frames."""
+    """The positions of a page's elements in the tab's window, and the frames of the page."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.boxes: dict[int, Rect] = {}
         """Maps the backend id of an element to the rectangle of its visible part."""
         self.owners: dict[int, str] = {}
-        """Maps the backend id of a frame element, such as ``<iframe>``, to the id of the frame inside."""
+        """Maps the backend id of a frame element, such as ``<iframe>``, to the id of the frame inside the element."""
         self.frames: list[str] = []
         """The ids of all frames whose documents the snapshot contains."""
         self._strings: Sequence[str] = snapshot["strings"]
@@ -86,10 +87,10 @@ class PageLayout:
             pending.extend(self._add_document(*pending.pop()))
 
     def _add_document(self, number: int, x: float, y: float, clip: Rect) -> list[tuple[int, float, float, Rect]]:
-        """Add the boxes of one document, and return the documents in its frames.
+        """Add the boxes of one document, and return the documents inside its frames.
 
-        The document's upper left corner is at (x, y), and ``clip`` is the visible part of its frame. Each document is
-        returned as the arguments of the call that adds it.
+        The document's upper left corner is at (x, y), and ``clip`` is the visible part of its frame. Each returned
+        tuple holds the arguments for the call of this method that adds an inner document.
         """
         document = self._documents[number]
         nodes, layout = document["nodes"], document["layout"]
@@ -116,7 +117,10 @@ class PageLayout:
 
     @staticmethod
     def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return the rectangle that clips a node: that of the nearest ancestor with a layout, or else ``clip``."""
+        """Return the rectangle that clips a node.
+
+        The nearest ancestor with a layout determines it. If no ancestor has a layout, return ``clip``.
+        """
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -132,27 +136,30 @@ AXNode = Mapping[str, Any]
 """A node of the browser's accessibility tree, as DevTools returns it."""
 
 SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
-"""Properties of a node that are shown, in this order."""
+"""The properties of a node that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
-"""Properties that are shown even if they are false."""
-INLINE = ("InlineTextBox", "LineBreak")
-"""Roles of nodes that only repeat a part of their parent's text."""
-INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
-                 "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that say nothing. A node with such a role is replaced by its children, unless it has a name or the focus."""
+"""The properties that are shown even if they are false."""
+INLINE_ROLES = ("InlineTextBox", "LineBreak")
+"""Roles of nodes that only repeat part of their parent's text."""
+INSIGNIFICANT_ROLES = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section",
+                       "form", "rowgroup", "Legend", "ListMarker")  # fmt: skip
+"""Roles that tell the agent nothing.
+
+A node with such a role is replaced by its children, unless the node has a name or the focus.
+"""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts, and are therefore left out."""
-CONTAINERS = ("row", "cell", "gridcell", "listitem")
+CONTAINER_ROLES = ("row", "cell", "gridcell", "listitem")
 """Roles of nodes whose names may repeat their content."""
 ROLES = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
-"""Maps a role of the browser to the name that we show, where it is not simply the role in lower case."""
-ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
-          "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
-          "date", "inputtime", "datetime", "colorwell")  # fmt: skip
-"""Roles of nodes whose names include all the text inside them."""
-COMPOSITE_FIELDS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
-"""Roles of fields that have several parts in the browser, but are filled in as a whole."""
-INTERACTIVE = (*(role for role in ATOMIC if role not in ("image", "progressbar", "meter")), "listbox")
+"""Maps the browser's name for a role to the name that we show. Roles that are not listed are shown in lower case."""
+ATOMIC_ROLES = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image",
+                "textbox", "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox",
+                "menuitemradio", "date", "inputtime", "datetime", "colorwell")  # fmt: skip
+"""Roles of nodes whose names already include all the text inside the nodes."""
+COMPOSITE_ROLES = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
+"""Roles of fields that the browser divides into several parts, but that the agent fills in as a whole."""
+INTERACTIVE_ROLES = (*(role for role in ATOMIC_ROLES if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of elements that can be clicked or filled in."""
 
 
@@ -168,7 +175,7 @@ class AccessibilityNode:
     """The id of the frame that contains the node."""
     value: str = ""
     link: str = ""
-    """The address of a link."""
+    """The address to which a link leads; "" for other nodes."""
     options: list[str] = field(default_factory=list)
     """The options of a select box."""
     properties: dict[str, JsonValue] = field(default_factory=dict)
@@ -176,7 +183,7 @@ class AccessibilityNode:
     """The visible part of the node, in pixels of the tab's window; None if the node has no layout."""
     children: list["AccessibilityNode"] = field(default_factory=list)
     ordinal: int = 0
-    """Index among the page's nodes with the same role and name."""
+    """The node's index among the page's nodes with the same role and name."""
     visible: bool = False
     """True if a part of the node is in the tab's window."""
 
@@ -190,7 +197,7 @@ class AccessibilityNode:
 
     @property
     def is_wrapper(self) -> bool:
-        """True if the node has one child and adds nothing to it."""
+        """True if the node has exactly one child and adds no information to this child."""
         adds_nothing = self.role in ("cell", "gridcell", "listitem") and not (self.name or self.properties)
         return adds_nothing and len(self.children) == 1
 
@@ -212,15 +219,15 @@ class AccessibilityNode:
 
 @dataclass(frozen=True)
 class AccessibilityTree:
-    """Builds our nodes from the browser's. ``owners`` and ``boxes`` are those of a ``PageLayout``."""
+    """Builds our nodes from the browser's nodes. ``owners`` and ``boxes`` come from a ``PageLayout``."""
 
     frames: Mapping[str, Sequence[AXNode]]
-    """Maps the id of a frame to the browser's nodes in it."""
+    """Maps the id of a frame to the browser's nodes in this frame."""
     owners: Mapping[int, str]
     boxes: Mapping[int, Rect]
 
     def root(self, frame: str) -> AccessibilityNode:
-        """Return the page in a frame, with the pages in its inner frames and without repeated texts."""
+        """Return the root node of the page in a frame. It includes the pages in inner frames, but no repeated texts."""
         raw = self.frames.get(frame, ())
         by_id = {node["nodeId"]: node for node in raw}
         nodes = self._build(raw[0], by_id, frame) if raw else []
@@ -230,13 +237,16 @@ class AccessibilityTree:
         return root
 
     def _build(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
-        """Return the node, or the nodes that replace it. This is a loop, since pages may be nested deeply."""
+        """Return our node for a browser's node, or the nodes that replace it.
+
+        This is a loop instead of a recursion, since pages may be nested deeply.
+        """
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
         while pending:
             raw, siblings = pending.pop()
             role = raw.get("role", {}).get("value", "")
-            if role in INLINE:
+            if role in INLINE_ROLES:
                 continue
             children = siblings
             if not raw.get("ignored"):
@@ -247,7 +257,7 @@ class AccessibilityTree:
                     if inner := self.owners.get(node.backend):
                         node.children.extend(self.root(inner).children)
                     elif node.role == "iframe":
-                        node.properties["unread"] = True  # the browser runs another site's frame in another process
+                        node.properties["unread"] = True  # another site's frame, which runs in another process
             pending.extend((by_id[number], children) for number in reversed(raw.get("childIds", ())) if number in by_id)
         return result
 
@@ -275,34 +285,34 @@ def _is_shown(role: str, name: str, value: JsonValue) -> bool:
 
 
 def _is_replaced(node: AccessibilityNode, role: str) -> bool:
-    """Return True if the node has to be replaced by its children. ``role`` is the browser's name for its role."""
+    """Return whether the node is to be replaced by its children. ``role`` is the browser's name for the node's role."""
     if node.role == "text":
         return node.name in ("", *SEPARATORS)
     if role == "ListMarker":
         return not any(map(str.isalnum, node.name))
-    return role in INSIGNIFICANT and not node.name and "focused" not in node.properties
+    return role in INSIGNIFICANT_ROLES and not node.name and "focused" not in node.properties
 
 
 def _fold(root: AccessibilityNode) -> None:
-    """Remove repeated texts: children whose text is in their parent's name, and names that repeat the children."""
+    """Remove repeated texts: children whose text is in their parent's name, and names that repeat child nodes."""
     for node in reversed(list(root.walk())):
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
             node.options = [inner.name for inner in node.walk() if inner.role == "option" and inner.name]
             node.children = []
-        elif node.role in ATOMIC:
+        elif node.role in ATOMIC_ROLES:
             _fold_atomic(node)
         else:
             _fold_container(node)
 
 
 def _fold_atomic(node: AccessibilityNode) -> None:
-    """Remove all nodes inside an atomic node except the interactive ones.
+    """Remove all nodes inside an atomic node (one with a role in ATOMIC_ROLES), except interactive ones.
 
-    If the atomic node has neither a name nor a value, texts and images are kept, too.
+    If the atomic node has neither a name nor a value, the texts and images inside it are kept, too.
     """
-    if node.role in COMPOSITE_FIELDS:
+    if node.role in COMPOSITE_ROLES:
         node.children = []
-    keep = INTERACTIVE if node.name or node.value else (*INTERACTIVE, "text", "image")
+    keep = INTERACTIVE_ROLES if node.name or node.value else (*INTERACTIVE_ROLES, "text", "image")
     kept: list[AccessibilityNode] = []
     pending = list(reversed(node.children))
     while pending:
@@ -315,11 +325,12 @@ def _fold_atomic(node: AccessibilityNode) -> None:
 
 
 def _fold_container(node: AccessibilityNode) -> None:
+    """Turn a node that contains only texts into a single node with this text, or remove a name that repeats content."""
     texts = [child for child in node.children if child.role == "text"]
     if node.role != "page" and node.children and len(texts) == len(node.children):
         text = one_line(" ".join(child.name for child in texts))
         if len(texts) == 1 or node.name.replace(" ", "") == text.replace(" ", ""):
             node.name, node.children = node.name or text, []
             node.box = node.box or texts[0].box
-    elif node.name and node.children and node.role in CONTAINERS:
+    elif node.name and node.children and node.role in CONTAINER_ROLES:
         node.name = ""

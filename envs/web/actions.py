@@ -1,4 +1,4 @@
-"""The actions of the web environment, and which of them are possible on the current page."""
+"""The actions of the web environment, and the list of those that are possible on the current page."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,26 +9,26 @@ from pydantic import BaseModel, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Action, Observation, Verdict
-from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quote
+from planbook.envs.web.accessibility import INTERACTIVE_ROLES, AccessibilityNode, quote
 from planbook.envs.web.context import Context
 from planbook.envs.web.page import ElementRef
 from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
-FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
-             "colorwell")  # fmt: skip
-"""Roles of form fields. A click alone does not change such a field."""
+FIELD_ROLES = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
+               "colorwell")  # fmt: skip
+"""Roles of form fields that a click alone does not change."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
-    if "disabled" in node.properties or node.role not in INTERACTIVE or node.role == "option":
+    if "disabled" in node.properties or node.role not in INTERACTIVE_ROLES or node.role == "option":
         return []
-    if node.role in FILLED_IN:
+    if node.role in FIELD_ROLES:
         return [Action("select", (browsing.number(node), option)) for option in node.options if option != node.value]
     return [Action("click", (browsing.number(node),))]
 
 
 DIRECTIONS = {"down": 1, "up": -1}
-"""Maps a direction to the sign of the scroll distance."""
+"""Maps a direction of scrolling to the sign of the distance."""
 
 
 class WebActions(Environment):
@@ -41,7 +41,7 @@ class WebActions(Environment):
         self._notes: list[str] = []
         self._answer: str | None = None
         self._verdict: Verdict | None = None
-        """The verdict on the current state; None until it is first requested."""
+        """The verdict on the current state, or None if it has not been requested since the last change."""
 
     @action("agent.click(12) -> the page as it is then")
     def click(self, element: int) -> Observation:
@@ -140,7 +140,10 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return clicks and choices on the elements in view, scrolling, and going back and forward, but no typing."""
+        """Return the possible actions, without typing.
+
+        These are clicks and choices on the elements in view, scrolling, and going back and forward.
+        """
         browsing = self._open_browsing()
         page = browsing.page
         if page is None:
@@ -167,21 +170,21 @@ class WebActions(Environment):
     def _do(self, tab_action: TabAction) -> Observation:
         browsing = self._open_browsing()
         self._verdict = None
-        with self._dropping_if_broken():
+        with self._closing_if_broken():
             return browsing.do(tab_action)
 
     @contextmanager
-    def _dropping_if_broken(self) -> Iterator[None]:
+    def _closing_if_broken(self) -> Iterator[None]:
         try:
             yield
         except EnvironmentBroken:
-            self._drop()
+            self._close_browsing()
             raise
 
     def _open_browsing(self) -> Browsing:
         """Return the episode's tabs.
 
-        Raises EpisodeEnded if no episode has begun, or EnvironmentBroken if its browser is gone.
+        Raises EpisodeEnded if no episode has begun, or EnvironmentBroken if the episode's browser is gone.
         """
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
@@ -189,7 +192,8 @@ class WebActions(Environment):
             raise EnvironmentBroken("the browser of this episode is gone; only a reset starts a new one")
         return self._browsing
 
-    def _drop(self) -> None:
+    def _close_browsing(self) -> None:
+        """Close the episode's tabs and their browser context, if there are any."""
         self._browsing = None
         if self._context is not None:
             self._context.close()
@@ -197,9 +201,9 @@ class WebActions(Environment):
 
 
 def _refusal_text(answer: Mapping[str, Any], name: str) -> str:
-    """Return the reason why an action did nothing to an element, or "" if it was done.
+    """Return the reason why an action on an element was refused, or "" if it was carried out.
 
-    ``answer`` is that of our script in the page, and ``name`` describes the element.
+    ``answer`` is what our script ``page.js`` returned, and ``name`` describes the element.
     """
     if "refused" not in answer:
         return ""

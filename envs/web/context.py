@@ -1,7 +1,7 @@
 """A browser context: a group of tabs with their own cookies and storage, and the browser's events about these tabs.
 
-Events arrive while the connection waits for an answer or listens. ``News`` collects what the agent should know about
-them, and the next observation reports it.
+The browser's events arrive while the connection waits for an answer or listens. ``News`` collects the events that the
+agent should know about, and the next observation reports them.
 """
 
 import time
@@ -21,24 +21,24 @@ from planbook.envs.web.sites import BLANK, AddressPolicy
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
 """The size of every tab's window, in pixels."""
 MAX_TABS, MAX_DIALOGS = 8, 3
-"""Maximum numbers of open tabs, not counting hidden ones, and of dialogs that an observation reports."""
+"""Maximum number of open tabs (hidden tabs do not count), and of dialogs that an observation reports one by one."""
 DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Maps a kind of dialog to whether we accept it, and to the words that report this to the agent."""
-AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
-"""Types of requests for which we wait, since they may change a page. Images and fonts cannot."""
-HARMLESS = ("GET", "HEAD", "OPTIONS")
-"""Request methods that by definition do not change data on the server."""
+"""Maps a kind of dialog to a flag, True if we accept the dialog, and the words that report this to the agent."""
+AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
+"""Types of requests whose end we wait for, since they may change a page. Requests for images and fonts cannot."""
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+"""HTTP methods that by definition do not change data on the server."""
 NAVIGATION_START_SECONDS = 1.0
-"""Seconds within which an expected navigation has to begin. After that, it is no longer expected."""
+"""Seconds to wait for an expected navigation to begin. After that, it is no longer expected."""
 QUIET_SECONDS = 0.03
-"""Seconds without events after which a page without pending requests counts as settled."""
+"""If a page has no pending requests and sends no events for this number of seconds, it counts as settled."""
 MAX_BUSY_SECONDS = 1.5
-"""Seconds after which a page that still sends requests, but does not navigate, is read in its current state."""
+"""If a page that does not navigate is still sending requests after this number of seconds, it is read anyway."""
 Params = Mapping[str, Any]
 """The parameters of an event."""
 
@@ -55,13 +55,13 @@ class TabTarget:
     session: str
     """The id by which commands for this tab are addressed."""
     hidden: bool = False
-    """True if nothing about the tab is reported, since the agent must not notice it."""
+    """True if nothing about the tab is reported to the agent. Judging and logging in use hidden tabs."""
     refused: bool = False
-    """True if one of its navigations was refused."""
+    """True if one of the tab's navigations was refused."""
     gone: bool = False
     """True if the tab can no longer be used: it crashed, was closed, or did not answer."""
     closed: bool = False
-    """True if its page or the browser closed it."""
+    """True if the tab's page or the browser closed the tab."""
     requests: dict[str, str] = field(default_factory=dict)
     """Maps the id of a pending request to its address."""
     loading: set[str] = field(default_factory=set)
@@ -69,11 +69,11 @@ class TabTarget:
     document: str = ""
     """The loader id of the current document, which identifies it."""
     lasting: bool = False
-    """True if a request may have changed a server's data. Whoever reads this value resets it."""
+    """True if a request may have changed a server's data. The reader of this value must set it to False."""
     failed: str = ""
-    """The reason why a page did not load and the browser shows its own error page; "" if it does not."""
+    """If the browser shows its own error page, the reason why the page did not load. Otherwise ""."""
     _failure: str = ""
-    """The browser's name for the error of the last document that did not load."""
+    """The browser's name for the error of the last document that failed to load."""
     _expected_until: float = 0.0
     """The time until which a navigation is expected to begin."""
 
@@ -108,7 +108,7 @@ class TabTarget:
             case "Network.requestWillBeSent":
                 self._add_request(params)
             case "Network.responseReceived":
-                if params.get("type") == "Fetch":  # it counts as finished only after a script has read its body
+                if params.get("type") == "Fetch":  # loadingFinished comes only after a script has read the body
                     self.requests.pop(params["requestId"], None)
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self.requests.pop(params["requestId"], None)
@@ -133,9 +133,9 @@ class TabTarget:
 
     def _add_request(self, params: Params) -> None:
         kind, request = params.get("type"), params["request"]
-        if request["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
+        if request["method"] not in SAFE_METHODS and kind not in ("CSPViolationReport", "Preflight"):
             self.lasting = True
-        if kind in AWAITED:
+        if kind in AWAITED_TYPES:
             self.requests[params["requestId"]] = request["url"]
 
     def _change_document(self, frame: Params) -> None:
@@ -147,26 +147,26 @@ class TabTarget:
 
 @dataclass
 class News:
-    """What has happened since the last observation and must be reported."""
+    """The events since the last observation that the next observation must report."""
 
     sentences: dict[str, int] = field(default_factory=dict)
     """Maps each sentence to the number of times that its event occurred."""
     refused: list[str] = field(default_factory=list)
-    """A sentence for each refused navigation, with the reason."""
+    """One sentence for each refused navigation, with the reason."""
     dialogs: int = 0
-    """Number of dialogs."""
+    """Number of dialogs that came up."""
 
     def add(self, sentence: str) -> None:
         """Add a sentence to report in the next observation."""
         self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
-        """Return a line for each sentence."""
+        """Return one line for each sentence. A repeated sentence is followed by the number of times."""
         return [f"{sentence} ({times} times)" if times > 1 else sentence for sentence, times in self.sentences.items()]
 
 
 class TabGone(EnvironmentBroken):
-    """The tab in which we act crashed, was closed, or no longer answers. The browser itself is alive."""
+    """A tab crashed, was closed, or no longer answers. The browser itself is still running."""
 
 
 class Context:
@@ -177,11 +177,11 @@ class Context:
         self.policy, self.patience = policy, patience
         self.news = News()
         self.popups: list[TabTarget] = []
-        """Tabs that pages opened, until the environment adds them to its own tabs."""
+        """Tabs that pages opened and that the environment has not yet added to its own tabs."""
         self._targets: dict[str, TabTarget] = {}
-        """Maps the session of a tab to the tab."""
+        """Maps the session id of a tab to the tab."""
         self._pending_popups = 0
-        """Number of tabs that pages opened and to which we are not connected yet."""
+        """Number of tabs that pages opened, but to which we are not yet connected."""
         self.connection = Connection(browser.url, on_event=self._handle)
         created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
         self._id = str(created["browserContextId"])
@@ -191,13 +191,13 @@ class Context:
         self.connection.call("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
 
     def close(self) -> None:
-        """Dispose of the context with its tabs, cookies and storage. It is not an error if the browser is gone."""
+        """Discard the context with its tabs, cookies and storage. If the browser is gone, do nothing."""
         with suppress(EnvironmentBroken):
             self.connection.call("Target.disposeBrowserContext", browserContextId=self._id)
         self.connection.close()
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Set cookies in the form of ``Storage.setCookies``. Raises EnvironmentBroken if one is refused."""
+        """Set cookies, given as for ``Storage.setCookies``. Raises EnvironmentBroken if the browser refuses one."""
         try:
             self.connection.call("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:
@@ -220,14 +220,14 @@ class Context:
             self.connection.call("Target.closeTarget", targetId=target.id)
 
     def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """Send one command to a tab and return the answer. Raises the same errors as ``call_all``."""
+        """Send one command to a tab, and return the answer. Raises the same errors as ``call_all``."""
         return self.call_all(target, [(method, parameters)])[0]
 
     def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
-        """Send commands to a tab and return the answers in the same order.
+        """Send commands to a tab, and return the answers in the same order.
 
-        Raises CommandRefused if the browser refuses one, TabGone if the tab cannot answer, or EnvironmentBroken if the
-        browser is gone.
+        Raises CommandRefused if the browser refuses a command, TabGone if the tab cannot answer, or EnvironmentBroken
+        if the browser is gone.
         """
         target.check()
         try:
@@ -242,9 +242,9 @@ class Context:
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
     def catch_up(self, target: TabTarget) -> str:
-        """Wait until a tab that a page opened has loaded, and return its address.
+        """Wait until a tab that a page opened has loaded, and return the tab's address.
 
-        The tab began to load before we were connected to it, so we first ask for its state.
+        The tab began to load before we were connected to it, so we may have missed events. We first ask for its state.
         """
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
@@ -256,15 +256,15 @@ class Context:
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
     def start_navigation(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Send a command that starts a navigation. ``finish_loading`` waits for its end."""
+        """Send a command that starts a navigation. Call ``finish_loading`` to wait until the navigation ends."""
         target.expect_navigation()
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab has settled. If its page does not load in time, stop loading.
+        """Wait until a tab has settled. If the tab's page does not load in time, stop loading it.
 
-        Return the reason why the page did not load, or "" if it loaded or no page was loading. ``document`` is the
-        document that the tab showed before the navigation.
+        Return the reason why the page did not load, or "" if it loaded or if no page was being loaded. ``document`` is
+        the document that the tab showed before the navigation.
         """
         if self.settle(target):
             return self._leave_error_page(target) if target.failed else ""
@@ -287,7 +287,7 @@ class Context:
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing happens in a tab any more. Return False if that takes longer than ``patience``."""
+        """Wait until a tab has settled. Return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
             target.check()
@@ -300,7 +300,7 @@ class Context:
         return False
 
     def _preparations(self) -> list[Command]:
-        """Return the commands that set up a new tab. ``Fetch.enable`` makes the browser pause some requests."""
+        """Return the commands that set up a new tab. After ``Fetch.enable``, the browser pauses some requests."""
         private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
@@ -372,7 +372,7 @@ class Context:
     def _on_paused(self, target: TabTarget, params: Params) -> None:
         """Allow or refuse a paused request.
 
-        A refused document is answered with "204 No Content", so that the tab keeps showing its current page.
+        If the request is for a document and is refused, answer "204 No Content", so that the tab keeps its page.
         """
         request, url = params["requestId"], str(params["request"]["url"])
         if self.policy.allows_request(url):

@@ -33,8 +33,8 @@ from planbook.envs.web.tasks import (
 )
 from planbook.envs.web.webarena import log_in, read_login
 
-OWN = "own"
-"""The id and type of a task that the user defines with the options ``start`` and ``goal``."""
+OWN_TASK = "own"
+"""The id and the type of the task that a user defines with the options ``start`` and ``goal``."""
 
 
 class WebOptions(EnvironmentOptions):
@@ -83,7 +83,10 @@ class WebOptions(EnvironmentOptions):
 
 
 def judgeable_tasks(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """Return those tasks of the options that can be judged. Raises BadSelection if one of ``ids`` cannot be."""
+    """Return those tasks named by the options that can be judged.
+
+    Raises BadSelection if a task in ``ids`` cannot be judged.
+    """
     return judgeable(all_tasks(options), ids)
 
 
@@ -95,12 +98,15 @@ def all_tasks(options: BaseModel | None) -> list[WebTask]:
     chosen = WebOptions.read(options)
     if chosen.start is not None:
         goal = chosen.goal or f"look around at {chosen.start}"
-        return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=chosen.start)]
+        return [WebTask(id=OWN_TASK, type=OWN_TASK, kind="look_up", goal=goal, start=chosen.start)]
     return load_tasks(chosen.tasks, chosen.sites, chosen.logins)
 
 
 def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return which addresses a task may visit. The task must have real addresses (``tasks.with_site_addresses``)."""
+    """Return the rule for which addresses may be visited in a task.
+
+    ``tasks.with_site_addresses`` must have replaced the names of sites in the task.
+    """
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(filter(None, (host_of(url)[1] for url in [*starts, *options.sites.values()])))
     public = not options.allowed and not any(is_private(host_of(url)[0]) for url in starts)
@@ -150,7 +156,7 @@ class Web(WebActions):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in the file's order, or the user's own task."""
         tasks = judgeable_tasks(options, selection.ids)
-        for task in tasks:  # an unknown site is refused now rather than when the task begins
+        for task in tasks:  # refuse an unknown site now and not only when the task begins
             with_site_addresses(task, WebOptions.read(options).sites | ({task.site: ""} if task.site else {}))
         return [to_task(task) for task in tasks]
 
@@ -161,7 +167,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Map each reason why a task of WebArena cannot be judged here to the number of such tasks."""
+        """Return a dict that maps each reason why tasks cannot be judged here to the number of these tasks."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)
@@ -171,13 +177,13 @@ class Web(WebActions):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return Chromium and its driver, and the site of the shipped tasks."""
+        """Return the requirements: Chromium, its driver, and Trac, which the shipped tasks use."""
         return [*chromium.requirements(), *sites.requirements()]
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Reset the task's site, open the start page in clean tabs, and return the first observation."""
+        """Reset our own site if the task uses it, open the start page in new tabs, and return the first observation."""
         web_task = next((known for known in judgeable_tasks(self.options, (task.id,)) if known.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
@@ -191,7 +197,7 @@ class Web(WebActions):
 
     def _begin(self, task: WebTask, names: SiteNames) -> Observation:
         login = read_login(task.login) if task.login else None
-        self._drop()
+        self._close_browsing()
         context = self._context = Context(chromium.shared(), address_policy(self.options, task), self.options.patience)
         browsing = self._browsing = Browsing(context, names, self.options.characters)
         if login:
@@ -201,7 +207,7 @@ class Web(WebActions):
                 browsing.open_tab()
             observation = browsing.do(partial(WebTab.load, url=url))
             if not observation.accepted:
-                self._drop()
+                self._close_browsing()
                 reason = observation.text.partition("\n")[0].removeprefix(REFUSED)
                 raise EnvironmentBroken(f"the start {url} of the task {task.id} cannot be opened: {reason}")
         if task.more_tabs:
@@ -210,8 +216,11 @@ class Web(WebActions):
         return observation
 
     def close(self) -> None:
-        """Close the tabs and release the site. The browser stays open for other episodes until the process ends."""
-        self._drop()
+        """Close the tabs, and return the site's server to the pool.
+
+        The browser stays open for other episodes until the process ends.
+        """
+        self._close_browsing()
         if self._site is not None:
             self._site.close()
             self._site = None
@@ -236,30 +245,33 @@ class Web(WebActions):
         return browsing.names.shorten(browsing.page.url) if browsing and browsing.page else ""
 
     def verdict(self) -> Verdict:
-        """Return the result of the task's checks on the current state."""
+        """Return the verdict that the task's checks give on the current state."""
         browsing, task = self._browsing, self._web_task
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
             end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
-            with self._dropping_if_broken():
+            with self._closing_if_broken():
                 self._verdict = judge(task, end)
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged(self) -> str:
-        """Return the answer to a task that has no checks, or "" for other tasks."""
+        """Return the agent's answer if the task has no checks that could judge it, or "" if it has checks."""
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return what the action changed: the reason why nothing happened, the new page, or the changed lines."""
+        """Return what the action changed.
+
+        This is the reason if the action was refused, the address and title if the page is new, or the changed lines.
+        """
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.describe_change(before.text, observation.text)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the task file, and of our site if a task uses it."""
+        """Return the digests of the task file and, if a task uses our own site, of this site."""
         chosen, ids = WebOptions.read(options), {task.id for task in tasks}
         digests = {} if chosen.start is not None else {"list of tasks": file_digest(chosen.tasks or SHIPPED)}
         used_sites = {task.site for task in judgeable_tasks(options) if task.site and task.id in ids}
@@ -277,5 +289,5 @@ class Web(WebActions):
         saved, notes = native
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
-        with self._dropping_if_broken():
+        with self._closing_if_broken():
             return browsing.restore(saved)

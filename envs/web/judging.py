@@ -1,7 +1,8 @@
 """Judge an episode: compare the answer, pages and stored data with the checks of the task.
 
-The score is the mean of the checks' scores, and a task is solved if each of them is 1. On our own site, only the values
-that a server check names may change; if the task has no server check, nothing may change there.
+The score is the mean of the checks' scores. A task is solved if every check has the score 1. On our own site, the agent
+may change only the values that a server check names. If the task has no server check, the agent may change nothing
+there.
 """
 
 import json
@@ -31,13 +32,13 @@ class EpisodeEnd:
     page_text: Callable[[str, str, str], str]
     """Returns the text of a page, given the page's address, a selector and a script (see ``page_text``)."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
-    """Returns the changes on our own site; None if the task does not use that site."""
+    """A function that returns the changes on our own site, or None if the task does not use that site."""
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
     """Return the verdict on an episode. A task without checks is never solved.
 
-    The task's checks must have real addresses (see ``tasks.with_site_addresses``).
+    ``tasks.with_site_addresses`` must have replaced the names of sites in the task's checks.
     """
     if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
@@ -46,7 +47,7 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
 
 
 def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
-    """Return True if our own site was changed although the task requires no change."""
+    """Return whether our own site was changed although the task does not require any change there."""
     if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
         return False
     return bool(facts.changes())
@@ -79,7 +80,7 @@ def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
 
 
 def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
-    """Return the share of correct changes among all expected and actual changes."""
+    """Return the number of correct changes, divided by the number of all expected or actual changes."""
     if facts.changes is None:
         return 0.0
     actual = facts.changes()
@@ -97,17 +98,17 @@ def _matches(value: str | None, expected: str | tasks.Text | None) -> bool:
 
 
 OR = " |OR| "
-"""Separates the alternatives in one value, as in WebArena's files."""
+"""Separates alternatives within one value, as in WebArena's files."""
 QUOTES = "\"'`“”‘’„«»"
 
 
 def normalize_spaces(text: str) -> str:
-    """Return the text in the Unicode form NFKC, with single spaces and without spaces around it."""
+    """Return the text in the Unicode form NFKC, with each run of white space replaced by a space, and stripped."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def normalize(text: str) -> str:
-    """Return the text in lower case, with single spaces and without quotation marks around it."""
+    """Return the text in lower case, with spaces as in ``normalize_spaces``, without quotation marks around it."""
     text = normalize_spaces(text).casefold()
     while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
         text = text[1:-1].strip()
@@ -115,27 +116,27 @@ def normalize(text: str) -> str:
 
 
 def exact(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the answer is one of the values, or one of their alternatives."""
+    """Return True if the answer is equal to one of the values. A value may consist of alternatives, ``a |OR| b``."""
     return normalize(answer) in {normalize(alternative) for value in values for alternative in value.split(OR)}
 
 
 def must_include(answer: str, values: Sequence[str]) -> bool:
-    """Return True if every value, or one of its alternatives, occurs in the answer.
+    """Return True if every value occurs in the answer. If a value has alternatives, one of them must occur.
 
-    A value of a single character must occur as a whole word.
+    A value that is a single character must occur as a whole word.
     """
     text = normalize(answer)
     return all(any(_occurs(normalize(alternative), text) for alternative in value.split(OR)) for value in values)
 
 
 def same_lines(text: str, expected: str) -> bool:
-    """Return True if two texts have the same lines. The number of spaces around and between words does not matter."""
+    """Return True if two texts have the same lines. Differences in white space within a line do not matter."""
     lines, expected_lines = (list(map(normalize_spaces, part.strip().splitlines())) for part in (text, expected))
     return lines == expected_lines
 
 
 def contains_all(text: str, values: Sequence[str]) -> bool:
-    """Return True if all values occur in the text. Only their white space may differ."""
+    """Return True if all values occur in the text. Differences in white space do not matter."""
     return all(normalize_spaces(value) in normalize_spaces(text) for value in values)
 
 
@@ -148,7 +149,10 @@ def numbers(answer: str, values: Sequence[str]) -> bool:
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
-    """Return True if the parts of the answer are exactly the values, in any order. A final full stop is ignored."""
+    """Return True if the parts of the answer are exactly the values, in any order.
+
+    The answer is split at commas, semicolons, line ends and "and". A full stop at its end is ignored.
+    """
     parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
     return {normalize(part) for part in parts if part.strip()} == {normalize(value) for value in values}
 
@@ -171,13 +175,13 @@ def _number(text: str) -> float:
 ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     compare.__name__: compare for compare in (exact, must_include, numbers, items)
 }
-"""Maps a value of ``AnswerCheck.how`` to the function that compares an answer with the values of the check."""
+"""Maps each value of ``AnswerCheck.how`` to the function that compares an answer with the check's values."""
 
 
 class ComparableAddress(NamedTuple):
-    """An address in a form for comparison.
+    """An address in a form in which two addresses of the same page are equal.
 
-    It has no scheme, fragment, final slash or default port, and its query is decoded and sorted.
+    The form has no scheme, fragment, final slash or default port, and the query is decoded and sorted.
     """
 
     host: str
@@ -186,33 +190,37 @@ class ComparableAddress(NamedTuple):
 
 
 def comparable(url: str) -> ComparableAddress:
-    """Return the address in a form for comparison, which does not distinguish http and https."""
+    """Return the address as a ComparableAddress. An address with http is equal to the same address with https."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # a malformed address is equal only to itself
+    except ValueError:  # the address is malformed, so it is equal only to itself
         return ComparableAddress("", url.strip(), ())
-    if port is not None and port != sites.PORTS.get(parts.scheme):
+    if port is not None and port != sites.DEFAULT_PORTS.get(parts.scheme):
         host += f":{port}"
     path = unquote(parts.path).rstrip("/")
     return ComparableAddress(host, path, tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))))
 
 
 def equal(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address is equal to one of ``any_of``."""
+    """Return True if the address and one of ``any_of`` are forms of the same address."""
     return comparable(url) in set(map(comparable, any_of))
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the page is that of one of ``any_of``, and the query has all parameters and values of that one."""
+    """Return True if the address includes one of the addresses in ``any_of``.
+
+    This means that both have the same page, and that the address has all query parameters of the other one, with the
+    same values.
+    """
     return any(_includes(comparable(url), expected) for expected in map(comparable, any_of))
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
-    """Return True if the address passes WebArena's check "GOLD in PRED".
+    """Return True if the address passes WebArena's check "GOLD in PRED" (expected address in reached address).
 
     The host and path of one of ``any_of`` must occur in the address. For each parameter in the queries of ``any_of``,
-    the address must have one of the values that the parameter has there.
+    the address must have one of the values that the parameter has in these queries.
     """
     reached, expected = comparable(url), list(map(comparable, any_of))
     parameters = {pair for gold in expected for pair in gold.query}
@@ -230,7 +238,7 @@ def _includes(reached: ComparableAddress, expected: ComparableAddress) -> bool:
 ADDRESS_COMPARISONS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     compare.__name__: compare for compare in (equal, including, within)
 }
-"""Maps a value of ``UrlCheck.how`` to the function that compares the final address with the expected ones."""
+"""Maps each value of ``UrlCheck.how`` to the function that compares the final address with the expected addresses."""
 
 
 WHOLE_PAGE = "document.body?.innerText"
@@ -240,9 +248,10 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
     """Return a text from a page in the agent's browser, without affecting the episode.
 
-    It is the value of ``script``, a JavaScript expression. Without a script, it is the text of the first element that
-    the CSS selector matches, or of the whole page if the selector is empty, too. It is empty if the page cannot be
-    loaded or nothing matches. A page other than the current one is loaded in a hidden tab.
+    If ``script``, a JavaScript expression, is given, return its value. Otherwise, if ``selector`` is given, return the
+    text of the first element that this CSS selector matches. If neither is given, return the text of the whole page.
+    Return "" if the page cannot be loaded or nothing matches. A page that is not the current one is loaded in a hidden
+    tab.
 
     Raises EnvironmentBroken if the selector is not valid CSS.
     """

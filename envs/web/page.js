@@ -1,5 +1,5 @@
-// Functions that run inside the page, in an isolated world: the page's scripts cannot see or change them.
-// Each takes the target node and returns {refused: reason} if it did nothing.
+// Functions that run inside the page, in an isolated world: the page's own scripts cannot see or change them.
+// The functions that Python calls take the target node. They return {refused: reason} if they did nothing.
 ({
   aim(node) {
     const element = this.element(node), {tag, type} = this.kind(node);
@@ -46,7 +46,7 @@
     }
     return points;
   },
-  // The point in coordinates of the tab's window, and whether it is visible in all frames around it.
+  // Return the point in coordinates of the tab's window, and whether all frames around the point show it (seen).
   toWindow(point) {
     let seen = true;
     for (let view = window; view.frameElement; view = view.parent) {
@@ -55,7 +55,7 @@
     }
     return {...point, seen};
   },
-  // Return the point in coordinates of the page around a frame, which may be scaled.
+  // Convert a point inside a frame to coordinates of the page around the frame. The frame may be scaled.
   around(frame, {x, y}) {
     const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
     return {
@@ -63,7 +63,7 @@
       y: box.top + (frame.clientTop + parseFloat(style.paddingTop) + y) * box.height / frame.offsetHeight,
     };
   },
-  // Return true if a point in this page can be converted: no frame around it is of another origin or rotated.
+  // Return true if points in this page can be converted: no frame around it has another origin or is rotated.
   placed() {
     let view = window;
     for (; view.frameElement; view = view.parent) {
@@ -83,7 +83,7 @@
     }
     return top;
   },
-  // Return the element that covers the point, or null if a click on it reaches the node.
+  // Return the element that covers the node at a point, or null if a click on the point reaches the node.
   cover(node, point) {
     const top = this.hit(node.getRootNode(), point);
     if (!top || !this.reaches(top, node)) return top ?? document.documentElement;
@@ -94,7 +94,7 @@
     }
     return null;
   },
-  // Return true if a click on the topmost element reaches the node.
+  // Return true if a click on top, the topmost element at some point, reaches the node.
   reaches(top, node) {
     const element = this.element(node);
     const up = (from, goal) => {
@@ -120,12 +120,12 @@
     if (!element) return {};
     return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
   },
-  // Return the field that a node is or labels.
+  // Return the node's element if it is a field, or the field whose label contains the node.
   labelled(node) {
     const element = this.element(node);
     return element.matches("input, textarea, select") ? element : element.closest("label")?.control ?? element;
   },
-  // Return how text is put into the field.
+  // Return how text must be entered into a field: by setting its value ("set") or by pressing keys ("keys").
   field(node) {
     if (!node.isConnected || !this.element(node)) return {refused: "is no longer on the page"};
     const element = this.labelled(node);
@@ -179,7 +179,7 @@
     this.notify(element);
     return {};
   },
-  // Return the nodes in view with their ancestors, each after its parent: for pages too large to be read whole.
+  // For pages that are too large to be read whole: return the nodes in view with their ancestors, parents first.
   inView(most) {
     const nodes = [], shape = [];
     const isVisible = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
@@ -202,7 +202,8 @@
     collect(document.documentElement, -1);
     return {nodes, shape: JSON.stringify(shape)};
   },
-  // Scroll the nearest scrollable part around the node, else the page or, if it has no room, its largest scrollable part.
+  // Scroll the nearest scrollable part around the node. Without one, scroll the page or, if the page has no room left,
+  // its largest part that can be scrolled.
   scroll(node, sign) {
     const hasRoom = (part) => {
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;

@@ -21,23 +21,23 @@ WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
 """A JavaScript expression for the object with the functions of ``page.js``."""
 MAX_READS = 4
-"""Maximum number of attempts to read a page that changes while it is read."""
+"""Maximum number of attempts to read a page that keeps changing while it is read."""
 LARGE_PAGE = 8_000
-"""A page with more elements than this is large: only its visible part is read."""
+"""If a page has more elements than this, only its visible part is read."""
 MAX_NODES = 1_500
 """Maximum number of visible nodes that are read from a large page."""
 
 
 @dataclass
 class Trail:
-    """The history of a tab: its addresses, and the index of the current one."""
+    """The history of a tab: the addresses of its pages, and the index of the current page."""
 
     urls: list[str]
     index: int
 
     @classmethod
     def from_history(cls, history: Answer) -> "Trail":
-        """Return the history that the browser reports, without the empty page with which every tab begins."""
+        """Return the history that the browser reports. The empty page with which every tab begins is left out."""
         urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
         starts_blank = len(urls) > 1 and urls[0] == BLANK
         return cls(urls[starts_blank:], max(0, index - starts_blank))
@@ -45,7 +45,7 @@ class Trail:
 
 @dataclass
 class Page:
-    """The content of a tab at one time."""
+    """The content of a tab at one moment."""
 
     url: str
     title: str
@@ -63,15 +63,15 @@ class Page:
 
     @cached_property
     def by_backend(self) -> Mapping[int, AccessibilityNode]:
-        """Maps the browser's id of a DOM node to our node."""
+        """Maps the backend id of a DOM node (the browser's number for it) to our node."""
         return {node.backend: node for node in self.root.walk()}
 
 
 def read(context: Context, target: TabTarget) -> Page:
     """Return the tab's current page.
 
-    Reading takes several commands. If the tab begins to navigate between two of them, the address and the elements
-    could belong to different pages. In this case, the page is read again after the tab has settled.
+    Reading takes several commands. If the tab begins to navigate between two commands, the address and the elements
+    that were read could belong to different pages. In this case, the page is read again after the tab has settled.
 
     Raises TabGone if the tab cannot be read, or EnvironmentBroken if the browser is gone.
     """
@@ -111,7 +111,7 @@ def _read(context: Context, target: TabTarget) -> Page:
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
-    snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLES))
+    snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLE_PROPERTIES))
     layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
     answers = context.call_all(target, commands)
@@ -120,7 +120,7 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def isolated_world(context: Context, target: TabTarget, frame: str) -> int:
-    """Return the id of a JavaScript context for our scripts, which the page's own scripts cannot change."""
+    """Return the id of a JavaScript context for our scripts. The page's own scripts cannot see or change ours."""
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
     return int(world["executionContextId"])
 
@@ -152,7 +152,10 @@ def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode
 
 
 def mark_visible(root: AccessibilityNode) -> None:
-    """Mark the nodes in the window and their ancestors. A node without a box is visible if its parent is."""
+    """Mark the nodes in the window, and their ancestors, as visible.
+
+    If a marked node has no marked children, the nodes without a box inside it are marked, too.
+    """
     nodes = list(root.walk())
     has_box: dict[int, bool] = {}
     for node in reversed(nodes):
@@ -167,7 +170,7 @@ def mark_visible(root: AccessibilityNode) -> None:
 
 
 def number_duplicates(root: AccessibilityNode) -> None:
-    """Set ``ordinal``: nodes that have the same role and name are numbered from 0."""
+    """Set ``ordinal`` of each node. Nodes with the same role and the same name are numbered from 0."""
     counts = Counter[tuple[str, str]]()
     for node in root.walk():
         node.ordinal = counts[node.role, node.name]
@@ -175,14 +178,14 @@ def number_duplicates(root: AccessibilityNode) -> None:
 
 
 Signature = tuple[str, str, str, int]
-"""What an element is recognised by when its page is loaded again.
+"""Identifies an element across loads of its page.
 
-It consists of the page's address, the role, the name, and the index among the nodes with this role and name.
+It consists of the page's address, the element's role and name, and its index among the nodes with this role and name.
 """
 
 
 class ElementRef(NamedTuple):
-    """A reference to an element of a loaded document: the ids of the document, the frame and the DOM node."""
+    """A reference to an element of a loaded document: the ids of the document, of the frame and of the DOM node."""
 
     document: str
     frame: str
@@ -192,7 +195,7 @@ class ElementRef(NamedTuple):
 def call_script(
     context: Context, target: TabTarget, ref: ElementRef | None, function: str, *arguments: JsonValue
 ) -> dict[str, Any]:
-    """Call one of our functions in ``page.js`` on an element, or on null if ``ref`` is None. Return its answer."""
+    """Call a function of ``page.js`` on an element, or on null if ``ref`` is None, and return the function's answer."""
     try:
         world = isolated_world(context, target, ref.frame if ref else target.id)
         receiver: dict[str, JsonValue] = {"executionContextId": world}
@@ -217,9 +220,9 @@ def call_script(
 
 
 class ElementNumbers:
-    """The numbers by which the agent refers to elements in one episode.
+    """The numbers by which the agent refers to elements during one episode.
 
-    An element keeps its number when its page is loaded again. Two elements that exist at the same time never have the
+    If a page is loaded again, its elements keep their numbers. Two elements that exist at the same time never have the
     same number.
     """
 
@@ -227,11 +230,11 @@ class ElementNumbers:
         self._next = count(1)
         self._numbers: dict[tuple[str, int], int] = {}
         self.refs: dict[int, ElementRef] = {}
-        """Maps each number to the latest reference to its element."""
+        """Maps each number to the latest reference to the element with this number."""
         self._by_signature: dict[Signature, int] = {}
 
     def number(self, page: Page, node: AccessibilityNode, is_open_elsewhere: Callable[[str], bool]) -> int:
-        """Return the node's number. ``is_open_elsewhere`` returns True if another tab shows the document."""
+        """Return the node's number. ``is_open_elsewhere`` returns True if another tab shows a document with this id."""
         key = (page.document, node.backend)
         if key in self._numbers:
             return self._numbers[key]
@@ -252,16 +255,16 @@ class ElementNumbers:
 
 
 MAX_TEXT = 1_000
-"""Maximum number of characters of a text that are shown."""
+"""Maximum number of characters that are shown of a node with a role in TEXT_ROLES."""
 MAX_OPTIONS = 40
 """Maximum number of a select box's options that are shown."""
-TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
-"""Roles of nodes whose names are texts, so that MAX_TEXT limits them instead of MAX_NAME."""
+TEXT_ROLES = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
+"""Roles of nodes whose names are whole texts. MAX_TEXT limits these names, MAX_NAME the names of other nodes."""
 MAX_CHANGE = 600
 """Maximum number of characters in which the feedback on an action describes how the page changed."""
 INDENT = "  "
 ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
-"""How the lines of an observation begin that describe the tab and not the page's content."""
+"""The beginnings of those lines of an observation that describe the tab, and of the line that introduces the page."""
 
 Numbering = Callable[[AccessibilityNode], int]
 """A function that returns the number of a node."""
@@ -270,8 +273,8 @@ Numbering = Callable[[AccessibilityNode], int]
 def render_page(page: Page, tabs: Sequence[str], number: Numbering, limit: int) -> str:
     """Return the page as the agent sees it.
 
-    The text contains the tabs (if there are several), the address, the title, and the visible nodes. The lines of the
-    nodes have at most ``limit`` characters in total.
+    The text lists the tabs (if there are several), the address, the title, and the visible nodes. ``limit`` is the
+    maximum number of characters of all lines about nodes together.
     """
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
     head += [f"{ADDRESS}{quote(page.url, 500)[1:-1]}", f"{TITLE}{quote(page.title)}"]
@@ -313,7 +316,7 @@ def format_node(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quote(node.name, MAX_TEXT if node.role in TEXTS else accessibility.MAX_NAME))
+        parts.append(quote(node.name, MAX_TEXT if node.role in TEXT_ROLES else accessibility.MAX_NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quote(node.value)}")
     if node.options:
@@ -333,7 +336,7 @@ def _format_options(options: Sequence[str]) -> str:
 
 
 def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
-    """Return a node as the agent's query ``find`` describes it."""
+    """Return the description of a node that the agent's query ``find`` returns."""
     return {
         "id": number,
         "role": node.role,
@@ -347,7 +350,7 @@ def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
 
 
 def describe_change(before: str, after: str) -> str:
-    """Return a short description of how an observation differs from the one before."""
+    """Return a short description of how the observation ``after`` differs from the observation ``before``."""
     (old_head, old), (head, new) = _split_head(before), _split_head(after)
     if _after_prefix(head, ADDRESS) != _after_prefix(old_head, ADDRESS):
         return "; ".join([*_news(head), f"now at {_after_prefix(head, ADDRESS)}, {_after_prefix(head, TITLE)}"])
@@ -357,7 +360,7 @@ def describe_change(before: str, after: str) -> str:
 
 
 def _split_head(text: str) -> tuple[list[str], list[str]]:
-    """Return the lines of an observation in two parts: those about the tab, and those of the page."""
+    """Split an observation, and return the lines about the tab and events, and the lines of the page."""
     lines = text.split("\n")
     start = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
     return lines[:start], [line.strip().removesuffix(" focused") for line in lines[start:]]
@@ -368,7 +371,7 @@ def _after_prefix(head: Sequence[str], prefix: str) -> str:
 
 
 def _news(head: Sequence[str]) -> list[str]:
-    """Return those lines of a head that report what happened."""
+    """Return those lines of an observation's head that report events."""
     return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
 
 

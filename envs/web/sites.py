@@ -1,8 +1,10 @@
 """The sites of an episode: which addresses may be visited, the sites' short names, and our own site.
 
-Our own site is the issue tracker Trac 1.6, served on this machine, for tasks that change data on a server. Its content
-is Tidemark, a fictional software project in the folder ``trac_project``. A *Trac environment* is Trac's word for a
-folder with a project's database and settings. Every server has its own copy of one environment, the seed.
+Our own site is an issue tracker for tasks that change data on a server. It is served on this machine by Trac 1.6, and
+contains Tidemark, a fictional software project whose data is in the folder ``trac_project``.
+
+Trac calls a folder with a project's database and settings an *environment*. We create one such environment, the *seed*,
+and every server has its own copy of it.
 """
 
 import ipaddress
@@ -32,30 +34,30 @@ from planbook.envs.types import Requirement
 SCHEMES = ("http", "https")
 BLANK = "about:blank"
 LOCAL_SCHEMES = ("about", "blob", "data")
-"""Schemes that a page may always use for its frames and pictures, since they cause no requests to a server."""
-PORTS = {"http": 80, "https": 443}
+"""URL schemes that a page may always use for its frames and pictures, since they cause no requests to a server."""
+DEFAULT_PORTS = {"http": 80, "https": 443}
 PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
-PRIVATE = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
-"""URL patterns for the browser that match at least every address of this machine and its network.
+PRIVATE_PATTERNS = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
+"""URL patterns that make the browser pause every request to an address of this machine or its network.
 
-They also match some public addresses, so ``is_private`` has to decide about each request that they catch.
+The patterns also match some public addresses, so ``is_private`` has to decide about each paused request.
 """
 DEAD_PROXY = "http://127.0.0.1:1"
-"""The address of a proxy that does not exist. The browser directs requests to it that must not be sent."""
+"""The address of a proxy that does not exist. Forbidden requests are directed to it, so that they fail."""
 
 
 def host_of(url: str) -> tuple[str, str]:
-    """Return the host of an address, and the host with its port. Both are "" if there is no valid host."""
+    """Return the host of an address, and the host with its port. Both are "" if the address has no valid host."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
+        host, port = parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
         return "", ""
     return host, host and f"{host}:{port}"
 
 
 def is_private(host: str) -> bool:
-    """Return True if the host is this machine or belongs to its private network."""
+    """Return True if the host is this machine or is in its private network."""
     host = host.rstrip(".")
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
@@ -68,17 +70,17 @@ def is_private(host: str) -> bool:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """The rule for which addresses may be opened.
+    """The rule that says which addresses may be opened.
 
-    Hosts that match a pattern are allowed. If ``public`` is true, every host on the internet is allowed, too. A pattern
-    with a port (``127.0.0.1:8000``) allows only that port.
+    Hosts that match one of ``patterns`` are allowed. A pattern with a port (``127.0.0.1:8000``) allows only that port.
+    If ``public`` is true, every host on the internet is allowed, too.
     """
 
     patterns: Sequence[str]
     public: bool = False
 
     def refusal(self, url: str) -> str:
-        """Return the reason why the address may not be opened, or "" if it may."""
+        """Return the reason why the address may not be opened, or "" if it may be opened."""
         if url == BLANK:
             return ""
         scheme, colon, _ = url.partition(":")
@@ -98,8 +100,8 @@ class AddressPolicy:
         return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
 
     def request_patterns(self) -> Sequence[str]:
-        """Return URL patterns of the requests that must be checked, in addition to those for documents."""
-        return PRIVATE if self.public else ()
+        """Return URL patterns of requests that must be checked. Requests for documents must always be checked."""
+        return PRIVATE_PATTERNS if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
         """Return proxy settings that block all forbidden hosts, or {} if the policy is ``public``."""
@@ -116,28 +118,28 @@ class AddressPolicy:
 
 @dataclass(frozen=True)
 class SiteNames:
-    """Short names of sites. ``http://trac/wiki`` stands for a page of a server that we run on a local port.
+    """Short names of sites, such as ``http://trac/wiki`` for a page of a server that we run on a local port.
 
     The agent sees only short names, since the port differs between runs.
     """
 
     sites: Mapping[str, str] = field(default_factory=dict)
-    """Maps a name to a base address, without a trailing slash."""
+    """Maps the short name of a site to the site's real address, without a slash at its end."""
 
     def shorten(self, text: str) -> str:
-        """Return the text with every site's address replaced by its name."""
+        """Return the text with the address of each site replaced by the site's short name."""
         for name, base in self.sites.items():
             text = text.replace(base, f"http://{name}")
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return a copy of the dict in which the strings contain names of sites instead of addresses."""
+        """Return a copy of the dict in which ``shorten`` was applied to every string."""
         return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
 
     def resolve(self, url: str, base: str) -> str:
-        """Return the real address for a short one, or for a path such as ``/wiki`` on the site of ``base``.
+        """Return the real address for an address with a short name, or for a path such as ``/wiki``.
 
-        Other addresses are returned unchanged.
+        A path is on the site of the address ``base``. Other addresses are returned unchanged.
         """
         if url.startswith("/"):
             return urljoin(base, url)
@@ -157,7 +159,7 @@ TABLES = {
     "version": ("name", "time", "description"),
     "report": ("id", "title", "description", "query"),
 }
-"""Maps a table to its columns, of which the first identifies a row."""
+"""Maps the name of a table to its columns. The first column identifies a row."""
 STATE_QUERIES = (
     *(f"'ticket/' || id || '/{field}', {field} FROM ticket" for field in TICKET_FIELDS),
     "'ticket/' || ticket || '/' || name, value FROM ticket_custom",
@@ -172,17 +174,17 @@ STATE_QUERIES = (
     "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
     "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
 )  # fmt: skip
-"""SQL queries without the word SELECT. They return pairs of a key, such as ``ticket/12/status``, and a value.
+"""SQL queries, without the word SELECT, for pairs of a key, such as ``ticket/12/status``, and a value.
 
-Of the preferences, only those that users set themselves are read, since Trac also stores their last searches there.
+Only those preferences are read that users set themselves, since Trac also stores the users' last searches there.
 """
 
 
 def read_state(database: Path) -> dict[str, str]:
     """Return the content of a site as a dict of texts.
 
-    A key names one value: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Map``, ``milestone/1.0/due``. Empty
-    values are left out. Times are given as dates.
+    Each key names one value, for example ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Map`` or
+    ``milestone/1.0/due``. Empty values are left out. Times are given as dates.
     """
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
         connection.execute("BEGIN")
@@ -192,14 +194,14 @@ def read_state(database: Path) -> dict[str, str]:
 
 
 def _to_text(value: str | int) -> str:
-    """Return a value as text. A number is a time in microseconds, which becomes a date."""
+    """Return a value of the database as text. A number is a time in microseconds, and is returned as a date."""
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
 PROJECT, PROGRAM = Path(__file__).with_name("trac_project"), Path(__file__).with_name("trac_process.py")
 DATABASE = Path("db", "trac.db")
 TIMEOUT = 60
-"""Seconds after which a silent server counts as dead. It usually answers within one, but the machine may stall."""
+"""Seconds to wait for a server's answer. A server usually answers within a second, but the machine may be busy."""
 
 
 PACKAGE = PackageData("trac", "browser", prefixes=("setuptools", "trac"))
@@ -211,14 +213,14 @@ def requirements() -> Sequence[Requirement]:
 
 
 def checksum() -> str:
-    """Return the digest of the project and of Trac itself. Raises MissingRequirement."""
+    """Return the digest of the project and of Trac itself. Raises MissingRequirement if Trac is not installed."""
     return texts_digest([folder_digest(PROJECT), folder_digest(PACKAGE.folder())])
 
 
 class TracSite:
-    """A server with its own Trac environment. ``close`` returns it to the pool.
+    """A server with its own Trac environment. ``close`` returns the server to the pool.
 
-    The server ends when its standard input closes, which happens when this process ends.
+    The server ends when its standard input closes, and this happens when this process ends.
     """
 
     def __init__(self, seed: Path, folder: Path) -> None:
@@ -235,7 +237,7 @@ class TracSite:
         self.url = f"http://127.0.0.1:{self._read_answer()}"
 
     def reset(self) -> None:
-        """Restore the original content. If the server is not running, start it again."""
+        """Restore the original content of the site. If the server is not running, start it again first."""
         if self.server.poll() is not None:
             self._start()
         assert self.server.stdin is not None
@@ -244,9 +246,9 @@ class TracSite:
         self._read_answer()
 
     def changes(self) -> Mapping[str, str | None]:
-        """Return the values that differ from the original content. None stands for a value that was removed.
+        """Return the values that differ from the original content, with the keys that ``read_state`` uses.
 
-        The keys are those of ``read_state``.
+        A value that was removed is given as None.
         """
         current = read_state(self.folder / DATABASE)
         keys = sorted(self._seeded.keys() | current.keys())
@@ -259,7 +261,7 @@ class TracSite:
                 _trac_pool.free.append(self)
 
     def _read_answer(self) -> str:
-        """Return the next line that the server prints. Raises EnvironmentBroken if there is none."""
+        """Return the next line that the server prints. Raises EnvironmentBroken if it prints none in time."""
         assert self.server.stdout is not None
         ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT)
         answer = self.server.stdout.readline().strip() if ready else ""
@@ -273,7 +275,7 @@ class TracSite:
 
 
 def _run(command: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
-    """Start ``trac_process.py`` with a command in a new process, without our folders in its import path."""
+    """Start ``trac_process.py`` with a command in a new process that cannot import modules from our folders."""
     return subprocess.Popen(
         [sys.executable, "-P", "-s", str(PROGRAM), command, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -303,7 +305,7 @@ _pool_lock = threading.Lock()
 
 
 def take_trac() -> TracSite:
-    """Return a free or new server with the original content.
+    """Return a server with the original content: a free one from the pool or, if none is free, a new one.
 
     Raises MissingRequirement if Trac is not installed, or EnvironmentBroken if the server does not start.
     """
@@ -319,7 +321,7 @@ def take_trac() -> TracSite:
 
 
 def _build(folder: Path) -> None:
-    """Create the Trac environment that every server copies, in a separate process."""
+    """In a separate process, create the Trac environment that every server copies."""
     process = _run("create", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:

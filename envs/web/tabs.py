@@ -1,6 +1,6 @@
-"""The tabs of an episode. ``WebTab`` navigates one tab and uses its mouse and keyboard; ``Browsing`` has all tabs.
+"""The tabs of an episode. ``WebTab`` navigates one tab and uses its mouse and keyboard; ``Browsing`` holds all tabs.
 
-The agent refers to an element by a number. The browser finds it by an ``ElementRef``.
+The agent refers to an element by a number, and the browser finds the element by an ``ElementRef``.
 """
 
 from collections.abc import Callable
@@ -19,39 +19,40 @@ from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, call
 from planbook.envs.web.sites import BLANK, SiteNames
 
 MAX_TYPED = 100
-"""Maximum number of characters that are typed key by key. A longer text is inserted by one command."""
+"""Maximum length of a text that is typed key by key. A longer text is inserted with a single command."""
 
 
 @dataclass
 class WebTab:
     """A tab of the environment.
 
-    A restored tab is a new tab of the browser, whose history is empty. Its earlier history is kept here.
+    If a tab is restored, the browser opens a new tab, whose own history is empty. The rest of the tab's history is
+    stored here.
     """
 
     context: Context
     target: TabTarget
     earlier_urls: list[str] = field(default_factory=list)
-    """Addresses that precede those of the browser's history."""
+    """The addresses before those in the browser's history."""
     later_urls: list[str] = field(default_factory=list)
-    """Addresses that follow those of the browser's history."""
+    """The addresses after those in the browser's history."""
 
     # Navigating.
 
     def load(self, url: str) -> str:
-        """Start navigating to an address. Return the reason if it may not be opened, or ""."""
+        """Start navigating to an address, and return "". If the address may not be opened, return the reason."""
         if reason := self.context.policy.refusal(url):
             return reason
         self.context.start_navigation(self.target, "Page.navigate", url=url)
         return ""
 
     def fetch(self, url: str) -> str:
-        """Navigate to an address and wait for its page. Return the reason if it did not load, or ""."""
+        """Navigate to an address, wait for its page, and return "". If the page did not load, return the reason."""
         document = self.target.document
         return self.load(url) or self.context.finish_loading(self.target, document)
 
     def trail(self, browser_trail: Trail | None = None) -> Trail:
-        """Return the tab's complete history. If the browser's part of it is not given, it is read from the browser."""
+        """Return the tab's complete history. If ``browser_trail`` is None, ask the browser for its part of it."""
         browser_trail = browser_trail or Trail.from_history(self._history())
         later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
         return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
@@ -83,8 +84,8 @@ class WebTab:
     def click(self, ref: ElementRef) -> dict[str, Any]:
         """Click on the visible part of an element.
 
-        Like ``type``, ``scroll`` and ``ask``, it returns an answer with the key ``refused`` if nothing could be done.
-        The value is the reason, without the subject of the sentence ("is hidden").
+        If nothing could be done, the returned dict has the key ``refused``. Its value is the reason, as a sentence
+        without a subject ("is hidden"). The same holds for ``type``, ``scroll`` and ``ask``.
         """
         point = self.ask(ref, "aim")
         if "refused" not in point:
@@ -92,7 +93,7 @@ class WebTab:
         return point
 
     def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with a text."""
+        """Replace the content of a field with a text. If ``enter`` is True, press Enter, except in a ``<textarea>``."""
         form_field = self.ask(ref, "field")
         if "refused" in form_field:
             return form_field
@@ -116,11 +117,11 @@ class WebTab:
         return {}
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
-        """Scroll the part of the page that contains the element, or the whole page, down (1) or up (-1)."""
+        """Scroll down (1) or up (-1): the part of the page around the element, or the page if ``ref`` is None."""
         return self.ask(ref, "scroll", sign)
 
     def ask(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
-        """Call one of our functions in ``page.js`` on an element, or on null, and return its answer."""
+        """Call a function of ``page.js`` on an element, or on null if ``ref`` is None, and return its answer."""
         return call_script(self.context, self.target, ref, function, *arguments)
 
     def value(self, expression: str) -> Any:
@@ -139,23 +140,23 @@ _FORMATS = {
     "week": "a week is written 2024-W22",
     "color": "a colour is written #1a2b3c",
 }
-"""Maps the type of an input field to a hint about the form of its values."""
+"""Maps the type of an input field to a hint that says how its values are written."""
 
 
 SavedTabs = tuple[list[tuple[Trail, tuple[float, float]]], int]
-"""A copy of the tabs: the history and the scroll position of each tab, and the index of the current one."""
+"""A copy of the tabs: the history and the scroll position of each tab, and the index of the current tab."""
 
 REFUSED = "Nothing happens: "
 """The beginning of an observation after an action that was refused."""
 TabAction = Callable[[WebTab], str]
-"""A function that acts in a tab. It returns the reason why nothing was done, or ""."""
+"""A function that acts in a tab and returns "", or the reason why it did nothing."""
 
 
 class Browsing:
-    """The tabs of an episode, which have their own browser context, and the page that was observed last."""
+    """The tabs of an episode, which share one browser context, and the page that the agent observed last."""
 
     def __init__(self, context: Context, names: SiteNames, characters: int) -> None:
-        """Open one empty tab. An observation shows at most ``characters`` of a page."""
+        """Open one empty tab. An observation shows at most ``characters`` characters of a page."""
         self.context, self.names, self._characters = context, names, characters
         self.tabs = [WebTab(context, context.open())]
         self.current = 0
@@ -163,7 +164,7 @@ class Browsing:
         self.page: Page | None = None
         """The page that was observed last."""
         self.base = ""
-        """The last observed address other than ``about:blank``."""
+        """The last observed address, not counting ``about:blank``. ``goto('/wiki')`` opens a page on the same site."""
         self._numbers = ElementNumbers()
 
     @property
@@ -182,7 +183,7 @@ class Browsing:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others and make it current. Return the reason why this is impossible, or ""."""
+        """Open an empty tab after the others, and make it the current tab. Return the reason if this fails, or ""."""
         if len(self.tabs) >= MAX_TABS:
             return "there are as many tabs as there can be"
         self.tabs.append(WebTab(self.context, self.context.open()))
@@ -190,13 +191,13 @@ class Browsing:
         return ""
 
     def switch(self, number: int) -> None:
-        """Make another tab the current one. ``number`` is its index, from 0."""
+        """Make another tab the current tab. ``number`` is its index, counted from 0."""
         self.current = number
         with suppress(TabGone):  # the next observation reports it
             self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
-        """Close the current tab. The tab before it becomes the current one."""
+        """Close the current tab. The tab before it becomes the current tab."""
         self.context.drop(self.tab.target)
         del self.tabs[self.current]
         self.switch(max(0, self.current - 1))
@@ -215,9 +216,9 @@ class Browsing:
             return Trail([BLANK], 0), (0, 0)
 
     def restore(self, saved: SavedTabs) -> Observation:
-        """Restore tabs that were saved, and return the observation.
+        """Restore saved tabs, and return the observation of the current tab.
 
-        Each page is loaded again, so it is shown in its current state.
+        Each page is loaded again, so the observation shows the page's current content, not the saved content.
         """
         positions, current = saved
         for tab in self.tabs[len(positions) :]:
@@ -248,9 +249,9 @@ class Browsing:
             self.context.news.add(f"{quote(trail.urls[trail.index])} could not be loaded again: {reason}.")
 
     def replace_lost(self, tab: WebTab, reason: str) -> None:
-        """Replace an unusable tab with an empty one that can go back to its earlier pages.
+        """Replace a tab that can no longer be used with an empty tab, which can go back to the pages of the old tab.
 
-        A closed tab is not replaced if other tabs are open.
+        If the old tab was closed and other tabs are open, do nothing.
         """
         old, last = tab.target, self.page
         if old.closed and len(self.tabs) > 1:
@@ -264,7 +265,7 @@ class Browsing:
         self.context.news.add(f"The tab was lost and replaced by an empty one: {reason}.")
 
     def take_popups(self) -> None:
-        """Add the tabs that pages opened, if their addresses are allowed. The last one becomes the current tab."""
+        """Add the tabs that pages opened and whose addresses are allowed. The last of them becomes the current tab."""
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
@@ -292,7 +293,7 @@ class Browsing:
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
     def pop_lasting(self) -> bool:
-        """Return True if servers may have stored something since the last call of this method."""
+        """Return True if requests may have changed data on servers since the last call of this method."""
         lasting = any(tab.target.lasting for tab in self.tabs)
         for tab in self.tabs:
             tab.target.lasting = False
@@ -300,11 +301,11 @@ class Browsing:
 
     @property
     def url(self) -> str:
-        """The address of the current tab."""
+        """The address of the page that was observed last, or "" if none was observed."""
         return self.page.url if self.page else ""
 
     def do(self, tab_action: TabAction) -> Observation:
-        """Act in the current tab, wait until it settles, and return its observation."""
+        """Act in the current tab, wait until the tab has settled, and return the new observation."""
         tab, document = self.tab, self.tab.target.document
         tab.target.stop_waiting()  # do not wait again for requests that timed out during the last action
         try:
@@ -340,7 +341,7 @@ class Browsing:
         return f"[{number}] {node.role} {quote(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Describe those elements of the page that have the role, and whose name or text contains ``name``.
+        """Describe the elements of the page that have the role, and that contain ``name`` in their name or text.
 
         Both arguments are in lower case. An empty argument matches every element.
         """
@@ -353,14 +354,14 @@ class Browsing:
         return any(tab.target.document == document for tab in self.tabs if tab is not self.tab)
 
     def last_observation(self) -> Observation:
-        """Return the page that was observed last, without news."""
+        """Return the observation of the page that was observed last, without reports of events."""
         return Observation(self.names.shorten(self._page_text(self.page)) if self.page else "")
 
     def _observe(self, refusal: str, same_document: bool) -> Observation:
-        """Read the current tab and return the observation.
+        """Read the current tab, and return the observation.
 
-        ``same_document`` is True if the tab still shows the same document. Then a refused navigation counts as the
-        reason why nothing happened.
+        ``same_document`` is True if the tab shows the same document as before the action. In this case, a refused
+        navigation is reported as the reason why nothing happened.
         """
         try:
             page = read(self.context, self.tab.target)

@@ -1,8 +1,8 @@
-"""Tasks on web pages: the goal, the start address, and the checks at the end.
+"""Tasks on web pages: the goal, the start address, and the checks at the end of the episode.
 
-A task file is a JSON list of tasks in the form of ``WebTask`` or in that of WebArena (see
-``planbook.envs.web.webarena``). Addresses may contain the name of a site in braces, as in ``{trac}/wiki``.
-``with_site_addresses`` replaces such names with addresses.
+A task file is a JSON list of tasks. Each task has the form of ``WebTask`` or the form of the WebArena benchmark (see
+``planbook.envs.web.webarena``). An address may contain the name of a site in braces, as in ``{trac}/wiki``.
+``with_site_addresses`` replaces such names with the addresses of the sites.
 """
 
 import json
@@ -40,9 +40,9 @@ def _expected_address(text: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(_web_address)]
-"""An address, or the name of a site in braces followed by a path."""
+"""An address that may begin with the name of a site in braces, such as ``{trac}/wiki``."""
 SiteAddress = Annotated[str, AfterValidator(_site_address)]
-"""An address without names of sites, which replaces the name of a site."""
+"""The address of a site, which replaces the site's name in other addresses. It contains no names in braces."""
 
 
 class _FrozenModel(BaseModel):
@@ -52,13 +52,13 @@ class _FrozenModel(BaseModel):
 class AnswerCheck(_FrozenModel):
     """Checks the answer that the agent passed to ``stop``.
 
-    Case, extra white space, and quotation marks around the answer do not matter. ``how`` is one of
+    Case, extra white space, and quotation marks around the answer do not matter. ``how`` is one of:
 
-    - ``exact``: the answer must be one of the values.
+    - ``exact``: the answer must be equal to one of the values.
     - ``must_include``: every value must occur in the answer. A value may consist of alternatives, ``a |OR| b``.
-    - ``numbers``: the numbers in the answer must be the values, in any order. Other words are ignored.
-    - ``items``: the answer is split at commas, semicolons, line ends and "and". Its parts must be the values, in any
-      order.
+    - ``numbers``: the numbers in the answer must be exactly the values, in any order. Words are ignored.
+    - ``items``: the answer is split at commas, semicolons, line ends and "and". The parts must be exactly the values,
+      in any order.
     """
 
     kind: Literal["answer"] = "answer"
@@ -73,15 +73,17 @@ class AnswerCheck(_FrozenModel):
 
 
 class UrlCheck(_FrozenModel):
-    """Checks the address at the end of the episode. Different forms of the same address count as equal.
+    """Checks the final address: the address of the current tab at the end of the episode.
 
-    An address that begins with / belongs to the site where the task starts. ``how`` is one of
+    Different forms of the same address count as equal. An address that begins with / is on the site where the task
+    starts. ``how`` is one of:
 
-    - ``equal``: the page and the query must be those of one of ``any_of``.
-    - ``including``: the page must be that of one of ``any_of``, and the query must have all parameters of that
-      address, with their values.
-    - ``within``: WebArena's "GOLD in PRED". The host and path of one of ``any_of`` must occur in the final address. For
-      each parameter in the queries of ``any_of``, the final address must have one of the values that it has there.
+    - ``equal``: the final address must have the same page and the same query as one of ``any_of``.
+    - ``including``: the final address must have the same page as one of ``any_of`` and all query parameters of that
+      address, with the same values. It may have other parameters, too.
+    - ``within``: WebArena's check "GOLD in PRED". The host and path of one of ``any_of`` must occur in the final
+      address. For each parameter in the queries of ``any_of``, the final address must have one of the values that the
+      parameter has in these queries.
     """
 
     kind: Literal["url"] = "url"
@@ -98,10 +100,12 @@ class UrlCheck(_FrozenModel):
 class PageCheck(_FrozenModel):
     """Checks texts that must or must not be on the page at ``url``.
 
-    If ``url`` is "last", this is the page at the end of the episode. A ``url`` that begins with / belongs to the site
-    where the task starts. ``selector`` (CSS) or ``script`` (a JavaScript expression, as in WebArena's files) selects a
-    part of the page. Without them, the text of the whole page is compared. If ``exact`` is given, the text must be one
-    of its values. A value may consist of alternatives, ``a |OR| b``.
+    If ``url`` is "last", the check is about the page in the current tab at the end of the episode. A ``url`` that
+    begins with / is on the site where the task starts.
+
+    ``selector`` (a CSS selector) or ``script`` (a JavaScript expression, as in WebArena's files) selects the text to
+    compare. Without them, it is the text of the whole page. If ``exact`` is given, the text must be equal to one of its
+    values. A value may consist of alternatives, ``a |OR| b``.
     """
 
     kind: Literal["page"] = "page"
@@ -122,17 +126,17 @@ class PageCheck(_FrozenModel):
 
 
 class Text(_FrozenModel):
-    """Texts that a value must contain or must not contain, if its exact wording does not matter."""
+    """Texts that a value must contain or must not contain. Used in place of a value whose exact wording is free."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
 
 
 class ServerCheck(_FrozenModel):
-    """Checks the changes to the data of our own site: exactly these changes must have been made.
+    """Checks the changes to the data of our own site. All of these changes must have been made, and no others.
 
     ``changes`` maps a key such as ``ticket/12/status`` or ``wiki/Roadmap`` (see ``sites.read_state``) to the value that
-    it must have. None means that the value must have been removed.
+    the key must have. None means that the value must have been removed.
     """
 
     kind: Literal["server"] = "server"
@@ -140,7 +144,7 @@ class ServerCheck(_FrozenModel):
 
 
 class UnachievableCheck(_FrozenModel):
-    """Checks that the answer declares the task impossible: it begins with ``N/A``."""
+    """Checks that the answer says that the task is impossible. Such an answer begins with ``N/A``."""
 
     kind: Literal["unachievable"] = "unachievable"
 
@@ -151,7 +155,10 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 SHIPPED = Path(__file__).with_name("trac.json")
 """The task file that ships with planbook."""
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""What tasks demand of the agent. Each kind is also a split. In ``backtrack`` tasks, the obvious path is wrong."""
+"""The kinds of tasks, by what they require of the agent. Each kind is also a split.
+
+In ``backtrack`` tasks, the obvious path is wrong, so the agent has to go back.
+"""
 SPLITS = ("all", *KINDS)
 
 
@@ -168,14 +175,14 @@ class WebTask(BaseModel):
     more_tabs: tuple[Address, ...] = ()
     """Addresses that are opened in additional tabs, after ``start``."""
     site: Literal["", "trac"] = ""
-    """Our own site if the task uses it, or "". It is reset before the task begins."""
+    """The name of our own site if the task uses it, or "". The site is reset before the task begins."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """The content of the goal as data. It contains nothing that the agent has to find out."""
+    """The parts of the goal as data, for plans. They reveal nothing that the agent has to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
-    """The reason why the task cannot be judged here, or "". A task with a reason is left out."""
+    """The reason why the task cannot be judged here, or "". A task that cannot be judged is left out."""
     login: Path | None = None
-    """The login file for the browser (``planbook.envs.web.webarena``)."""
+    """A file with the login that the browser needs, if any (see ``planbook.envs.web.webarena``)."""
 
     @model_validator(mode="after")
     def _server_checks_have_a_site(self) -> "WebTask":
@@ -187,11 +194,11 @@ class WebTask(BaseModel):
 def load_tasks(
     path: Path | None = None, sites: Mapping[str, str] | None = None, logins: Path | None = None
 ) -> list[WebTask]:
-    """Return the tasks of a file in the file's order, by default those of the file that ships with planbook.
+    """Return the tasks of a file in the file's order. If ``path`` is None, read the file that ships with planbook.
 
-    The other arguments are for WebArena's files. ``sites`` maps the name of a site to the address that replaces its
-    placeholder. ``logins`` is the folder with the login files that tasks name. Raises BadSelection if the file cannot
-    be read or is not a task file.
+    The other arguments are for WebArena's files. ``sites`` maps the name of each site to its address, which replaces
+    the site's placeholder. ``logins`` is the folder with the login files that tasks name. Raises BadSelection if the
+    file cannot be read or is not a task file.
     """
     if path is None:
         return list(_shipped())
@@ -223,9 +230,9 @@ def types_of(tasks: Sequence[WebTask]) -> tuple[str, ...]:
 
 
 def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
-    """Return the task of an entry in a task file. Raises BadSelection if the entry is not a task.
+    """Return the task that an entry of a task file describes. Raises BadSelection if the entry is not a task.
 
-    ``location`` says in messages where the entry is. ``convert`` is applied to entries in WebArena's form.
+    Error messages use ``location`` to say where the entry is. ``convert`` turns an entry in WebArena's form into ours.
     """
     try:
         return WebTask.model_validate(convert(entry, location) if {"intent", "eval"} <= entry.keys() else entry)
@@ -234,12 +241,12 @@ def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entr
 
 
 def to_task(task: WebTask) -> Task:
-    """Return the task in the form that all environments share, which has neither a start address nor checks."""
+    """Return the task in the form that all environments share. This form has neither a start address nor checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
 def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
-    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` names one that cannot be."""
+    """Return the tasks that can be judged here. Raises BadSelection if a task in ``ids`` cannot be judged."""
     for task in tasks:
         if task.unjudged and task.id in ids:
             raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
@@ -247,10 +254,10 @@ def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask
 
 
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
-    """Return a copy of the task in which names of sites in braces are replaced with the sites' addresses.
+    """Return a copy of the task in which the names of sites in braces are replaced with the sites' addresses.
 
-    In checks, an address that begins with / becomes one on the site where the task starts. Raises BadSelection if the
-    address of a site is unknown.
+    In checks, an address that begins with / is completed with the site where the task starts. Raises BadSelection if
+    the address of a site is unknown.
     """
 
     def fill_in(text: str) -> str:

@@ -1,18 +1,18 @@
-"""Create or serve one Trac environment: a folder with a project's database and settings.
+"""Create or serve a Trac environment, which is a folder with a project's database and settings.
 
-``sites`` runs this file as a process, and it imports nothing of planbook:
+The module ``sites`` runs this file as a separate process. The file imports nothing of planbook. Its commands are:
 
-- ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content is in
+- ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content comes from
   ``trac_project/``, and everything else is Trac's default. All times are fictional and fixed.
 - ``trac_process.py serve FOLDER SEEDED_DATABASE`` serves an environment on this machine.
 
-The server is that of ``tracd -s``, with four differences:
+The server works like that of ``tracd -s`` (Trac's own command), with four differences:
 
 - Everyone is logged in as the same user.
 - The clock is fictional.
 - The line ``reset`` on standard input restores the seeded database without a restart.
-- When standard input closes, because its owner has ended for any reason, the process ends. It then also removes the
-  folder with all Trac environments of its owner.
+- When the process that started the server ends, the server's standard input closes. The server then removes the folder
+  with all Trac environments of that process, and ends.
 """
 
 import itertools
@@ -31,18 +31,18 @@ for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel"
     sys.modules[_other] = None  # type: ignore[assignment]
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""The time at the start of an episode. With each call of ``now``, one second passes."""
+"""The time at the start of an episode. Each call of ``now`` advances the time by one second."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """Return the fictional time, which advances so that two changes to one ticket have different times."""
+    """Return the fictional time. It advances with each call, so that two changes to a ticket have different times."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
 import trac.util.datefmt  # noqa: E402
 
-trac.util.datefmt.datetime_now = now  # must happen before the modules below import the name
+trac.util.datefmt.datetime_now = now  # before the modules below import datetime_now
 from trac.env import Environment, open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
@@ -71,7 +71,7 @@ OPTIONS = (
     ("metanav", "about", "disabled"),
     ("components", "trac.versioncontrol.*", "disabled"),
 )
-START_TIME = 1_915_000_000  # seconds: September 2030
+START_TIME = 1_915_000_000  # in September 2030, in seconds since 1970
 HOUR = 3_600
 REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component, t.milestone, t.owner, t.status
   FROM ticket t LEFT JOIN enum p ON p.name = t.priority AND p.type = 'priority'
@@ -81,17 +81,17 @@ FIELDS = "type component priority owner reporter version milestone status resolu
 
 
 def read_objects(name: str) -> list[dict[str, Any]]:
-    """Return the JSON objects in a file of the project, one for each line."""
+    """Return the JSON objects in a file of ``trac_project/``. Each line of the file is one object."""
     return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
 
 
 def trac_time(seconds: int) -> int:
-    """Return the time in microseconds, as Trac stores it."""
+    """Return a time in microseconds, the unit in which Trac stores times."""
     return seconds * 1_000_000
 
 
 def noon(day: str) -> int:
-    """Return noon of a day such as ``2030-09-01`` in the form that Trac stores, or 0 if ``day`` is empty."""
+    """Return the time of noon on a day such as ``2030-09-01``, as Trac stores it, or 0 if ``day`` is empty."""
     if not day:
         return 0
     return trac_time(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
@@ -130,7 +130,7 @@ def fill_wiki(database: sqlite3.Connection) -> None:
 
 
 def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
-    """Insert a ticket and its comments. A closed ticket was closed at the time of its last comment."""
+    """Insert a ticket and its comments. If the ticket is closed, it was closed at the time of its last comment."""
     number, created = ticket["id"], START_TIME + ticket["id"] * 37 * HOUR
     comments = ticket.get("comments", [])
     values = [ticket.get(field, "") for field in FIELDS.split()]
@@ -161,10 +161,10 @@ def create(folder: Path) -> None:
 
 
 def reset(seeded: Path, database: Path) -> None:
-    """Replace the content of the served database with that of the seeded one.
+    """Replace the content of the served database with the content of the seeded database.
 
-    SQLite itself copies it, so that open connections see the new content. Trac's caches notice the change, since the
-    database contains their generation numbers.
+    SQLite itself copies the content, so that open connections see it immediately. Trac's caches notice the change,
+    since the database contains the caches' generation numbers.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
@@ -175,8 +175,8 @@ def reset(seeded: Path, database: Path) -> None:
 
 
 def serve(folder: Path, seeded: Path) -> None:
-    """Serve until standard input closes. Print the port when ready, and a line after each reset."""
-    open_environment(str(folder), use_cache=True)  # if it is damaged, fail here rather than on every page
+    """Serve until standard input closes. Print the port when the server is ready, and a line after each reset."""
+    open_environment(str(folder), use_cache=True)  # if the environment is damaged, fail here and not on every page
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(folder)}, start_response)

@@ -1,18 +1,21 @@
 """Task files of the WebArena benchmark (Zhou et al., 2024), and the logins that its tasks need.
 
-A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a file with cookies and local
-storage, which Playwright calls a storage state. WebArena's ``auto_login.py`` writes one for each site.
+A task file is a list of objects with the keys ``intent``, ``start_url`` and ``eval``. A login is a file with cookies
+and local storage, which Playwright calls a storage state. WebArena's program ``auto_login.py`` writes one login for
+each site.
 
-Users run the six sites of the published tasks themselves. The addresses of these sites replace placeholders such as
-``__SHOPPING__`` and ``__REDDIT__``. A task that cannot be judged here is left out, and its field ``unjudged`` gives the
-reason. These are
+The published tasks use six sites, which users have to run themselves. In a task file, placeholders such as
+``__SHOPPING__`` and ``__REDDIT__`` are replaced with the addresses of these sites.
 
-- tasks with ``fuzzy_match``, which a language model judges in the original.
-- tasks with ``func:`` in addresses and locators, which stands for Python functions of the original.
+Some tasks cannot be judged here. They are left out, and their field ``unjudged`` gives the reason:
+
+- tasks with ``fuzzy_match``. In the original, a language model judges their answers.
+- tasks with ``func:`` in addresses or locators. This calls Python functions of the original.
 - tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
 
-If "N/A" is expected, the answer must begin with it. The original also accepts a bare reason that its model considers
-equivalent. Prompts, actions and waiting times are those of our environment, not those of WebArena.
+If the expected answer is "N/A", the agent's answer must begin with "N/A". The original also accepts an answer that only
+gives a reason, if its model considers this reason right. Our environment uses its own prompts, actions and waiting
+times, not those of WebArena.
 """
 
 import json
@@ -44,7 +47,7 @@ Entry = dict[str, JsonValue]
 
 
 class UnsupportedCheck(Exception):
-    """A task has a check that cannot be made here. The message is the reason."""
+    """A task has a check that cannot be carried out here. The message is the reason."""
 
 
 class _PageTarget(BaseModel):
@@ -73,7 +76,7 @@ class _WebArenaTask(BaseModel):
 
 
 def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
-    """Return a task of WebArena in the form of ``WebTask``. ``location`` says in messages where the entry is.
+    """Return a task of WebArena in the form of ``WebTask``. Error messages use ``location`` to say where the entry is.
 
     Raises BadSelection if the entry is not in WebArena's form, or if the address of its site is unknown.
     """
@@ -113,7 +116,7 @@ def _with_sites(text: str, location: str, sites: Mapping[str, str]) -> str:
     for placeholder, name in SITES.items():
         if placeholder in text and name not in sites:
             raise BadSelection(
-                f"{location} is about WebArena's site {name!r}, which you have to run yourself; "
+                f"{location} uses WebArena's site {name!r}, which you have to run yourself; "
                 f'give its address with -o sites=\'{{"{name}": "http://..."}}\''
             )
         text = text.replace(placeholder, sites.get(name, "").rstrip("/"))
@@ -121,7 +124,7 @@ def _with_sites(text: str, location: str, sites: Mapping[str, str]) -> str:
 
 
 def _kind(evaluation: _Eval) -> str:
-    """Return the kind of a task, which is derived from its checks, since WebArena's files do not name it."""
+    """Return the kind of a task. It is derived from the checks, since WebArena's files do not state it."""
     if "program_html" in evaluation.eval_types:
         return "edit"
     if "url_match" in evaluation.eval_types:
@@ -131,7 +134,7 @@ def _kind(evaluation: _Eval) -> str:
 
 def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
     if eval_type not in _READERS:
-        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
+        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; the known types are {', '.join(_READERS)}")
     checks = _READERS[eval_type](evaluation)
     if not checks:
         raise UnsupportedCheck(f"its eval type {eval_type!r} has nothing to check")
@@ -153,7 +156,7 @@ def _answer_checks(evaluation: _Eval) -> list[JsonValue]:
 
 
 _ANSWER_COMPARISONS = {"exact_match": "exact", "must_include": "must_include"}
-"""Maps WebArena's name for a comparison to ours, a value of ``AnswerCheck.how``."""
+"""Maps WebArena's name for a comparison to our name for it, a value of ``AnswerCheck.how``."""
 
 
 def _url_checks(evaluation: _Eval) -> list[JsonValue]:
@@ -177,9 +180,9 @@ def _page_check(target: _PageTarget) -> JsonValue:
 
 
 def _script(target: _PageTarget) -> str:
-    """Return a JavaScript expression for the text that a locator finds.
+    """Return a JavaScript expression for the text that the target's locator finds.
 
-    The expression first runs the actions that prepare the page, and ignores their errors.
+    The expression first runs the target's ``prep_actions``, which prepare the page, and ignores their errors.
     """
     locator = target.locator.strip()
     if locator and not re.match(r"(\[\.\.\.)?document\.", locator):
@@ -197,7 +200,7 @@ _READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
     "url_match": _url_checks,
     "program_html": lambda evaluation: list(map(_page_check, evaluation.program_html or ())),
 }
-"""Maps an eval type of WebArena to the function that returns its checks."""
+"""Maps each eval type of WebArena to the function that returns the checks for this type."""
 
 
 class _Cookie(BaseModel):
@@ -213,8 +216,9 @@ class _Cookie(BaseModel):
     def to_devtools(self) -> dict[str, JsonValue]:
         """Return the cookie in the form that DevTools expects.
 
-        A cookie without ``expires`` lasts as long as the browser context. If a cookie has no ``sameSite``, Playwright
-        writes "None". Unless the cookie is ``secure``, Chromium would silently drop it, so the value is left out.
+        A cookie without ``expires`` lasts as long as the browser context. For a cookie without ``sameSite``, Playwright
+        writes "None". Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left
+        out.
         """
         omitted = {"expires"} if self.expires <= 0 else set()
         if self.same_site == "None" and not self.secure:
@@ -240,7 +244,7 @@ class Login(BaseModel):
 
 
 def read_login(path: Path) -> Login:
-    """Return the login in a file. Raises BadSelection if the file cannot be read or is not a login."""
+    """Return the login that a file contains. Raises BadSelection if the file cannot be read or is not a login."""
     try:
         return Login.model_validate_json(path.read_bytes())
     except OSError as error:

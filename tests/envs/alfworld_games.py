@@ -99,7 +99,7 @@ class _Solution:
         scene, state = self._engine.scene, self._engine.state
         if state.at != scene.places[receptacle]:
             self._send(f"go to {scene.names[receptacle]}")
-        if open_up and receptacle in scene.has("openable") - state.opened:
+        if open_up and receptacle in scene.entities_with("openable") - state.opened:
             self._send(f"open {scene.names[receptacle]}")
 
     def _send(self, command: str) -> None:

@@ -19,7 +19,7 @@ def neighbours(task_type: str) -> tuple[int, list[str]]:
     """Return the seed of a game in which several receptacles share a location, and the ids of these receptacles."""
     for seed in range(50):
         scene = loaded(task_type, seed).scene
-        for there in scene.neighbours.values():
+        for there in scene.receptacles_at.values():
             if len(there) > 1:
                 return seed, [scene.names[receptacle].replace(" ", "_") for receptacle in there]
     raise AssertionError("every receptacle stands alone")

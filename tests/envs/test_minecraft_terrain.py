@@ -6,13 +6,13 @@ import pytest
 
 from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, RECIPES, SOURCES, TREES, best_recipe, source_of
 from planbook.envs.minecraft.terrain import (
-    CLIMB,
+    CLIMB_TICKS,
     FOREVER,
     GUARANTEED,
     MEADOW_DISTANCE,
     SPREAD,
-    WALK,
-    Location,
+    WALK_TICKS,
+    Site,
     Spot,
     distance_word,
     fastest_route,
@@ -73,16 +73,16 @@ def test_an_exhausted_site_is_not_used_again() -> None:
     more = trip(layout, here, {site.number: site.amount}, SOURCES["oak_tree"], 1, 0)
     assert more is not None
     assert site.number not in more.taken
-    assert more.spot.tick > WALK
+    assert more.spot.tick > WALK_TICKS
 
 
 def test_an_underground_trip_takes_the_faster_route() -> None:
-    near = Location("iron_ore", 10, 0, 30, 1, soil=3)
-    far = Location("iron_ore", 300, 0, 30, 1, soil=3)
+    near = Site("iron_ore", 10, 0, 30, 1, soil=3)
+    far = Site("iron_ore", 300, 0, 30, 1, soil=3)
     below = Spot(0, 0, 30, 0)
-    assert fastest_route(below, near, 12).tick == pytest.approx(20 * 12 + 10 * WALK)
-    assert fastest_route(below, far, 12).tick == pytest.approx(30 * CLIMB + 300 * WALK + 3 * 10 + 27 * 12)
-    assert fastest_route(below._replace(depth=0), near, 12).tick == pytest.approx(10 * WALK + 3 * 10 + 27 * 12)
+    assert fastest_route(below, near, 12).tick == pytest.approx(20 * 12 + 10 * WALK_TICKS)
+    assert fastest_route(below, far, 12).tick == pytest.approx(30 * CLIMB_TICKS + 300 * WALK_TICKS + 3 * 10 + 27 * 12)
+    assert fastest_route(below._replace(depth=0), near, 12).tick == pytest.approx(10 * WALK_TICKS + 3 * 10 + 27 * 12)
 
 
 def test_distances_are_described_in_words() -> None:

@@ -55,7 +55,7 @@ def test_a_selection_that_matches_no_task_is_refused_with_the_reason(tmp_path: P
     light, dark = (load_environment(str(tmp_path / name)) for name in ("light.py", "dark.py"))
     assert [task.id for task in light.select(Selection(split="both"))] == ["on/0"]
     for environment, selection, message in (
-        (light, Selection(split="both", seeds=(7,)), "none is of the seeds asked for; the first seed is 1"),
+        (light, Selection(split="both", seeds=(7,)), "no task has one of the selected seeds; the lowest seed is 1"),
         (light, Selection(split="other"), "none of the tasks that it lists is in the split other; they are in all"),
         (light, Selection(ids=("on/3",)), "light has no task 'on/3'; the first is 'on/0'"),
         (dark, Selection(ids=("on/3",)), "light has no task 'on/3'$"),

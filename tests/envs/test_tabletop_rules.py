@@ -14,7 +14,7 @@ from planbook.envs.tabletop.table import (
     MOVABLE,
     Table,
     block,
-    done_share,
+    fraction_done,
     make_scene,
     ring,
     row,
@@ -265,10 +265,10 @@ def test_packing_is_solved_when_the_box_has_all_shapes_and_nothing_else() -> Non
 
 
 def test_the_score_is_the_share_of_wanted_things_in_place() -> None:
-    environment = started(Tabletop, "assembling_kits/2")
-    scene = make_scene("assembling_kits", 2)
+    environment, scene = started(Tabletop, "assembling_kits/2"), make_scene("assembling_kits", 2)
     name, (hole,) = next(
         (name, supports) for name, supports in scene.targets.items() if not environment.table.things_on(name)
     )
     put(environment, name, hole)
-    assert environment.verdict().score == done_share(scene, environment.table) == pytest.approx(1 / len(scene.targets))
+    score = fraction_done(scene, environment.table)
+    assert environment.verdict().score == score == pytest.approx(1 / len(scene.targets))

@@ -102,7 +102,7 @@ MISTAKES = {
         'give the class a name, such as name = "doors"',
     ),
     "no brackets": ("@action(\"agent.open('left') -> 'A wall. 17 steps.'\")", "@action", "write @action()"),
-    "query without brackets": ("@query()", "@query", "Doors.doors is marked with @query without brackets; write"),
+    "query without parentheses": ("@query()", "@query", "Doors.doors is marked with @query without parentheses; write"),
     "action with the name of a method of the base class": (
         "def open(",
         "def snapshot(",

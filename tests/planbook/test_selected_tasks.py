@@ -63,4 +63,4 @@ def test_a_selection_without_tasks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "get.py").write_text("agent.get()\n")
     finished = invoke("exec", tmp_path / "get.py", *CELLAR, "--seeds", "9", "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT
-    assert "none is of the seeds asked for; the first seed is 1" in finished.printed
+    assert "no task has one of the selected seeds; the lowest seed is 1" in finished.printed
