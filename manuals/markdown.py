@@ -17,8 +17,7 @@ The Markdown has the following form. Writing rules and reading them back does no
 If the content of a rule has characters with a meaning in Markdown, such as asterisks, it is put in a code fence marked
 ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n`` ends a
 line; a ``\r`` or another control character is part of the line. But if every line of a file ends in ``\r\n``, as some
-editors write it, each ``\r\n`` is read as ``\n``. Validation logs are never written, because planners, which must not
-see them, see the manual.
+editors write it, each ``\r\n`` is read as ``\n``. Validation logs are not written: planners must not see them.
 """
 
 import re
