@@ -78,7 +78,7 @@ class Learner:
         return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
 
     def is_skipped(self, entry: Entry) -> bool:
-        """Return True if an episode need not be played, because the latest tasks of its type were all solved."""
+        """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
         state = self.state(entry.task.type)
         return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 

@@ -73,7 +73,7 @@ def claim_folder(folder: Path) -> int:
             _lock(descriptor, fcntl.LOCK_EX)
     except BlockingIOError as error:
         os.close(descriptor)
-        raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
+        raise BadRun(f"{folder} is in use by another process; wait until it ends, or name another folder") from error
     except OSError as error:
         os.close(descriptor)
         raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a local disk") from error

@@ -166,7 +166,7 @@ class RunDriver:
         self._open.refresh()
         self._report()
         if self._run.config.models:
-            for row, event in self._run.store.events_after(self._row, "ask"):
+            for row, event in self._run.store.events_of_kind_after(self._row, "ask"):
                 self._row = row
                 self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._price)
         self._run.meter.recount(self._spent_before + self._spent_since)

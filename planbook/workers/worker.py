@@ -67,7 +67,7 @@ class OpenEpisodes:
         """
         with self._lock:
             self._row = 0 if reread else self._row
-            for row, event in self._run.store.events_after(self._row, "outcome"):
+            for row, event in self._run.store.events_of_kind_after(self._row, "outcome"):
                 self._row = row
                 if (index := index_of(event.scope)) in self._open and event.scope not in self._excluded:
                     ending = Ending.model_validate(event.body)
