@@ -309,7 +309,7 @@ class Sqlite:
 
     @contextmanager
     def lock(self, index: int) -> Iterator[bool]:
-        """Try to lock the episode's byte of the lock file. A new descriptor for each lock excludes other threads, too."""
+        """Try to lock the episode's byte of the lock file. Each lock has a new descriptor, to exclude other threads."""
         descriptor = self._open_locks()
         self._episode_locks.add(descriptor)
         try:
