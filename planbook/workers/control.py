@@ -126,7 +126,7 @@ class RequestListener:
             switches.go_on()
 
     def _report_running_calls(self) -> None:
-        """Tell the leader which calls keep this process from stopping. (The user may not see the log of this process.)"""
+        """Tell the leader which calls keep this process from stopping. The user may not see the log of this process."""
         for call in running_calls(threading.enumerate()):
             append_event(self._run.store, SCOPE, "control", {"do": "stop", RUNNING: call})
 

@@ -1,4 +1,4 @@
-"""Open the language models of a run. Each role, such as ``planner``, has a model. It is opened when it is first asked."""
+"""Open the language models of a run. Each role, such as ``planner``, has a model. It is opened by the first call."""
 
 import threading
 from collections.abc import Callable, Set

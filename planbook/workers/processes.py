@@ -92,7 +92,7 @@ def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
 
 
 def sendable(error: BaseException) -> BaseException:
-    """Return the error, or a similar one that can be pickled. Its traceback, which pickling drops, is added as a note."""
+    """Return the error, or a similar one that can be pickled. The traceback is added as a note: pickling drops it."""
     origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))
@@ -264,7 +264,7 @@ def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool with one worker for each processor of a Ray cluster, but at least one and at most ``jobs`` workers.
 
     If this process has already joined a cluster, that cluster is used. Otherwise, the cluster at the address in
-    RAY_ADDRESS is joined. If RAY_ADDRESS is not set, a new cluster is started on this machine, and shut down at the end.
+    RAY_ADDRESS is joined. If that is not set, a new cluster is started on this machine, and shut down at the end.
     """
     ray = importlib.import_module("ray")
     joined = ray.is_initialized()
@@ -322,7 +322,7 @@ def _join(address: str) -> None:
 
 
 def cluster_address() -> str:
-    """Return the address in RAY_ADDRESS. If it is not set, return "local", which starts a new cluster on this machine."""
+    """Return the address in RAY_ADDRESS, or "local" if it is not set: then a new cluster is started on this machine."""
     return os.environ.get("RAY_ADDRESS", "") or "local"
 
 
