@@ -36,7 +36,7 @@ SHARED = 0.6
 
 
 class CoveredType(BaseModel):
-    """A task type, and the ids of the success processes for it. If it is *likely* covered, ``words`` are the reason."""
+    """A task type, and the ids of the success processes for it. ``words`` are those on which a *likely* is based."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -164,8 +164,8 @@ def formulate(
 ) -> Manual:
     """Ask a model for a manual in which each rule is in exactly one section.
 
-    ``tokens`` is the desired length of the whole manual. From it follows how many words of prose the model is told to
-    write. The manual may still be longer; ``shorten`` enforces the length. Raises BadManual if there are no rules,
+    ``tokens`` is the desired length of the whole manual. It determines how many words of prose the model is asked for.
+    The manual may still become longer; ``shorten`` enforces the length. Raises BadManual if there are no rules,
     UnusableReply if no reply is a valid outline, or another error of ``Scope.ask`` if the model cannot be asked.
     """
     if not rules:
@@ -184,7 +184,7 @@ def formulate(
 
 
 def prose_words(rules: str, tokens: int) -> int:
-    """Return how many words of prose a manual may have if it is to have ``tokens`` tokens, including the rules.
+    """Return how many words of prose fit into a manual of ``tokens`` tokens, in addition to the rules.
 
     The number is rounded down to a multiple of ten. It is never below ``FEWEST_WORDS``.
     """

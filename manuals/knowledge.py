@@ -10,7 +10,8 @@ A library has one folder for each environment. The files of an environment are i
     example.md            the starting example: a simple task and its solution, which planners see
     procedures/TYPE.py    the procedure for each task type
 
-If one of these files is missing, the environment has no knowledge of that sort. Other files are never changed.
+If one of these files is missing, the environment has no knowledge of that kind. (Without ``rules.json``, the rules are
+read from ``manual.md``.) Other files in the folder are never changed.
 
 A start (short for starting knowledge) is what a run of ``planbook build`` knows before its first task. It is a folder
 with two files: ``example.md``, as above, and ``rules.json``, the rules that the example uses. Shipped starts are in
@@ -245,8 +246,8 @@ def replace_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write files in a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
 
     All files are first written under temporary names, and then renamed one after the other. If writing fails, all files
-    keep their old text. If the process is killed, each file has either its old or its new text, but never a part of
-    one. Raises BadKnowledge if a file cannot be written.
+    keep their old text. If the process is killed, each file has either its old or its new text, complete. Raises
+    BadKnowledge if a file cannot be written.
     """
     written: list[Path] = []
     try:

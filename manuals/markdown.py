@@ -1,6 +1,6 @@
 r"""Write a manual as Markdown, and read it back. A manual consists of sections with prose and rules.
 
-The Markdown has the following form. Writing rules and reading them back does not change a byte of them.
+The Markdown has the following form. Rules that are written and read back are unchanged, byte for byte.
 
     # Title
     Overview.

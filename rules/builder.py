@@ -139,8 +139,8 @@ def build_rules(
 
     Unless the episode is a direct success, or the settings exclude it, the Builder is first asked whether the rules or
     the agent caused the errors (listing 12 of the paper). If it gives no usable verdict, the rules are not changed.
-    Then it is asked for edits. If none of its replies is accepted, only the valid edits of the last reply with readable
-    code are applied.
+    Otherwise, it is asked for edits. If none of its replies is accepted, only the valid edits of the last reply with
+    readable code are applied.
 
     ``other_failure`` describes how the same approach failed on another task, or is empty if no such failure is known.
     Raises ModelError or BudgetEnded if the Builder cannot be asked.

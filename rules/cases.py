@@ -122,7 +122,7 @@ class RuleForm(Learned):
 
 
 class Permissions(Learned):
-    """The edits that are allowed. For each kind of edit, a set holds the types of the rules that may be edited so.
+    """The edits that are allowed. For each kind of edit, a set holds the rule types for which this edit is allowed.
 
     Adding an entry to a rule's validation log is always allowed.
     """

@@ -48,7 +48,7 @@ class BatchRefused(RulesError):
 
 
 class Denial(str):
-    """The message for a fault of one kind: the edit is not permitted in this situation."""
+    """The message for an edit that would be valid, but is not permitted in this situation."""
 
 
 def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[str]:

@@ -28,9 +28,9 @@ SIGNIFICANCE = 0.05
 
 
 class Obedience(Learned):
-    """Counts of episodes by a rule's check. ``others`` counts the episodes that did not obey the rule.
+    """Counts of the episodes that obeyed a rule, and of the ``others``, which did not, according to the rule's check.
 
-    An episode to which the rule does not apply is not counted.
+    Episodes to which the rule does not apply are not counted.
     """
 
     obeyed: int = 0
@@ -83,7 +83,7 @@ _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 class Citation(Learned):
     """The record of the rules that one episode cited and obeyed.
 
-    ``blamed_agent`` holds ids of cited rules: those for which the Builder blamed the agent, because it ignored them.
+    ``blamed_agent`` holds the ids of those cited rules that, according to the Builder, the agent ignored.
     """
 
     episode: str
@@ -98,9 +98,9 @@ class Evidence(Learned):
     """Counts of episodes for one rule.
 
     ``cited`` counts the episodes that cited the rule. ``solved`` is how many of these episodes were solved, and
-    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. An unblamed agent may have
-    ignored the rule nevertheless: after a direct success (no piece of plan code ended in an error), the Builder is not
-    asked who is to blame.
+    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. The agent may have ignored
+    the rule all the same: after a direct success (no piece of plan code ended in an error), the Builder is not asked
+    who is to blame.
     """
 
     cited: int = 0

@@ -102,8 +102,8 @@ class SolvedTask(NamedTuple):
 def with_solved_task(types: Sequence[FoundType], solved: SolvedTask) -> tuple[FoundType, ...]:
     """Return the types with a solved task added to one of them.
 
-    If the plan has the same shape as those of a type, the task is added to that type, unless the goals do not fit
-    together. Otherwise it is added to the type named ``same_type``, or to a new type if there is no such type. Raises
+    The task is added to the first type whose plans have the same shape, and which the task belongs to according to
+    ``_is_same_type``. If there is none, it is added to the type named ``same_type``, or else to a new type. Raises
     SyntaxError if the plan cannot be parsed.
     """
     plan = plan_shape(solved.code)

@@ -95,7 +95,7 @@ class _Collection:
     def _can_replace(self, existing: _HelperPart, part: _HelperPart) -> bool:
         """Return True if an existing definition can be used instead of ``part``, which has the same name.
 
-        This is so if both have the same code. It is also so if the existing one is from the environment, and both are
+        This is the case if both have the same code, or if the existing one is from the environment, and both are
         functions or classes.
         """
         is_from_environment = existing.name in self._environment and existing.is_definition and part.is_definition

@@ -58,7 +58,7 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
 
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
-    """Return the types from which a model shall choose, beginning with those that share most words with the goal."""
+    """Return the types to offer a model as candidates, beginning with those that share the most words with the goal."""
     scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
     nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
     return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
@@ -130,8 +130,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a meaning that no goal of the type has.
 
-    This is so if none of the type's known goals begins with the same word as the goal. It is also so if the goal has a
-    word that is in none of these goals, and that is a negation, a number above one, or a word in ``distinctive``.
+    This is the case if none of the type's known goals begins with the goal's first word. It is also the case if a word
+    of the goal is in none of these goals, and is a negation, a number above one, or one of ``distinctive``.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)

@@ -24,7 +24,7 @@ class PlanShape:
 
     ``constants`` lists the literals as Python source, mostly in the order of the code. (For example, in ``a[1] = 2``
     the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``hints`` has a name for each constant: the
-    variable to which it is assigned, or the parameter as which it is passed. The hint is "" if there is no such name.
+    variable that it is assigned to, or the parameter that it is passed for. The hint is "" if there is no such name.
     """
 
     shape: str
@@ -37,8 +37,8 @@ def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError if it cannot be parsed.
 
     Messages are not part of the shape: docstrings, arguments of ``print``, messages of assertions, and raised
-    exceptions. But a message is part of the shape if evaluating it may have an effect: if it binds a name, calls
-    ``agent``, or calls a function that is not known to be free of effects.
+    exceptions. The exception is a message whose evaluation may have an effect, because it binds a name, calls
+    ``agent``, or calls a function that is not known to have no effect.
     """
     constants, hints = list[str](), list[str]()
 
@@ -105,7 +105,7 @@ class _NameNumberer(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
 
     def _rename_keywords(self, call: ast.Call) -> None:
-        """If a call is of a function that the plan defines, rename its keywords as the function's parameters are."""
+        """In a call of a function that the plan defines, rename the keywords like the parameters of the function."""
         if isinstance(call.func, ast.Name) and call.func.id in self._names:
             for keyword in call.keywords:
                 if keyword.arg in self._names:
@@ -173,7 +173,7 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _may_act(self, message: ast.AST) -> bool:
         """Return True if evaluating a message may have an effect.
 
-        This is so if it binds a name, calls ``agent``, or calls a function that is not known to be free of effects.
+        This is the case if it binds a name, calls ``agent``, or calls a function that is not known to have no effect.
         """
         return any(
             isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))

@@ -111,7 +111,7 @@ class ProcedureWriter:
         max_actions: int | None = None,
     ) -> tuple[KnowledgeState, str]:
         config, kind, latest = self.run.config, played[-1].task.type, played[-1].task
-        # the type may have lost a parameter that the existing procedure reads: replacing this procedure is no repair
+        # if the existing procedure reads a parameter that the type has lost, replacing it does not count as a repair
         repaired = existing is not None and bool(failed) and set(params_read(existing.code)) <= latest.params.keys()
         tasks = [episode.task for episode in played]
         tasks += self._library_tasks(kind, state.knowledge, tasks)

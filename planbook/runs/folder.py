@@ -25,7 +25,7 @@ BRANCHES = "branches"
 CONFIG_FILE = "run.json"
 """Name of the file with the configuration. It is written last, so a folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds before a second attempt to claim a folder. A process that calls ``is_claimed`` may have foiled the first."""
+"""Seconds before a second attempt to claim a folder. The first fails even if a process only calls ``is_claimed``."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -338,7 +338,7 @@ class Entry(BaseModel):
 
 
 def index_of(scope: str) -> int:
-    """Return the index of the episode to which a scope such as ``task/3/restart/1`` belongs, or -1 if to none."""
+    """Return the index of the episode that a scope such as ``task/3/restart/1`` belongs to, or -1 if there is none."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
     return int(number) if name == "task" and number.isdecimal() else -1
