@@ -87,8 +87,8 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
     """Return the knowledge with which a run of `planbook build` begins.
 
     By default, this is the starting knowledge (an example and its rules) that the run names. If the user has chosen a
-    library, it is what the library contains now, and the examples of both. Raises BadStart, BadRun, BadKnowledge or
-    BadArgument if the knowledge cannot be read.
+    library, it is what the library contains now, but with the starting example added to the library's example. Raises
+    BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
     """
     assert config.learning is not None
     start = start_of(config, config.learning.start)

@@ -179,7 +179,7 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that checks the effects of a procedure: it raises an error unless they are as in all readings.
+    """Return plan code that raises an error unless a procedure has had the effects that all readings show.
 
     Each reading is from one task, and ``params`` has the params of each task, in the same order. A value is expected
     after the next task if it was the same after all of at least ``MIN_EXAMPLES`` tasks. If a value was always equal to

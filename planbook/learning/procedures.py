@@ -87,7 +87,7 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if there are newer rules about the environment or errors that fit the type.
+        """Rewrite the procedure for a type if newer rules about the environment or about errors fit the type.
 
         The new procedure is kept if it solves all tasks in ``played``. If the old one solves them, too, the new one
         must not take more actions.

@@ -23,7 +23,7 @@ CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
 """Number of digits of a commit or digest that are recorded."""
 GIT_SECONDS = 5.0
-"""Time limit for a git command. If a command takes longer, the code is identified by a digest of its files instead."""
+"""Time limit for a git command. If a command takes longer, only a digest of the files identifies the code."""
 
 
 @cache
@@ -39,7 +39,7 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def code() -> str:
-    """Return the commit of planbook's code. If there is none, or files have changed, return a digest of the files."""
+    """Return the commit of planbook's code, with a digest of the files if they have changed, or else only a digest."""
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:DIGITS]}"

@@ -91,7 +91,7 @@ class Store:
             self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
-        """Add one event and commit it. Raises BadRun if an event has its scope, kind and number, or writing fails."""
+        """Add one event and commit it. Raises BadRun if its scope, kind and number exist already, or writing fails."""
         self.put_all([(scope, kind, n, body)])
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:

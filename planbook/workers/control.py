@@ -25,7 +25,7 @@ POLL_SECONDS = 0.3
 """Seconds between two readings of the requests in the store."""
 SCOPE = "run"
 TRIES = 20
-"""Maximum number of attempts to write an event. One fails if another process writes an event with the same number."""
+"""Maximum number of attempts to write an event. An attempt fails if another process writes an event with its number."""
 Request = Literal["pause", "go on", "stop"]
 RUNNING = "running"
 """A key in some events of the kind ``control``. Such an event is not a request, but the reply of a worker in another

@@ -31,9 +31,9 @@ LEARNING_ROLES = ("builder", "consolidator", "formulator")
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
     """Return the roles of a run. Their model calls count towards the run's budget.
 
-    A model calls ``stopped`` while it waits for a reply, and gives up if it returns True. If ``config`` is given, it
-    names the models instead of the run's own configuration. In a forked run, the replies that the original episode got
-    before the fork are repeated first. Raises BadRun if the run of the original episode cannot be read.
+    While a model waits, it calls ``stopped``, and gives up if the result is True. If ``config`` is given, it names the
+    models instead of the run's own configuration. In a forked run, the replies that the original episode got before the
+    fork are repeated first. Raises BadRun if the run of the original episode cannot be read.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config

@@ -221,8 +221,9 @@ GREET_SECONDS = 10.0
 CHECK_SECONDS = 1.0
 """Seconds between two checks of the cluster."""
 OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
-"""Seconds for which a part of the cluster may not answer: for a cluster that this process has started, and for one that
-it has joined. Nobody restarts the head of the former. The head of the latter may be restarted; Ray waits a minute."""
+"""A cluster is lost if one of its parts does not answer for this many seconds. The first number is for a cluster that
+this process has started: nobody restarts its head. The second is for a cluster that this process has joined: its head
+may be restarted, and Ray waits a minute for it."""
 LOCAL_ADDRESSES = ("local", "auto")
 """Addresses with a meaning for Ray: "local" starts a cluster on this machine, and "auto" finds a running one."""
 
