@@ -39,9 +39,9 @@ from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
-RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
+RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
 """Names of files in the folder of an environment. ``TYPES_FILE``, from ``library``, names another one."""
-SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
+SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "procedures"
 """Names of two more files, and of the folder that holds the procedures."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
@@ -59,7 +59,7 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
     home = folder / environment.name
-    if not home.exists() and any((folder / name).exists() for name in (RULES, MANUAL_FILE, SKILLS)):
+    if not home.exists() and any((folder / name).exists() for name in (RULES_FILE, MANUAL_FILE, SKILLS_FILE)):
         raise BadKnowledge(
             f"{folder} has the files of one environment; put them into a folder {home}, since a library has a folder "
             "for each environment"
@@ -69,11 +69,11 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
         environment=environment.name,
         rules=_rules(home, manual),
         manual=manual,
-        skills=_read_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
-        reflections=_read_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
+        skills=_read_json(home / SKILLS_FILE, TypeAdapter(dict[str, Skill])) or {},
+        reflections=_read_json(home / REFLECTIONS_FILE, TypeAdapter(dict[str, Reflection])) or {},
         procedures=_procedures(folder, environment, options),
         found=_read_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
-        example=_read_text(home / EXAMPLE) or "",
+        example=_read_text(home / EXAMPLE_FILE) or "",
     )
 
 
@@ -90,12 +90,12 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     home = folder / environment
     _check_manual(home / MANUAL_FILE, knowledge)
     files = {
-        RULES: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
+        RULES_FILE: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
         MANUAL_FILE: knowledge.manual,
-        SKILLS: _to_json(_dump_by_type(knowledge.skills)),
-        REFLECTIONS: _to_json(_dump_by_type(knowledge.reflections)),
+        SKILLS_FILE: _to_json(_dump_by_type(knowledge.skills)),
+        REFLECTIONS_FILE: _to_json(_dump_by_type(knowledge.reflections)),
         TYPES_FILE: _to_json([found.model_dump(mode="json") for found in knowledge.found]),
-        EXAMPLE: knowledge.example,
+        EXAMPLE_FILE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }
     existing = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
@@ -123,8 +123,8 @@ def _read_json(path: Path, adapter: TypeAdapter[Part]) -> Part | None:
 
 
 def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
-    stored = _read_json(home / RULES, TypeAdapter(tuple[Rule, ...]))
-    _check_unique_ids(home / RULES, stored or ())
+    stored = _read_json(home / RULES_FILE, TypeAdapter(tuple[Rule, ...]))
+    _check_unique_ids(home / RULES_FILE, stored or ())
     if not manual.strip():
         return stored or ()
     try:
@@ -146,20 +146,20 @@ def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
 
 def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str]) -> None:
     unmatched = {
-        RULES: [id for id in stored if id not in in_manual],
+        RULES_FILE: [id for id in stored if id not in in_manual],
         MANUAL_FILE: [id for id in in_manual if id not in stored],
     }
     if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in unmatched.items() if ids]:
         raise BadKnowledge(
-            f"{home}: {RULES} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). To keep those of {RULES}, "
-            f"delete {MANUAL_FILE} and write it again with planbook formulate. To keep those of the manual, without "
-            f"their validation logs, delete {RULES}"
+            f"{home}: {RULES_FILE} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). To keep those of "
+            f"{RULES_FILE}, delete {MANUAL_FILE} and write it again with planbook formulate. To keep those of the "
+            f"manual, without their validation logs, delete {RULES_FILE}"
         )
 
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
     """Raise BadKnowledge if the manual and the rules differ: ``read_knowledge`` would not return what was written."""
-    _check_unique_ids(path.with_name(RULES), knowledge.rules)
+    _check_unique_ids(path.with_name(RULES_FILE), knowledge.rules)
     if not knowledge.manual.strip():
         return
     try:
@@ -304,7 +304,7 @@ class Start(Learned):
 
 def starts(environment_name: str) -> tuple[str, ...]:
     """Return the names of an environment's shipped starts."""
-    return tuple(sorted(path.parent.name for path in (SHIPPED / environment_name / "start").glob(f"*/{EXAMPLE}")))
+    return tuple(sorted(path.parent.name for path in (SHIPPED / environment_name / "start").glob(f"*/{EXAMPLE_FILE}")))
 
 
 def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
@@ -344,20 +344,20 @@ def _start_folder(environment_name: str, name: str) -> Path:
     folder = SHIPPED / environment_name / "start" / name if name in shipped else Path(name)
     if not folder.is_dir():
         available = f"{environment_name} has {', '.join(shipped) or 'no shipped starts'}"
-        raise BadStart(f"no start {name!r}: {available}; or give the path of a folder with {EXAMPLE} and {RULES}")
+        raise BadStart(f"no start {name!r}: {available}; or give a folder with {EXAMPLE_FILE} and {RULES_FILE}")
     return folder
 
 
 def _read_start_folder(folder: Path) -> Start:
     """Return the start in a folder. Raises BadStart if it cannot be read or is invalid."""
     try:
-        example, rules_json = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE, RULES))
+        example, rules_json = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE_FILE, RULES_FILE))
         rules = _RULES.validate_json(rules_json)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadStart(f"the start {folder} cannot be read: {error}; it needs {EXAMPLE} and {RULES}") from error
+        raise BadStart(f"{folder} cannot be read: {error}; a start needs {EXAMPLE_FILE} and {RULES_FILE}") from error
     except ValidationError as error:
-        raise BadStart(f"{folder / RULES} is not a list of rules: {error}") from error
-    _check_consecutive_ids(rules, folder / RULES)
+        raise BadStart(f"{folder / RULES_FILE} is not a list of rules: {error}") from error
+    _check_consecutive_ids(rules, folder / RULES_FILE)
     task = _TASK.match(example)
     return Start(example=_TASK.sub("", example, count=1), rules=rules, tasks=(task[1],) if task else ())
 
