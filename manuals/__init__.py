@@ -1,14 +1,13 @@
 """Write manuals from learned rules, and read and write libraries of knowledge.
 
-The folders in this package are the shipped library. There is one for each environment, with procedures, demonstrations
-and the knowledge with which ``planbook build`` begins.
+This package also contains the shipped library. It has a folder for each environment, with procedures, demonstrations
+and the starting knowledge of runs of ``planbook build``.
 
 - ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
-- ``markdown``: the structure of a manual (sections with the ids of rules); writes it as Markdown, and reads it back.
-- ``coverage``: finds task types without rules, and rules that nobody cites.
-- ``knowledge``: reads and writes everything that was learned, as files of a library, and reads the knowledge with which
-  a run of ``planbook build`` begins.
-- ``library``: reads procedures, and the demonstrations that models are shown.
+- ``markdown``: writes a manual as Markdown, and reads it back.
+- ``coverage``: finds task types without rules, rules that no planner cited, and rules that cite missing ones.
+- ``knowledge``: reads and writes learned knowledge as the files of a library, and reads the starting knowledge.
+- ``library``: reads procedures and demonstrations from libraries.
 """
 
 if __name__ == "manuals":

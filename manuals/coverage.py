@@ -1,18 +1,18 @@
-"""Find gaps in learned rules: task types without a rule, rules that nobody cites, and rules that cite missing ones.
+"""Find gaps in learned rules: task types without a rule, rules that no planner cited, and rules that cite missing ones.
 
-A task type is covered if there is a success process (a rule on how tasks are solved) for it. Rules do not state their
-task types, so these are derived from a rule's scope: its first sentence, which says what the rule is for. A type is
+A task type is covered if there is a success process for it: a rule that tells how tasks of this type are solved. Rules
+do not say for which task type they are. So this is guessed from the scope of a rule: its first sentence. A task type is
 
-- *named* if a scope contains its name, such as ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``,
-- *likely* to be covered if a scope names no type, but uses words of this type,
+- *named* if the scope of a success process contains the type's name, as ``pick_two_obj`` or as ``pick two obj``,
+- *likely* to be covered if the scope of a success process names no type, but uses words of this type,
 - *missing* otherwise.
 
 The words of a type are those of its name, and those that most of its sample goals share. Its own words are those that
-no other type has. For *likely*, the scope must use one of the type's own words. If the type has none (the words of
-``pick_and_place`` are all words of other types, too), the scope must use any word of the type, but none of another
-type's own words. If a scope has a colon, and a word of any type before it, only the words before the colon count.
+no other type has. For *likely*, the scope must use one of the type's own words. A type may have no own words: all words
+of ``pick_and_place`` are words of other types, too. Then the scope must use any word of the type, but none of another
+type's own words. If a scope has a colon, and a word of any type before the colon, only the words before it count.
 
-*Likely* is a guess. It is reported with the words on which it is based.
+A *likely* type is reported with the words on which the guess is based.
 """
 
 import re
@@ -36,7 +36,7 @@ SHARED = 0.6
 
 
 class CoveredType(BaseModel):
-    """A task type, and the success processes for it. ``words`` are those on which a *likely* match is based."""
+    """A task type, and the ids of the success processes for it. ``words`` are those on which a *likely* is based."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -66,9 +66,10 @@ class Coverage(BaseModel):
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Compare rules with task types.
+    """Return which task types the rules cover, and which rules are never cited or cite missing ones.
 
-    ``goals`` maps each type to sample goals. ``cited`` maps rule ids to the number of times that planners cited them.
+    ``goals`` maps each type to sample goals. ``cited`` maps the id of a rule to the number of times that planners cited
+    the rule.
     """
     all_rules = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in all_rules if rule.type is RuleType.SUCCESS_PROCESS}
@@ -87,7 +88,7 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return a dict that maps each task type to the goals of its tasks, without the values of their params."""
+    """Return a dict that maps each task type to the goals of its tasks. The values of params are cut from the goals."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         values = set(re.findall(r"\w+", str(list(task.params.values()))))
@@ -97,7 +98,7 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def scope_of(rule: Rule) -> str:
-    """Return the scope of a rule: its first sentence, or its first paragraph if that is shorter."""
+    """Return the scope of a rule: its first sentence, or its first paragraph if this ends earlier."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
@@ -136,14 +137,15 @@ def _words_of(task_type: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the stems of the significant words, so that ``put`` matches ``putting``, and ``place`` ``placed``."""
+    """Return the stems of the significant words. So ``put`` and ``putting`` match, and ``place`` and ``placed``."""
     return frozenset(map(_stem, frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS))
 
 
 def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
-    """Return the words of a scope.
+    """Return the words of a scope, as stems.
 
-    If a word before its colon is a word of a type, as in ``When heating: look``, only the words before it are returned.
+    If a word before the first colon is a word of a type, only the words before the colon are returned. In
+    ``When heating: look``, this is ``heat``.
     """
     before = _words(scope.partition(":")[0])
     return before if before & type_words else _words(scope)
@@ -154,7 +156,7 @@ def _stem(word: str) -> str:
 
 
 def coverage_table(coverage: Coverage) -> str:
-    """Return the coverage as a Markdown table, aligned for terminals, and three lines about the gaps."""
+    """Return a Markdown table of the task types, aligned for terminals, and three lines about gaps."""
     heading, rows = ("task type", "success process", "rules"), [*map(_row, coverage.types)]
     widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     rows = [heading, ("-" * widths[0], "-" * widths[1], "-" * widths[2]), *rows]

@@ -1,9 +1,9 @@
 """Write a manual from rules (AutoManual, section 3.4), and shorten a manual that is too long for its reader.
 
-The formulator is a model that arranges rules into a manual to be read from beginning to end. In the paper, it writes
-every rule again, including its code, so it can change or forget parts of a rule. Here it writes only an outline:
-titles, some prose, and the ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules. So
-no rule is missing, and the text and code of the rules are unchanged.
+The formulator is a model that arranges rules into a manual. In the paper, it copies the text and code of every rule
+into the manual, so it may change or forget parts of a rule. Here it writes only an outline: titles, some prose, and the
+ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules. So no rule is missing, and the
+text and code of the rules are unchanged.
 """
 
 import re
@@ -37,15 +37,18 @@ _MARKUP = r"\s*_`'\"<>[\]"
 _ITEM = re.compile(
     rf"[{_MARKUP}(+-]*(?:\d+[.)])?(?P<ids>(?:[{_MARKUP}),;&]|and\b|{_ASIDE}|rule_\d+\b)+)", re.IGNORECASE
 )
-"""Matches the beginning of an item in a list of rules: ids, and remarks in parentheses, up to the first other word."""
+"""Matches the ids at the beginning of an item in a list of rules, as in ``1. rule_3 and rule_4 (about doors), which``.
+
+Remarks in parentheses between the ids are skipped. The match ends before the first word that is not an id or "and".
+"""
 
 
 def read_outline(text: str, ids: Collection[str]) -> Manual:
-    """Return the manual that a reply outlines. Text before its title is dropped.
+    """Return the manual for the outline in a reply. Text before the title of the outline is dropped.
 
-    Headings inside a section become bold lines, since a manual uses headings for its own structure. Raises ValueError
-    if there is no title or section, if a section has no rules, or if rules are missing, repeated or unknown. The
-    message lists all faults.
+    Headings inside a section become bold lines, because only titles, sections and rules have headings in a manual.
+    Raises ValueError if there is no title or section, if a section has no rules, or if rules are missing, repeated or
+    unknown. The message lists these faults for the model.
     """
     try:
         manual = _build_manual(list(_parts(list(pieces(_unwrap(text))))))
@@ -71,9 +74,9 @@ def _unwrap(text: str) -> str:
 
 
 def _parts(reply: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield the part with the title, then each section.
+    """Yield the part that begins with the title, and then a part for each section.
 
-    Everything before the last title is dropped, since it is the model's own notes.
+    Everything before the last title is dropped: a model may write notes or a first version there.
     """
     titles = [index for index, piece in enumerate(reply) if piece.level == 1]
     part: list[Piece] = []
@@ -94,7 +97,7 @@ def _heading(piece: Piece) -> str:
 
 
 def _section(part: Sequence[Piece]) -> Section:
-    """Return a section. The ids of its rules follow ``Rules:``, on the same line or in a list. The rest is prose."""
+    """Return a section. The ids of its rules follow "Rules:", on the same line or in a list. Other text is prose."""
     ids: list[str] = []
     prose: list[Piece] = []
     in_list = False
@@ -125,7 +128,7 @@ def _listed_ids(line: str) -> Sequence[str] | None:
 
 
 def _first_ids(text: str) -> Sequence[str]:
-    """Return the ids at the beginning of a list, or of an item of a list."""
+    """Return the rule ids with which a text begins: a list of ids, or one item of a list."""
     item = _ITEM.match(text)
     return citations(item["ids"]) if item else ()
 
@@ -144,11 +147,11 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
 
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The prompt templates of the formulator. Their names are their paths in the folder ``templates``."""
+"""The prompt templates of the formulator. A template is named by its path in the folder ``templates``."""
 FORMULATOR = "formulator"
 WORDS_PER_TOKEN = 0.7
 FEWEST_WORDS = 80
-"""The formulator may always write this number of words, even if the rules alone are already too long."""
+"""The formulator may always write this many words of prose, even if the rules alone are already too long."""
 
 
 def formulate(
@@ -159,11 +162,11 @@ def formulate(
     *,
     tokens: int | None = None,
 ) -> Manual:
-    """Ask for a manual in which each rule is in exactly one section.
+    """Ask a model for a manual in which each rule is in exactly one section.
 
-    ``tokens`` is the desired length of the whole manual. The formulator is only told how many words of prose it may
-    write; ``shorten`` enforces the limit. Raises BadManual if there are no rules,
-    UnusableReply if no reply is a valid outline, and the other errors of ``Scope.ask``.
+    ``tokens`` is the desired length of the whole manual. It determines how many words of prose the model is asked for.
+    The manual may still become longer; ``shorten`` enforces the length. Raises BadManual if there are no rules,
+    UnusableReply if no reply is a valid outline, or another error of ``Scope.ask`` if the model cannot be asked.
     """
     if not rules:
         raise BadManual("there are no rules for a manual; build some first")
@@ -181,9 +184,9 @@ def formulate(
 
 
 def prose_words(rules: str, tokens: int) -> int:
-    """Return how many words of prose a manual may have in addition to the rules.
+    """Return how many words of prose fit into a manual of ``tokens`` tokens, in addition to the rules.
 
-    The number is rounded down to a multiple of ten, and is at least ``FEWEST_WORDS``.
+    The number is rounded down to a multiple of ten. It is never below ``FEWEST_WORDS``.
     """
     room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
@@ -200,7 +203,7 @@ def _system(environment: type[Environment], options: BaseModel | None, *, untype
 
 
 class TooLong(ManualsError):
-    """A manual is too long for its reader, even without the parts that may be left out."""
+    """A manual is too long, even without the examples and introductions, which may be left out."""
 
 
 LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
@@ -212,16 +215,20 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SUCCESS_PROCESS,
     RuleType.USEFUL_HELPER_METHOD,
 )
-"""The order in which examples are dropped, by rule type. A helper method's example is its code, so it goes last."""
+"""The order in which the examples of rules are dropped, by the type of the rule.
+
+Helper methods come last, because the example of such a rule is the helper's code.
+"""
 
 
 def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
-    """Return the manual as Markdown, shortened to ``tokens`` estimated tokens if necessary. None means no limit.
+    """Return the manual as Markdown, shortened to about ``tokens`` tokens. If ``tokens`` is None, it is not shortened.
 
-    Examples are dropped first, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of the least
-    cited rules go first, and among these the longest. ``cited`` maps rule ids to the number of citations. The
-    introductions of sections go last. The content of rules is never dropped, and each gap is marked. Raises TooLong if
-    the manual is still too long, or BadManual in the same cases as ``render``.
+    As many examples are dropped as necessary, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of
+    the least cited rules are dropped first, and of equally cited rules, the longest. (``cited`` maps rule ids to the
+    number of citations.) If this is not enough, the introductions of all sections are dropped, too. The content of
+    rules is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual in the same
+    cases as ``render``.
     """
     all_rules = list(rules)
     ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]

@@ -1,21 +1,22 @@
-"""Read and write a library: the knowledge of an environment as files that people can read and edit.
+"""Read and write a library: a folder with the knowledge of environments, in files that people can read and edit.
 
-The files are in the folder ``LIBRARY/ENVIRONMENT``:
+A library has one folder for each environment. The files of an environment are in ``LIBRARY/ENVIRONMENT``:
 
     rules.json            the rules, with their validation logs
-    manual.md             the manual; the text of its rules overrides that of rules.json
+    manual.md             the manual, which contains the rules; its text of a rule overrides the text in rules.json
     skills.json           the skill for each task type
     reflections.json      the reflection for each task type
-    types.json            the task types found by planbook
-    example.md            the starting example
+    types.json            the found types: task types that planbook found by itself
+    example.md            the starting example: a simple task and its solution, which planners see
     procedures/TYPE.py    the procedure for each task type
 
-If a file is missing, that part of the knowledge is empty. Other files in the folder are not touched.
+If one of these files is missing, the environment has no knowledge of that kind. (Without ``rules.json``, the rules are
+read from ``manual.md``.) Other files in the folder are never changed.
 
-A start is the knowledge that a run of ``planbook build`` has before its first task. It is a folder with ``example.md``,
-an example of a simple task that planners see, and ``rules.json``, the rules that the example uses. Shipped starts are
-in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task that it solves, as
-``<!-- task: ID -->``. Planners do not see this line, and must not be tested on that task.
+A start (short for starting knowledge) is what a run of ``planbook build`` knows before its first task. It is a folder
+with two files: ``example.md``, as above, and ``rules.json``, the rules that the example uses. Shipped starts are in
+``manuals/ENVIRONMENT/start/NAME``. The first line of ``example.md`` may give the id of the task that the example
+solves: ``<!-- task: ID -->``. Planners do not see this line, and must not be tested on that task.
 """
 
 import json
@@ -38,26 +39,27 @@ from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
-RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
-"""Names of files in the folder of an environment."""
-SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
-"""Names of the other files, and of the folder of procedures. ``TYPES_FILE`` is the name of the file of types."""
+RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
+"""Names of files in the folder of an environment. ``TYPES_FILE``, from ``library``, names another one."""
+SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "procedures"
+"""Names of two more files, and of the folder that holds the procedures."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
-"""Matches the header line of a procedure that names helper files, without the quotes that may end the line."""
+"""Matches the ``uses:`` line in a procedure's header, up to but excluding quotes that close the header."""
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
-    """Return the knowledge of an environment in a library.
+    """Return the knowledge that a library holds for an environment.
 
-    The manual takes precedence. If there is no ``rules.json``, the rules are read from the manual. If there are both,
-    the rules get their text from the manual, and their validation logs and checks from ``rules.json``. Raises
-    BadKnowledge if the folder is not a library, or if a file cannot be read or is invalid.
+    If the library has only a manual, the rules are read from it. If it has only ``rules.json``, they are read from
+    there. If it has both, the text of each rule comes from the manual, and its validation log and check from
+    ``rules.json``. Procedures that need actions which ``options`` remove are left out. Raises BadKnowledge if the
+    folder is not a library, or if a file cannot be read or is invalid.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
     home = folder / environment.name
-    if not home.exists() and any((folder / name).exists() for name in (RULES, MANUAL_FILE, SKILLS)):
+    if not home.exists() and any((folder / name).exists() for name in (RULES_FILE, MANUAL_FILE, SKILLS_FILE)):
         raise BadKnowledge(
             f"{folder} has the files of one environment; put them into a folder {home}, since a library has a folder "
             "for each environment"
@@ -67,20 +69,20 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
         environment=environment.name,
         rules=_rules(home, manual),
         manual=manual,
-        skills=_read_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
-        reflections=_read_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
+        skills=_read_json(home / SKILLS_FILE, TypeAdapter(dict[str, Skill])) or {},
+        reflections=_read_json(home / REFLECTIONS_FILE, TypeAdapter(dict[str, Reflection])) or {},
         procedures=_procedures(folder, environment, options),
         found=_read_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
-        example=_read_text(home / EXAMPLE) or "",
+        example=_read_text(home / EXAMPLE_FILE) or "",
     )
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a library (with ``replace_files``).
+    """Write the knowledge of an environment to a library.
 
-    Files whose part of the knowledge is empty, and files of old procedures, are removed. A procedure that uses helper
-    files is written together with their code. Raises BadKnowledge if the manual does not match the rules, or if a file
-    cannot be written.
+    A file that would be empty is deleted, and so is the file of a procedure that no longer exists. If a procedure uses
+    helper files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the
+    rules, or if a file cannot be written.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -88,12 +90,12 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     home = folder / environment
     _check_manual(home / MANUAL_FILE, knowledge)
     files = {
-        RULES: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
+        RULES_FILE: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
         MANUAL_FILE: knowledge.manual,
-        SKILLS: _to_json(_dump_by_type(knowledge.skills)),
-        REFLECTIONS: _to_json(_dump_by_type(knowledge.reflections)),
+        SKILLS_FILE: _to_json(_dump_by_type(knowledge.skills)),
+        REFLECTIONS_FILE: _to_json(_dump_by_type(knowledge.reflections)),
         TYPES_FILE: _to_json([found.model_dump(mode="json") for found in knowledge.found]),
-        EXAMPLE: knowledge.example,
+        EXAMPLE_FILE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }
     existing = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
@@ -121,8 +123,8 @@ def _read_json(path: Path, adapter: TypeAdapter[Part]) -> Part | None:
 
 
 def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
-    stored = _read_json(home / RULES, TypeAdapter(tuple[Rule, ...]))
-    _check_unique_ids(home / RULES, stored or ())
+    stored = _read_json(home / RULES_FILE, TypeAdapter(tuple[Rule, ...]))
+    _check_unique_ids(home / RULES_FILE, stored or ())
     if not manual.strip():
         return stored or ()
     try:
@@ -144,20 +146,20 @@ def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
 
 def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str]) -> None:
     unmatched = {
-        RULES: [id for id in stored if id not in in_manual],
+        RULES_FILE: [id for id in stored if id not in in_manual],
         MANUAL_FILE: [id for id in in_manual if id not in stored],
     }
     if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in unmatched.items() if ids]:
         raise BadKnowledge(
-            f"{home}: {RULES} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). Delete {MANUAL_FILE} and "
-            f"formulate again to keep those of {RULES}, or delete {RULES} to keep those of the manual, "
-            "without validation logs"
+            f"{home}: {RULES_FILE} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). To keep those of "
+            f"{RULES_FILE}, delete {MANUAL_FILE} and write it again with planbook formulate. To keep those of the "
+            f"manual, without their validation logs, delete {RULES_FILE}"
         )
 
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
-    """Raise BadKnowledge if the manual differs from the rules, since the library could then not be read back."""
-    _check_unique_ids(path.with_name(RULES), knowledge.rules)
+    """Raise BadKnowledge if the manual and the rules differ: ``read_knowledge`` would not return what was written."""
+    _check_unique_ids(path.with_name(RULES_FILE), knowledge.rules)
     if not knowledge.manual.strip():
         return
     try:
@@ -168,21 +170,21 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
     if differing := sorted(id for id in in_manual.keys() | expected.keys() if in_manual.get(id) != expected.get(id)):
         raise BadKnowledge(
             f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "
-            "Formulate again, or leave the manual out"
+            "Write the manual again with planbook formulate, or leave it out"
         )
 
 
 def _procedures(folder: Path, environment: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
-    """Return the procedures of a library, except those that need actions that the options remove.
+    """Return the procedures of a library, except those that need actions which the options remove.
 
-    Raises BadKnowledge if a procedure does not pass the check even without the options.
+    Raises BadKnowledge if a procedure fails the check even when no action is removed.
     """
-    library, under_options = (ProcedureLibrary(environment, folder, each) for each in (None, options))
+    library, library_with_options = (ProcedureLibrary(environment, folder, each) for each in (None, options))
     procedures, left_out = dict[str, Procedure](), list[str]()
     try:
         for kind in library.files:
             try:
-                procedures[kind] = under_options.checked(kind)
+                procedures[kind] = library_with_options.checked(kind)
             except BadProcedure:
                 library.checked(kind)
                 left_out.append(kind)
@@ -204,9 +206,10 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
 
 
 def standalone_code(procedure: Procedure, kind: str = "") -> str:
-    """Return a procedure's code together with that of its helpers, under a header that refers to no other file.
+    """Return the code of a procedure and of its helpers as one file, whose header refers to no other file.
 
-    Raises BadKnowledge if the code cannot be used without other files, or is not for the task type ``kind``.
+    Raises BadKnowledge if this file is not a valid procedure, or if its header names another environment or task type
+    than the procedure's environment and ``kind`` (by default, the procedure's own type).
     """
     kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
@@ -236,14 +239,14 @@ def _to_json(value: Sequence[Any] | Mapping[str, Any]) -> str:
 
 
 TEMPORARY = ".new"
-"""Suffix of the name of a file while it is being written."""
+"""Suffix of the temporary name that a file has while it is being written."""
 
 
 def replace_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files in a folder. ``files`` maps their names to their texts; an empty text removes the file.
+    """Write files in a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
 
-    All files are first written under temporary names, and then renamed one after the other. So an error while writing
-    leaves all files unchanged, and if the process is killed, each file has either its old or its new text. Raises
+    All files are first written under temporary names, and then renamed one after the other. If writing fails, all files
+    keep their old text. If the process is killed, each file has either its old or its new text, complete. Raises
     BadKnowledge if a file cannot be written.
     """
     written: list[Path] = []
@@ -268,18 +271,19 @@ def replace_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 WITHOUT_HELPERS = "without_helpers"
-"""Name of the folder, in the folder of a start, that has the version for runs without helper methods."""
+"""Name of a subfolder of a start. It has the version of the start for runs without helper methods."""
 DEFAULT_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "alfworld": {"": ("put",)},
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""Maps environment and split to the starts of AutoManual's experiments (section 4, appendix D).
+"""Maps each environment to a dict that maps splits (named sets of tasks) to the names of starts.
 
-The key "" stands for all splits that are not listed.
+These are the starts of the experiments in the AutoManual paper (section 4, appendix D). The key "" stands for all
+splits that are not listed.
 """
 TEST_ONLY_TYPES: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Maps environments to task types that are used only in tests, since they resemble other types (appendix D)."""
+"""Maps environments to task types from which a build must not learn, because they resemble other types (appendix D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -291,7 +295,7 @@ class BadStart(ManualsError):
 
 
 class Start(Learned):
-    """The knowledge before the first task. ``tasks`` lists the ids of the tasks that the example plays."""
+    """The knowledge before the first task. ``tasks`` lists the ids of the tasks that the example solves."""
 
     example: str = ""
     rules: tuple[Rule, ...] = ()
@@ -300,7 +304,7 @@ class Start(Learned):
 
 def starts(environment_name: str) -> tuple[str, ...]:
     """Return the names of an environment's shipped starts."""
-    return tuple(sorted(path.parent.name for path in (SHIPPED / environment_name / "start").glob(f"*/{EXAMPLE}")))
+    return tuple(sorted(path.parent.name for path in (SHIPPED / environment_name / "start").glob(f"*/{EXAMPLE_FILE}")))
 
 
 def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
@@ -310,25 +314,25 @@ def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
 
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Return the types that a build may use: all except ``TEST_ONLY_TYPES``."""
+    """Return the task types that a build may learn from: all except ``TEST_ONLY_TYPES``."""
     return tuple(kind for kind in types if kind not in TEST_ONLY_TYPES.get(environment_name, ()))
 
 
 def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
-    """Read the named starts, and join them into one: the examples in order, and the rules with new numbers.
+    """Read the named starts, and join them into one: the examples in order, and the rules numbered from rule_0.
 
-    Each name is the name of a shipped start, or the path of a folder. If there are no names, the start is empty. If
-    ``helpers`` is False, the version for runs without helper methods is read, if there is one. Raises BadStart if a
-    start does not exist or is invalid, or is named twice.
+    Each of the ``names`` is the name of a shipped start, or the path of a folder. Without names, the result is empty.
+    If ``helpers`` is False, a start that has a version for runs without helper methods is read in that version. Raises
+    BadStart if a start does not exist, is invalid, or is named twice.
     """
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise BadStart(f"the start {repeated[0]!r} is named more than once")
     joined = Start()
     for name in names:
         folder = _start_folder(environment_name, name)
-        reduced = folder / WITHOUT_HELPERS
+        no_helpers = folder / WITHOUT_HELPERS
         added = _renumbered(
-            _read_start_folder(folder if helpers or not reduced.is_dir() else reduced), first=len(joined.rules)
+            _read_start_folder(folder if helpers or not no_helpers.is_dir() else no_helpers), first=len(joined.rules)
         )
         example = f"{joined.example}\n{added.example}" if joined.example else added.example
         joined = Start(example=example, rules=joined.rules + added.rules, tasks=joined.tasks + added.tasks)
@@ -339,21 +343,21 @@ def _start_folder(environment_name: str, name: str) -> Path:
     shipped = starts(environment_name)
     folder = SHIPPED / environment_name / "start" / name if name in shipped else Path(name)
     if not folder.is_dir():
-        available = f"{environment_name} has {', '.join(shipped)}" if shipped else f"none ship for {environment_name}"
-        raise BadStart(f"no start {name!r}: {available}; or name the path of a folder with {EXAMPLE} and {RULES}")
+        available = f"{environment_name} has {', '.join(shipped) or 'no shipped starts'}"
+        raise BadStart(f"no start {name!r}: {available}; or give a folder with {EXAMPLE_FILE} and {RULES_FILE}")
     return folder
 
 
 def _read_start_folder(folder: Path) -> Start:
     """Return the start in a folder. Raises BadStart if it cannot be read or is invalid."""
     try:
-        example, rules_json = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE, RULES))
+        example, rules_json = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE_FILE, RULES_FILE))
         rules = _RULES.validate_json(rules_json)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadStart(f"the start {folder} cannot be read: {error}; it needs {EXAMPLE} and {RULES}") from error
+        raise BadStart(f"{folder} cannot be read: {error}; a start needs {EXAMPLE_FILE} and {RULES_FILE}") from error
     except ValidationError as error:
-        raise BadStart(f"{folder / RULES} is not a list of rules: {error}") from error
-    _check_consecutive_ids(rules, folder / RULES)
+        raise BadStart(f"{folder / RULES_FILE} is not a list of rules: {error}") from error
+    _check_consecutive_ids(rules, folder / RULES_FILE)
     task = _TASK.match(example)
     return Start(example=_TASK.sub("", example, count=1), rules=rules, tasks=(task[1],) if task else ())
 
@@ -368,7 +372,7 @@ def _check_consecutive_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``. The ids in the texts are changed, too."""
+    """Return the start with its rules numbered from ``first``. Where a text names a rule, the id is changed as well."""
     new_ids = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:

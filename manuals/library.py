@@ -1,14 +1,16 @@
 """Read procedures and demonstrations from libraries: the shipped library, and folders of the user.
 
-A library has a folder for each environment. In it, ``procedures/`` holds the procedures, and ``helpers/`` the plan code
-that several procedures use. A file in ``procedures/`` has one of two forms. It may hold a single procedure, the
-function ``solve(agent, task)``. Or it may be a module with several procedures. The module's docstring then has the
-header lines that all procedures share, and each procedure is a function whose docstring has a line ``type: TYPE``. A
-function for several types has a line ``type: TYPE - SUMMARY`` for each type.
+A library has a folder for each environment. In this folder, ``procedures/`` holds the procedures, and ``helpers/`` the
+plan code that several procedures use. A file in ``procedures/`` has one of two forms:
 
-Demonstrations are examples that a planning method shows to its models. The file is
+- A file with one procedure defines the function ``solve(agent, task)``.
+- A file with several procedures defines a function for each, whose docstring has a line ``type: TYPE``. A function that
+  solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share are
+  in the docstring of the module.
+
+Demonstrations are examples that a planning method shows to its models. A demonstration with the name NAME is the file
 ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or ``ENVIRONMENT/demonstrations/NAME.md`` for all
-tasks. Comments (``<!-- ... -->``) are not shown. They name the task that the example solves.
+other tasks. Comments (``<!-- ... -->``), which name the task that the example solves, are not shown.
 """
 
 import ast
@@ -27,7 +29,7 @@ from planbook.sandbox import parse as parse_python
 SHIPPED = Path(__file__).parent
 """The folder of the shipped library: procedures, demonstrations and learned knowledge for each environment."""
 TYPES_FILE = "types.json"
-"""Name of the file with the found task types, in the folder of an environment."""
+"""Name of the file with the task types that planbook found by itself, in the folder of an environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
 _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
@@ -41,7 +43,10 @@ class BadKnowledge(ManualsError):
 
 
 class ProcedureLibrary:
-    """The procedures for an environment, except those for ``excluded_types``. Procedures are checked when used."""
+    """The procedures of a library for one environment, except those for ``excluded_types``.
+
+    A procedure is checked only when it is requested, against the actions that ``options`` leave.
+    """
 
     def __init__(
         self,
@@ -84,9 +89,9 @@ class ProcedureLibrary:
 
 
 def module_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a module that has several, each with all the code that it needs.
+    """Return the procedures of a module that defines several, each with all the code that it needs.
 
-    Return an empty list for any other file. Raises BadProcedure if a procedure of the module is invalid.
+    If the file has another form, the list is empty. Raises BadProcedure if a procedure of the module is invalid.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -108,7 +113,7 @@ def _docstring(node: ast.stmt) -> str:
 
 
 def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield each task type of a function, and the text of a file that would hold only the procedure for this type."""
+    """Yield pairs: a task type of the function, and the text of a file with only the procedure for this type."""
     docstring = _docstring(function)
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
@@ -119,7 +124,7 @@ def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tupl
 
 
 def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
-    """Return the function, renamed to ``solve``, and the module's statements that it needs, in their order."""
+    """Return the code of the function, renamed to ``solve``, and of the module's other statements that it needs."""
     needed, pending = set[int](), [function]
     while pending:
         node = pending.pop()
@@ -145,7 +150,7 @@ def _bound_names(node: ast.stmt) -> set[str]:
 
 
 def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:
-    """Return the number of newlines to write before a statement, so that there are two blank lines around functions."""
+    """Return how many newlines to write before a statement: enough for two blank lines before and after functions."""
     if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
         return 3 if previous else 2
     return 1 if previous and type(previous) is type(node) else 2 if previous else 1
@@ -173,7 +178,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return the names for which an environment has demonstrations, at least for some task types."""
+    """Return those of the ``names`` for which an environment has a demonstration, at least for one task type."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -183,13 +188,16 @@ def existing_demonstrations(environment: str, names: Sequence[str], library: Pat
 
 
 class DemonstratingMemory:
-    """A memory that also recalls demonstrations. Demonstrations of the library take precedence over shipped ones."""
+    """A memory that adds demonstrations to what another memory recalls.
+
+    A demonstration in ``library`` replaces the shipped one with the same name.
+    """
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
         self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
 
     def recall(self, task: Task) -> Recall:
-        """Return what the inner memory recalls, with demonstrations and without a procedure.
+        """Return what the other memory recalls, with demonstrations, but without a procedure.
 
         Raises BadKnowledge if the file of a demonstration cannot be read.
         """

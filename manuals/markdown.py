@@ -1,6 +1,6 @@
-r"""The structure of a manual, which is sections with prose and the ids of rules, and the manual as Markdown.
+r"""Write a manual as Markdown, and read it back. A manual consists of sections with prose and rules.
 
-A manual is written as follows, and can be read back. The rules stay the same, byte for byte.
+The Markdown has the following form. Rules that are written and read back are unchanged, byte for byte.
 
     # Title
     Overview.
@@ -14,11 +14,10 @@ A manual is written as follows, and can be read back. The rules stay the same, b
     ...
     ```
 
-If Markdown would change the content of a rule, for example by dropping asterisks, the content is put in a code fence
-marked ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n``
-ends a line; a ``\r`` or another control character is part of the line. But if every line of a file ends in ``\r\n``,
-as some editors write it, each ``\r\n`` is read as ``\n``. Validation logs are never written, since planners see the
-manual.
+If the content of a rule has characters with a meaning in Markdown, such as asterisks, it is put in a code fence marked
+``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n`` ends a
+line; a ``\r`` or another control character is part of the line. But if every line of a file ends in ``\r\n``, as some
+editors write it, each ``\r\n`` is read as ``\n``. Validation logs are not written: planners must not see them.
 """
 
 import re
@@ -40,7 +39,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class BadManual(ManualsError):
-    """A manual cannot be written or read. The message names the line, or the rules."""
+    """A manual cannot be written or read. The message names the line or the rules that are at fault."""
 
 
 class Piece(NamedTuple):
@@ -85,7 +84,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    """Match the opening line of a fenced code block. After a fence of backticks, it must have no other backtick."""
+    """Match the opening line of a fenced code block. If the fence is made of backticks, no other may follow it."""
     match = _OPENING.fullmatch(line)
     return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 
@@ -99,7 +98,7 @@ def _fence_length(lines: list[str], start: int, fence: str) -> int:
 
 
 LEFT_OUT = "[left out for length]"
-"""Marks a gap in a shortened manual. In a complete manual, no line ends with it, except in code."""
+"""Marks a gap in a shortened manual. In a complete manual, no line outside of code ends with this text."""
 
 _READER = MarkdownIt("commonmark")
 
@@ -112,7 +111,7 @@ def _valid_title(text: str) -> str:
 
 
 def _valid_prose(text: str) -> str:
-    """Return the prose with Unix line endings. Raises ValueError if a manual that contains it cannot be read back."""
+    """Return the prose with Unix line endings. Raises ValueError if a manual with this prose could not be read back."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.level in (1, 2, 3):
@@ -127,9 +126,9 @@ def _valid_prose(text: str) -> str:
 
 
 def _is_closed(prose: str) -> bool:
-    """Return True if the prose leaves no fence or HTML block open, according to a full Markdown parser.
+    """Return True if the prose leaves no fence or HTML block open: a heading after the prose is seen as a heading.
 
-    That parser's rules for fences differ from those of ``pieces``. It must see a heading that follows the prose.
+    A full Markdown parser decides this, because its rules for fences differ from those of ``pieces``.
     """
     heading = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return heading[0].tag == "h3" and heading[0].level == 0
@@ -141,7 +140,7 @@ Prose = Annotated[str, AfterValidator(_valid_prose)]
 
 
 class Section(BaseModel):
-    """Rules that belong together. ``introduction`` sums up what they have in common."""
+    """A section: rules that belong together. ``introduction`` sums up what they have in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -166,7 +165,7 @@ class Manual(BaseModel):
 
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """Return the reasons why the sections do not name each of these rules exactly once, or [] if they do."""
+    """Return what is wrong unless the sections name each of the rules ``ids`` exactly once, and no other rule."""
     all_ids, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in all_ids if id not in named],
@@ -189,7 +188,7 @@ def error_message(error: ValueError) -> str:
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
 _VERBATIM = "text"
-"""Info string of the fence around content that is not plain prose."""
+"""Info string of the fence around a rule's content that cannot be written as prose."""
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
 _BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
 _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
@@ -201,8 +200,8 @@ def render(
 ) -> str:
     """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
 
-    The examples of the rules in ``without_examples`` are left out. So are the introductions of sections, unless
-    ``introductions`` is set. Each gap is marked, and a manual with gaps cannot be read back.
+    The examples of the rules in ``without_examples`` are left out. If ``introductions`` is False, the introductions of
+    sections are left out, too. Each gap is marked, and a manual with gaps cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
     if faults := placement_faults(manual, by_id):
@@ -216,7 +215,7 @@ def render(
 
 
 def render_rule(rule: Rule, *, example: bool = True) -> str:
-    """Return one rule as Markdown. Raises BadManual if the id of the rule, or of one that it builds on, is invalid."""
+    """Return one rule as Markdown. Raises BadManual if its id is invalid, or the id of a rule that it builds on."""
     try:
         for id in (rule.id, *rule.builds_on):
             rule_number(id)
@@ -239,7 +238,7 @@ def _fenced(text: str, info: str) -> str:
 
 
 def _is_plain(content: str) -> bool:
-    """Return True if content can be written as prose: neither Markdown nor ``parse`` changes it."""
+    """Return True if a rule's content can be written as prose, because neither Markdown nor ``parse`` changes it."""
     lines = content.split("\n")
     return bool(lines[0] and lines[-1]) and all(not line or _is_plain_line(line) for line in lines)
 
@@ -255,7 +254,7 @@ def _is_plain_line(line: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """A heading, and the text between it and the next one."""
+    """A heading of a manual, and the pieces of text between it and the next heading."""
 
     line: int
     level: int
@@ -337,7 +336,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return a dict that maps each keyword in a rule's body to the pieces up to the next. The content's key is ""."""
+    """Return a dict that maps each keyword in a rule's body to the lines that belong to it. The content has key ""."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:
@@ -388,8 +387,8 @@ def _prose(group: Sequence[Piece]) -> str:
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
     """Return the manual with only the given rules.
 
-    The text of each given rule replaces its text in the manual, and may be shorter. Raises BadManual if the text is not
-    a valid manual, or lacks one of the rules.
+    The manual contains these rules as they are given here, so a caller may have shortened them. Sections without a
+    given rule are left out. Raises BadManual if ``text`` is not a valid manual, or lacks one of the rules.
     """
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}

@@ -3,23 +3,23 @@
 Records
     ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
     ``book``: the current rules, the edits that change them, and the history of all changes.
-    ``evidence``: counts the episodes that cited each rule, and checks whether an episode obeyed it.
+    ``evidence``: counts the episodes that cited each rule, and the episodes that obeyed it.
 
 Changing rules
     ``builder``: asks a model to write rules (the Builder) or to merge and delete them (the Consolidator).
-    ``system``: the functions ``rule_system.write_rule(...)`` and so on, which the model's reply calls.
-    ``draft``: checks one reply's edits together, and accepts or refuses them as a whole.
-    ``cases``: which edits are allowed after which kind of episode.
+    ``system``: the functions, such as ``rule_system.write_rule``, that the code in the model's reply calls.
+    ``draft``: checks the edits of one reply, and accepts or refuses them as a whole.
+    ``cases``: tells which edits are allowed after which kind of episode.
 
 Procedures and task types
-    ``procedures``: turns the code of a success into a procedure for its task type, and verifies it.
-    ``helpers``: collects safe functions from rules and skills, which every plan may call.
-    ``plans``: compares plans by their shape, which ignores names and constants.
-    ``found_types``: groups solved tasks whose plans have the same shape into task types.
+    ``procedures``: turns the code that solved a task into a procedure for all tasks of its type, and verifies it.
+    ``helpers``: collects the helper methods in rules and skills that are safe to run, so that every plan can call them.
+    ``plans``: computes the shape of a plan: its code without constants and names of variables.
+    ``found_types``: finds task types: groups of solved tasks whose plans have the same shape.
     ``matching``: finds the type of a new goal.
 
 Using knowledge
-    ``memory``: recalls the knowledge for a task. Ablations leave out a part of it, to measure the value of that part.
+    ``memory``: returns what a planner is shown for a task. Ablations leave out a part of it, to measure its value.
     ``retrieval``: selects the rules, skills and reflections that fit a task, and renders them for prompts.
 """
 

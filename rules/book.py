@@ -1,7 +1,7 @@
 """The rule book, the edits that change it, and the history of its changes.
 
-Edits come in batches, one for each accepted reply of a model. A batch results in a ``RuleChange``, and a ``History``
-records all changes since the initial rules.
+All edits in one reply of a model form a batch. A ``RuleChange`` records what an accepted batch changes in the book. A
+``History`` holds the initial book and all changes since then.
 """
 
 import difflib
@@ -19,11 +19,14 @@ class RulesError(Exception):
 
 
 class UnknownRule(RulesError):
-    """The rule book has no such rule, or no longer has it. The message lists the rules that it has."""
+    """There is no rule with the requested id in the rule book, perhaps because it was deleted.
+
+    The message lists the ids of the current rules.
+    """
 
 
 class BadHistory(RulesError):
-    """A change log does not fit its book, an entry or state is unknown, or an undo has no effect."""
+    """A change was made for a different book, an entry or state is unknown, or an undo would change nothing."""
 
 
 class RuleBook(Learned):
@@ -74,7 +77,10 @@ class RuleBook(Learned):
 
 
 def cited_ids(rule: Rule) -> tuple[str, ...]:
-    """Return the ids of the rules that a rule names in its content or example, or builds on. Its log is ignored."""
+    """Return the ids of the rules that a rule cites: those that its content or example names, or that it builds on.
+
+    The rule's log is ignored.
+    """
     return tuple(dict.fromkeys((*citations(f"{rule.content}\n{rule.example}"), *rule.builds_on)))
 
 
@@ -96,7 +102,10 @@ def _block(indent: str, text: str) -> list[str]:
 
 
 class WriteRule(Learned):
-    """A new rule. It gets its id when it is added to a batch. ``log`` is the first entry of its validation log."""
+    """An edit that adds a rule. The rule gets its id when the edit is added to a batch.
+
+    ``log`` becomes the first entry of the rule's validation log.
+    """
 
     kind: Literal["write"] = "write"
     content: str
@@ -111,7 +120,10 @@ class WriteRule(Learned):
 
 
 class UpdateRule(Learned):
-    """New attributes for a rule. None leaves an attribute unchanged. ``log`` is appended to the validation log."""
+    """An edit that changes attributes of a rule. An attribute that is None here keeps its old value.
+
+    ``log`` is appended to the rule's validation log.
+    """
 
     kind: Literal["update"] = "update"
     id: str
@@ -124,7 +136,7 @@ class UpdateRule(Learned):
 
     @property
     def adds_log_only(self) -> bool:
-        """True if only the log changes."""
+        """True if the edit changes no attribute of the rule except its log."""
         return (self.content, self.type, self.example, self.builds_on, self.check) == (None,) * 5
 
     def __str__(self) -> str:
@@ -132,7 +144,7 @@ class UpdateRule(Learned):
 
 
 class DeleteRule(Learned):
-    """The deletion of a rule. Its id is not used again."""
+    """An edit that deletes a rule. The rule's id is never given to another rule."""
 
     kind: Literal["delete"] = "delete"
     id: str
@@ -142,7 +154,7 @@ class DeleteRule(Learned):
 
 
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
-"""One edit of the rules: a new rule, new attributes for one, or a deletion."""
+"""One edit of the rules: an added, changed or deleted rule."""
 Author = Literal["builder", "consolidator", "user"]
 """The author of an edit: the model that builds rules, the model that consolidates them, or a person."""
 
@@ -150,7 +162,8 @@ Author = Literal["builder", "consolidator", "user"]
 class Batch(Learned):
     """Edits that are applied together or not at all.
 
-    ``who`` is their author, and ``where`` names the scope (part of the run) in which they were written.
+    ``who`` is the author of the edits, and ``where`` the scope (the path of a part of the run) in which the author
+    wrote them. ``case`` is the kind of episode after which the Builder wrote them, if the kind was determined.
     """
 
     edits: tuple[Edit, ...]
@@ -168,7 +181,11 @@ class ChangedRule(Learned):
 
 
 class RuleChange(Learned):
-    """The change that a batch makes to a book. ``assigned`` lists the ids of new rules in the order of the edits."""
+    """The change that a batch makes to a book.
+
+    ``assigned`` lists the ids of new rules in the order of the edits. ``touched`` lists the rules that are different
+    after the batch.
+    """
 
     batch: Batch
     assigned: tuple[str, ...]
@@ -203,7 +220,7 @@ class Applied(Learned):
 
 
 class Undone(Learned):
-    """A log entry and all later entries were undone. The rules are again those from before that entry."""
+    """A log entry and all later entries were undone: the rules are as they were before that entry."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -217,7 +234,8 @@ Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
     """Return the initial book, followed by the book after each log entry.
 
-    The numbers of undone rules are not assigned again. Raises BadHistory if the log does not fit the book.
+    An undo removes rules, but their numbers are not given to new rules. Raises BadHistory if an entry changes rules
+    that the book does not have, or undoes an entry that does not come before it.
     """
     books = [initial]
     for entry in entries:
@@ -251,9 +269,10 @@ class History(Learned):
         return self.model_copy(update={"entries": (*self.entries, Applied(change=change))})
 
     def undo(self, entry: int) -> "History":
-        """Return the history with an entry and all later entries undone. An undo can itself be undone.
+        """Return the history with one more entry, which undoes entry number ``entry`` and all later ones.
 
-        Raises BadHistory if there is no such entry, or if the undo would change nothing.
+        An undo is an entry, so it can be undone as well. Raises BadHistory if there is no such entry, or if the undo
+        would change nothing.
         """
         if not 1 <= entry <= len(self.entries):
             raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
@@ -290,7 +309,7 @@ class History(Learned):
 def new_lesson_ids(history: History, first: int) -> set[str]:
     """Return the ids of rules about the environment or about errors that were added or reworded after state ``first``.
 
-    Procedures that were written before these changes do not take the rules into account.
+    A procedure that was written at that state does not take these rules into account yet.
     """
     books = states(history.initial, history.entries)
     before = {(rule.id, rule.content, rule.example) for rule in books[first].active}

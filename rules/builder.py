@@ -1,8 +1,8 @@
 """The Builder and the Consolidator (AutoManual, section 3.3).
 
-The Builder is the model that turns an episode into rules. Its prompts depend on the episode's case: whether it
-succeeded, and whether the rules or the agent caused its errors. The Consolidator is the model that merges and deletes
-rules when there are too many. Both answer with Python code that edits the rules, which ``Editor`` runs.
+The Builder is the model that turns an episode into rules. Its prompts depend on the episode's case: whether the task
+was solved, and whether the rules or the agent caused the errors. The Consolidator is the model that merges and deletes
+rules when there are too many. Both models answer with Python code that edits the rules. ``Editor`` runs this code.
 
 ``describe_type`` also asks the Builder to name and describe a found task type.
 """
@@ -50,11 +50,11 @@ from planbook.sandbox import Sandbox, read_reply
 
 @dataclass(frozen=True)
 class BuilderSettings:
-    """Settings for building rules: the environment, the number and form of the rules, and the paper's ablations.
+    """Settings for the Builder and the Consolidator.
 
-    If ``cooperation`` is set, the Builder sees the agent's thoughts. If ``cases`` is set, the Builder's
-    instructions and permissions depend on the episode's case. If ``classification`` is set, the Builder is first asked
-    whether the rules or the agent caused the errors.
+    Three fields are False only in ablations. If ``cooperation`` is True, the Builder sees the agent's thoughts. If
+    ``cases`` is True, the Builder's instructions and permissions depend on the episode's case. If ``classification`` is
+    True, the Builder is first asked whether the rules or the agent caused the errors.
     """
 
     environment: type[Environment]
@@ -65,10 +65,10 @@ class BuilderSettings:
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """A function that returns the problem with a rule's check, or "". If it is None, every check is accepted."""
+    """A function that returns what is wrong with a rule's check, or "". If None, every check is accepted."""
 
     def system_message(self, name: str) -> Message:
-        """Render a template of ``PROMPTS``, such as ``builder/system``, and return it as a system message."""
+        """Return the system message made from a template of ``PROMPTS``, such as ``builder/system``."""
         text = PROMPTS[name].render(
             about=self.environment.about,
             action_docs=action_docs(self.environment, self.options),
@@ -80,10 +80,10 @@ class BuilderSettings:
 
 
 class Editor:
-    """Runs the edits of each reply in a new rule system.
+    """Runs the code of each reply with a new ``RuleSystem``, which collects the edits.
 
-    When a reply is rejected, ``valid_part`` becomes the change that its valid edits alone would make, or None if there
-    is no such change. A reply whose code cannot be read leaves ``valid_part`` as it was.
+    When a reply is rejected because of its edits, ``valid_part`` becomes the change that its valid edits alone would
+    make, or None if they make none. If a reply contains no readable code, ``valid_part`` stays as it is.
     """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
@@ -93,7 +93,7 @@ class Editor:
     def read(self, reply: str) -> EditResult:
         """Run the edits of a reply and return the result.
 
-        Raises ValueError if the reply is rejected; its message is for the model.
+        Raises ValueError if the reply is rejected. The error's message is for the model.
         """
         code = read_reply(reply)
         if code.problem is not None:
@@ -114,8 +114,8 @@ VALID_PART_APPLIED = " The valid calls before it were applied."
 class BuildResult:
     """The rules after the Builder has seen an episode. ``change`` is None if no edits were accepted.
 
-    ``note`` explains why no edits were accepted, or which ones were left out. ``analysis`` is the Builder's explanation
-    of who caused the errors.
+    ``note`` explains why no edits were accepted, or which edits were left out. ``blame`` is the Builder's verdict on
+    what caused the errors, and ``analysis`` its explanation.
     """
 
     book: RuleBook
@@ -137,11 +137,13 @@ def build_rules(
 ) -> BuildResult:
     """Show an episode to the Builder and apply its edits.
 
-    Unless the episode is a direct success, the Builder is first asked who caused the errors (listing 12 of the paper),
-    if the settings say so. If it gives no usable verdict, nothing is applied. If no reply with edits is usable, only
-    the valid edits of the last reply with readable code are applied. ``other_failure`` describes how the same approach
-    failed on another task. It is empty if no such failure is known. Raises ModelError or BudgetEnded if the Builder
-    cannot be asked.
+    Unless the episode is a direct success, or the settings exclude it, the Builder is first asked whether the rules or
+    the agent caused the errors (listing 12 of the paper). If it gives no usable verdict, the rules are not changed.
+    Otherwise, it is asked for edits. If none of its replies is accepted, only the valid edits of the last reply with
+    readable code are applied.
+
+    ``other_failure`` describes how the same approach failed on another task, or is empty if no such failure is known.
+    Raises ModelError or BudgetEnded if the Builder cannot be asked.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
@@ -172,9 +174,9 @@ def _ask_for_edits(
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
-    """Ask the Builder for edits (listings 13 to 18). Return the change, and a note on what was left out.
+    """Ask the Builder for edits (listings 13 to 18). Return the change, and a note on edits that were left out.
 
-    If even the last reply has faults, only its valid calls are applied.
+    If no reply is accepted, the change consists of the valid edits of the last reply with readable code.
     """
     values: dict[str, Any] = {"instructions": _instructions(case, settings)}
     if classified:
@@ -207,14 +209,14 @@ def _prompt_values(
 
 
 def _is_repeated(code: str, trajectory: Trajectory) -> bool:
-    """Return True if every line of the code is in the episode's plans or in the helpers that the plans could call."""
+    """Return True if each line of the code is also in the episode's plans, or in the helpers that plans could call."""
     sources = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
     known_lines = {line.strip() for text in sources for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
 
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:
-    """Return the instructions for the case, or those of ``case_0`` in the ablation without cases."""
+    """Return the instructions for the case. ``case`` is None in the ablation without cases (template ``case_0``)."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
     return prompt.render(**({"form": settings.form} if case else {}))
 
@@ -225,7 +227,7 @@ def _verdict_of(classified: Answer[Blame] | None) -> dict[str, Any]:
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
 MAX_ROUNDS = 4
-"""Maximum number of usable replies of the Consolidator after one episode. It guarantees that consolidation ends."""
+"""Maximum number of accepted replies of the Consolidator after one episode. After the last, the consolidation ends."""
 
 
 def consolidate(
@@ -236,10 +238,11 @@ def consolidate(
     trajectories: Trajectories,
     settings: BuilderSettings,
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
-    """Let the Consolidator reduce the number of rules towards ``max_rules``. Return the new book, and the changes.
+    """Ask the Consolidator to reduce the number of rules to ``max_rules``. Return the new book, and the changes.
 
-    ``evidence`` maps rule ids to their evidence. An unusable reply ends the consolidation; earlier changes are kept.
-    Raises ModelError or BudgetEnded if the model cannot be asked.
+    The Consolidator may need several replies for this. If one is unusable, even after the model was asked to correct
+    it, the consolidation ends, and the changes of earlier replies are kept. ``evidence`` maps rule ids to the evidence
+    for the rules. Raises ModelError or BudgetEnded if the model cannot be asked.
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
@@ -283,9 +286,10 @@ class TypeDescription(BaseModel):
 
 
 def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -> FoundType:
-    """Return the type with the Builder's name and descriptions.
+    """Ask the Builder for a name and descriptions for a found type, and return the type with them.
 
-    ``used_names`` are the names of other types. Raises ModelError or BudgetEnded if the Builder cannot be asked.
+    ``used_names`` are the names of other types, which the Builder must not choose. If its answer is unusable, the type
+    is returned unchanged. Raises ModelError or BudgetEnded if the Builder cannot be asked.
     """
 
     def read(text: str) -> TypeDescription:

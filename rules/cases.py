@@ -1,6 +1,7 @@
-"""Case-conditioned rule management (AutoManual, section 3.3): which edits are allowed after which kind of episode.
+"""Which edits of the rules are allowed after which kind of episode (AutoManual, section 3.3).
 
-The Builder is the model that writes rules after an episode. The Consolidator is the model that merges and deletes them.
+The paper distinguishes five kinds of episodes, called cases. The Builder is the model that writes rules after an
+episode. The Consolidator is the model that merges and deletes rules.
 """
 
 import re
@@ -14,16 +15,16 @@ from planbook.rules.types import Learned, Rule, RuleType
 
 
 class Blame(StrEnum):
-    """The Builder's verdict on an episode that had errors."""
+    """The Builder's verdict on what caused the errors of an episode: the rules or the agent."""
 
     IMPERFECT_RULES = "Imperfect Rules"
     """The rules lacked what the agent needed."""
     IMPERFECT_AGENT = "Imperfect Agent"
-    """The rules were right, and the agent did not follow them."""
+    """The rules were right, but the agent did not follow them."""
 
 
 class Case(StrEnum):
-    """The five kinds of episodes that the paper distinguishes, in its order."""
+    """The five kinds of episodes, in the order of the paper."""
 
     DIRECT_SUCCESS = "direct success"
     INDIRECT_IMPERFECT_RULES = "indirect success, imperfect rules"
@@ -38,7 +39,7 @@ class Case(StrEnum):
 
 
 def case_of(outcome: Outcome, blame: Blame) -> Case:
-    """Return the case of an episode that was played to its end. After a direct success, ``blame`` is ignored."""
+    """Return the case of an episode that was played to its end. If it is a direct success, ``blame`` is ignored."""
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
     if outcome is Outcome.INDIRECT_SUCCESS:
@@ -56,7 +57,10 @@ _REQUEST = f'end with one line that reads "Verdict: {Blame.IMPERFECT_RULES}" or 
 
 
 def read_blame(text: str) -> Blame:
-    """Return the verdict at the end of an analysis. Raises ValueError with a message for the model if it is unclear."""
+    """Return the verdict at the end of the Builder's analysis.
+
+    Raises ValueError if there is no clear verdict. The error's message is for the model.
+    """
     verdict = _verdict(text)
     if verdict is None:
         raise ValueError(f"there is no verdict: {_REQUEST}")
@@ -70,9 +74,9 @@ def read_blame(text: str) -> Blame:
 
 
 def _verdict(text: str) -> str | None:
-    """Return the text after the last "Verdict:", on the same line or the next.
+    """Return the text after the last "Verdict:", from the same line or, if that is empty, from the next line.
 
-    If no line begins with "Verdict:", return the last line if it is nothing but a verdict, or else None.
+    If no line begins with "Verdict:", return the last line if it consists of a verdict alone. Otherwise return None.
     """
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
@@ -82,14 +86,14 @@ def _verdict(text: str) -> str | None:
 
 
 class RuleForm(Learned):
-    """The attributes that rules may have. The paper's ablations set some of these fields to False."""
+    """The attributes that rules may have. Some of the paper's ablations set a field to False."""
 
     types: bool = True
     examples: bool = True
     logs: bool = True
     helper_methods: bool = True
     checks: bool = Field(default=False, exclude_if=lambda checks: not checks)
-    """True if the Builder may add a check to a rule: code that tells whether an episode followed it."""
+    """True if the Builder may add a check to a rule: code that tells whether an episode obeyed the rule."""
 
     @property
     def allowed_types(self) -> frozenset[RuleType]:
@@ -98,7 +102,10 @@ class RuleForm(Learned):
         return frozenset(RuleType) - excluded
 
     def reduced(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without helper methods, types, examples and logs that this form excludes. Checks stay."""
+        """Return the rules without anything that this form excludes, except that checks are kept.
+
+        If the form has no helper methods, rules of that type are removed.
+        """
         kept = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
         ids = {rule.id for rule in kept}
         return tuple(
@@ -115,13 +122,14 @@ class RuleForm(Learned):
 
 
 class Permissions(Learned):
-    """The edits that are allowed. For each kind of edit, a set holds the rule types for which it is allowed.
+    """The edits that are allowed. For each kind of edit, a set holds the rule types for which this edit is allowed.
 
     Adding an entry to a rule's validation log is always allowed.
     """
 
     situation: str
-    """The situation in which the permissions apply, such as "After a direct success". Refusals begin with it."""
+    """The situation in which these permissions apply, such as "After a direct success". Messages to the model that
+    refuse an edit begin with this text."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
@@ -137,9 +145,9 @@ class Permissions(Learned):
         return self.model_copy(update={"form": form, "writes": writes, "changes_to": changes_to})
 
     def allows(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return True if ``allowed``, one of the sets above, contains the type.
+        """Return whether a kind of edit is allowed for rules of this type. ``allowed`` is one of the sets above.
 
-        For a rule without a type, pass None. The edit is then allowed unless the set is empty.
+        For a rule without a type, ``type`` is None: the edit is allowed if it is allowed for any type.
         """
         return bool(allowed) if type is None else type in allowed
 
@@ -148,6 +156,7 @@ ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
 """Types of rules that record how a task was solved. Rules of these types are never merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
+"""Types of rules that record how the environment works."""
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 
@@ -155,9 +164,10 @@ UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 def _builder_permissions(
     situation: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL
 ) -> Permissions:
-    """Return the Builder's permissions.
+    """Return the Builder's permissions. ``writes`` and ``updates`` are the types that it may write and update.
 
-    An update may change the type of a rule only to a type that may be written. Types in ``SUCCESS`` cannot be changed.
+    If an update changes a rule's type, the new type must be one of ``writes``, and the old type must not be one of
+    ``SUCCESS``.
     """
     return Permissions(
         situation=situation, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS
@@ -177,7 +187,7 @@ BUILDER: Mapping[Case, Permissions] = {
     ),
     Case.FAILURE_IMPERFECT_AGENT: _builder_permissions("After a failure with an imperfect agent", FINDINGS),
 }
-"""Maps the case of an episode to the edits that the Builder may make after it."""
+"""Maps the case of an episode to the edits that the Builder may make after the episode."""
 BUILDER_WITHOUT_CASES = _builder_permissions("When rules are built", ALL)
 """The edits that the Builder may make in the ablation without cases."""
 CONSOLIDATOR = Permissions(

@@ -1,7 +1,7 @@
 """Collect the edits of a model's reply into a batch, and check them.
 
-Each edit is checked against the rules as they are after the previous edits. The functions above ``Draft`` check a
-single edit, independently of its batch. Each fault is a message for the model.
+Each edit is checked against the rules as they are after the previous edits. The functions above ``Draft`` check one
+edit without its batch. They return faults as messages for the model, which can then correct its reply.
 """
 
 import re
@@ -24,12 +24,12 @@ from planbook.rules.cases import Permissions, RuleForm
 from planbook.rules.types import Rule, RuleType, listed, read_type, rule_id, rule_number
 
 MAX_CHARACTERS = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
-"""Maximum number of characters of each attribute. For ``log``, it applies to each entry."""
+"""Maximum number of characters of each attribute. For ``log``, this is the maximum for one entry of the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditFault:
-    """One fault of an edit in a batch. ``number`` is the edit's position in the batch, from 1."""
+    """One fault of an edit. ``number`` is the edit's position in its batch, counted from 1; ``edit`` describes it."""
 
     number: int
     edit: str
@@ -48,7 +48,7 @@ class BatchRefused(RulesError):
 
 
 class Denial(str):
-    """A fault of an edit that would be valid, but is not permitted."""
+    """The message for an edit that would be valid, but is not permitted in this situation."""
 
 
 def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[str]:
@@ -70,9 +70,9 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[s
 
 
 def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:
-    """Return the rule type that an edit names, or None if rules have no types.
+    """Return the rule type that an edit names, or None if rules of this form have no types.
 
-    Raises ValueError if the edit names no type, or an unknown one. The message lists the types.
+    Raises ValueError if the edit names no type, or an unknown one. The message lists the allowed types.
     """
     if not form.types:
         return None
@@ -111,7 +111,7 @@ def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -> Iterator[str]:
-    """Yield a fault for each id in ``builds_on`` that the rule cannot build on."""
+    """Yield a fault for each id in ``builds_on`` that is the rule's own, or that no current rule has."""
     for id in builds_on:
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
@@ -136,29 +136,29 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
 class Draft:
     """A batch of edits that are added one by one.
 
-    A new rule gets its id immediately, so that later edits can name it. A ``lenient`` draft leaves out edits that are
-    not permitted. In any other draft, they are faults, and invalidate the batch.
+    A new rule gets its id as soon as its edit is added, so that later edits can name the rule. A ``lenient`` draft
+    leaves out edits that are not permitted. In a draft that is not lenient, such an edit invalidates the whole batch.
     """
 
     def __init__(self, book: RuleBook, permissions: Permissions, *, lenient: bool = False) -> None:
         self._original, self._permissions, self._lenient = book, permissions, lenient
         self.left_out: list[EditFault] = []
-        """Edits that a lenient draft has left out, with the reasons."""
+        """The reasons why a lenient draft has left out edits."""
         self._valid: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
         self._edit_count = 0
         """Number of edits so far, including those that were refused or left out."""
         self._edits: dict[int, Edit] = {}
-        """Maps numbers to edits, except those that were left out."""
+        """Maps the number of each edit to the edit. Edits that were left out are not in it."""
         self.faults: list[EditFault] = []
-        """The faults of single edits so far. ``change`` also checks the batch as a whole."""
+        """The faults of single edits so far. Faults of the batch as a whole are found only by ``change``."""
         self._assigned: list[str] = []
         self._last_edits: dict[str, int] = {}
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids of new rules that were refused. Later edits of them, and references to them, are dropped silently."""
+        """Ids of new rules that were refused. Later edits of them are ignored, and ``builds_on`` drops the ids."""
 
     @property
     def book(self) -> RuleBook:
@@ -167,9 +167,9 @@ class Draft:
         return RuleBook(active=tuple(active), next_number=self._next)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Add an edit. Return the id of its rule, and the faults of the edit, which invalidate the batch.
+        """Add an edit. Return the id of its rule, and the faults of the edit. Any fault invalidates the batch.
 
-        No faults are returned for an edit that is left out. An edit of a refused rule is ignored.
+        No faults are returned if the edit is left out, or if it edits a new rule that was refused.
         """
         self._edit_count += 1
         if not isinstance(edit, WriteRule) and edit.id in self._refused:
@@ -200,12 +200,12 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Record a call that was refused before it became an edit. It invalidates the batch."""
+        """Record that a call was refused before it became an edit. The refusal invalidates the batch."""
         self._edit_count += 1
         self.faults.append(EditFault(self._edit_count, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
-        """Return the change that all edits make, with the author and scope of ``batch``.
+        """Return the change that all edits make. It is recorded with the author, scope and case of ``batch``.
 
         Raises BatchRefused if there are faults.
         """
@@ -214,10 +214,10 @@ class Draft:
         return self._change(batch, self._edits.values())
 
     def valid_part(self, batch: Batch) -> RuleChange | None:
-        """Return the change that the valid edits make without the others.
+        """Return the change that the valid edits make if the others are left out.
 
-        Return None if there are no valid edits, or if they are inconsistent without the others: for example, if one of
-        them names a rule that was refused.
+        Return None if there are no valid edits, or if they cannot be applied alone: for example, if one of them names a
+        rule that was refused.
         """
         self._assigned = [id for id in self._assigned if id in self._rules]
         if not self._valid or self._batch_faults():
@@ -321,7 +321,10 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return a fault for each unknown id that a changed rule newly names, since a later rule might get this id."""
+        """Return a fault for each id that an edit adds to a rule's text although no rule has had this id.
+
+        A later rule might get the id, and the text would then name the wrong rule.
+        """
         cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known_ids = {*self._rules, *self._deleted, *self._assigned}
         refusal = "this rule is not permitted, and was left out: do not name it"
@@ -337,7 +340,7 @@ class Draft:
         ]
 
     def _duplicates(self) -> list[EditFault]:
-        """Return a fault for each rule that is new or has new content, if another rule has the same content."""
+        """Return a fault for each new or changed rule whose content is that of another rule."""
         content_before = {rule.id: rule.content for rule in self._original.active}
         first_ids: dict[str, str] = {}
         faults = []
@@ -353,7 +356,7 @@ class Draft:
 
 
 def trimmed(code: str) -> str:
-    """Return the code without blank lines before and after it. The indentation is kept."""
+    """Return the code without blank lines at its beginning and end. The first line keeps its indentation."""
     return re.sub(r"\A\s*\n", "", code).rstrip()
 
 

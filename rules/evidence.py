@@ -1,12 +1,13 @@
-"""The evidence for each rule: the episodes that cited the rule, and those that obeyed it.
+"""The evidence for each rule: the number of episodes that cited the rule, and the number that obeyed it.
 
-Planners cite rules by their ids. The evidence counts the episodes that cited a rule, those of them that were solved,
-and those in which the Builder (the model that writes rules) did not blame the agent for ignoring the rule.
+Planners cite rules by their ids. The evidence counts the episodes that cited a rule. It also counts how many of these
+episodes were solved, and in how many the Builder (the model that writes rules) did not blame the agent for ignoring the
+rule.
 
 A rule may also have a check: code that decides whether an episode obeyed the rule. The AutoManual paper has no checks.
-A check defines ``obeyed(code, steps)``, which returns True, False, or None if the rule does not apply. ``code`` is all
-plan code of the episode. ``steps`` lists its actions, each as a dict with the keys ``action`` (its name), ``call``
-(such as ``go_to('desk')``), ``observation`` and ``accepted``.
+A check defines ``obeyed(code, steps)``, which returns True or False, or None if the rule does not apply to the episode.
+``code`` is all plan code of the episode. ``steps`` lists the episode's actions, each as a dict with the keys ``action``
+(its name), ``call`` (such as ``go_to('desk')``), ``observation`` and ``accepted``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,10 @@ SIGNIFICANCE = 0.05
 
 
 class Obedience(Learned):
-    """Counts of the episodes to which a rule's check applies: those that obeyed the rule, and the ``others``."""
+    """Counts of the episodes that obeyed a rule, and of the ``others``, which did not, according to the rule's check.
+
+    Episodes to which the rule does not apply are not counted.
+    """
 
     obeyed: int = 0
     obeyed_solved: int = 0
@@ -37,11 +41,11 @@ class Obedience(Learned):
     def __str__(self) -> str:
         obeyed = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
         others = f"{self.others_solved} of the other {self.others} solved"
-        return f"{obeyed}, {others}{f': {self.useless_reason}' if self.useless_reason else ''}"
+        return f"{obeyed}, {others}{f': {self.reason_to_drop}' if self.reason_to_drop else ''}"
 
     @property
-    def useless_reason(self) -> str:
-        """The reason why the rule may be dropped, or "" if it may help or if there are too few episodes to tell."""
+    def reason_to_drop(self) -> str:
+        """The reason why the rule may be dropped, or "" if the rule may help or there are too few episodes to tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
         return f"fewer are solved where it is obeyed (p = {self.p_value:.2g})" if self.p_value < SIGNIFICANCE else ""
@@ -53,13 +57,13 @@ class Obedience(Learned):
         It is small if surprisingly few of the episodes that obeyed the rule were solved.
         """
         solved = self.obeyed_solved + self.others_solved
-        least = max(0, solved - self.others)
-        ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
+        fewest = max(0, solved - self.others)
+        ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(fewest, self.obeyed_solved + 1))
         return sum(ways) / comb(self.obeyed + self.others, solved)
 
     @property
-    def cells(self) -> tuple[str, ...]:
-        """The counts as cells of a table."""
+    def table_cells(self) -> tuple[str, ...]:
+        """The counts as texts, in the order of ``_OBEDIENCE_COLUMNS``."""
         return tuple(map(str, (self.obeyed, self.obeyed_solved, self.others, self.others_solved)))
 
     def with_episode(self, *, obeyed: bool, solved: bool) -> "Obedience":
@@ -77,9 +81,9 @@ _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The rules that the plans of one episode cited.
+    """The record of the rules that one episode cited and obeyed.
 
-    ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
+    ``blamed_agent`` holds the ids of those cited rules that, according to the Builder, the agent ignored.
     """
 
     episode: str
@@ -87,15 +91,16 @@ class Citation(Learned):
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps the id of a rule to True if the episode followed it. Contains only rules whose checks apply to it."""
+    """Maps the id of a rule to whether the episode obeyed the rule. Only rules whose check gave an answer are in it."""
 
 
 class Evidence(Learned):
     """Counts of episodes for one rule.
 
-    ``cited`` counts the episodes that cited the rule, and ``solved`` those of them that were solved. ``unblamed``
-    counts those in which the Builder did not say that the agent ignored the rule. This does not prove that the agent
-    followed the rule: after a direct success (no cell ended in an error), the Builder is not asked who is to blame.
+    ``cited`` counts the episodes that cited the rule. ``solved`` is how many of these episodes were solved, and
+    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. The agent may have ignored
+    the rule all the same: after a direct success (no piece of plan code ended in an error), the Builder is not asked
+    who is to blame.
     """
 
     cited: int = 0
@@ -117,7 +122,7 @@ NO_EVIDENCE = Evidence()
 
 
 def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return a dict that maps rule ids to evidence. If an episode has several records, only the last one counts."""
+    """Return a dict that maps rule ids to evidence. If an episode has several citations, only the last one counts."""
     counted: dict[str, Evidence] = {}
     for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
@@ -136,9 +141,9 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the ids of the rules that, according to their checks, may be dropped. Each id is mapped to the reason."""
+    """Return a dict that maps the id of each rule that may be dropped, according to its check, to the reason."""
     counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
-    return {id: obedience.useless_reason for id, obedience in counts.items() if obedience.useless_reason}
+    return {id: obedience.reason_to_drop for id, obedience in counts.items() if obedience.reason_to_drop}
 
 
 def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
@@ -146,7 +151,7 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
     rows = [_COLUMNS, *map(_row, book.active, by_rule)]
     if any(row.obedience for row in by_rule):
-        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.cells if row.obedience else ("-",) * 4 for row in by_rule)]
+        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.table_cells if row.obedience else ("-",) * 4 for row in by_rule)]
         rows = [(*row, *cells) for row, cells in zip(rows, columns, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
@@ -168,11 +173,11 @@ DECIDES_NOTHING = "the check returned None for every episode so far: make it dec
 
 
 class BadCheck(ValueError):
-    """A check fails to run, or does not return True, False or None."""
+    """A check cannot be run, fails, or does not return True, False or None."""
 
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
-    """Return whether an episode followed the rule with this check, or None if the rule does not apply.
+    """Run a check. Return whether the episode obeyed the rule, or None if the rule does not apply to the episode.
 
     Raises BadCheck if the check fails.
     """
@@ -194,7 +199,10 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes so far. Return the problem with the check, or "" if it can be used."""
+    """Try a new check on the episodes played so far. Return what is wrong with the check, or "" if it can be used.
+
+    A check is wrong if it fails on one of these episodes, or if it returns None for all of them.
+    """
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:
@@ -203,15 +211,15 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return a dict that maps the id of a rule to True if the episode followed it.
+    """Return a dict that maps the id of each rule to whether the episode obeyed the rule.
 
-    Rules without a check, or with a check that fails or does not apply to the episode, are left out.
+    A rule is left out if it has no check, if its check fails, or if it does not apply to the episode.
     """
     answers: dict[str, bool] = {}
     for rule in rules:
         try:
             answer = obeyed(sandbox, rule.check, episode) if rule.check else None
-        except BadCheck:  # a failed check says nothing about the episode
+        except BadCheck:  # a check that fails does not tell whether the episode obeyed the rule
             continue
         if answer is not None:
             answers[rule.id] = answer

@@ -1,8 +1,9 @@
 """Find task types: groups of solved tasks whose plans are the same code, except for constants.
 
-Constants that occur in the goals become parameters of the type, and the wordings of the goals become patterns. For
-example, ``put a mug on the desk`` and ``put a pen in the box`` may become two wordings of one type with the parameters
-``object`` and ``target``.
+If a constant of the plans occurs in the goals, it becomes a parameter of the type. Each goal becomes a pattern, with
+slots in place of these constants. For example, ``put a mug on the desk`` and ``put a pen in the box`` may belong to one
+type with the parameters ``object`` and ``target``, and with the patterns ``put {object} on {target}`` and
+``put {object} in {target}``.
 """
 
 import ast
@@ -22,11 +23,14 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 from planbook.sandbox import parse_source
 
 MIN_EXAMPLES = 3
-"""With fewer examples, a constant that is the same in all of them is not yet regarded as part of the type."""
+"""From this many examples on, a constant that is the same in all of them may be part of the type.
+
+With fewer examples, such a constant is regarded as a parameter that has had only one value so far.
+"""
 PREPOSITIONS = frozenset("at from in inside into near on onto to under with".split())
-"""Words of a goal that come before nouns. After ``to``, a word in lower case may be a verb."""
+"""Words of a goal that come before nouns. A lower-case word after ``to`` is not taken for a noun: it may be a verb."""
 MAX_VALUE_TOKENS = 24
-"""Maximum number of words and punctuation marks of a goal that can form one constant of a plan."""
+"""Maximum number of words and punctuation marks in a part of a goal that is compared with a constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Maps digits, such as ``3``, to number words."""
@@ -52,9 +56,12 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "integer": lambda text: int(_DIGITS.get(text.lower(), text)),
     "number": _number,
 }
-"""Maps the name of a form to a function that converts words of a goal to a constant of that form."""
+"""The ways in which a plan may write words of a goal. Maps the name of each to a function that converts the words.
+
+For example, the form ``with _`` converts ``Red Shoes`` to ``red_shoes``.
+"""
 NUMERIC = ("integer", "number")
-"""The forms of numbers. In a goal, a number is always a single word."""
+"""The names of the forms of numbers. In a goal, only a single word can be a number: ``7`` or ``seven``."""
 
 
 class Token(NamedTuple):
@@ -66,7 +73,7 @@ class Token(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The token as it appears in patterns: in lower case and without braces, since these mark slots."""
+        """The token as it appears in patterns: in lower case, with ``()`` instead of ``{}``, which mark slots."""
         return self.text.lower().replace("{", "(").replace("}", ")")
 
 
@@ -80,8 +87,9 @@ def tokens(goal: str) -> list[Token]:
 class SolvedTask(NamedTuple):
     """A solved task, and the plan that solved it.
 
-    If the goal fits a pattern of a known type, ``same_type`` is the name of that type, and ``params`` are its
-    parameters in this goal. The plans of that type may differ from this one. Otherwise ``same_type`` is empty.
+    If the goal fits a pattern of a known type, ``same_type`` is the name of that type, and ``params`` maps its
+    parameters to their values in this goal. The plan may then differ from the plans of that type. If the goal fits no
+    pattern, ``same_type`` and ``params`` are empty.
     """
 
     task_id: str
@@ -94,8 +102,9 @@ class SolvedTask(NamedTuple):
 def with_solved_task(types: Sequence[FoundType], solved: SolvedTask) -> tuple[FoundType, ...]:
     """Return the types with a solved task added to one of them.
 
-    The task is added to a type whose plans have the same shape. If there is none, it is added to the type named
-    ``same_type``, or to a new type. Raises SyntaxError if the plan cannot be parsed.
+    The task is added to the first type whose plans have the same shape, and which the task belongs to according to
+    ``_is_same_type``. If there is none, it is added to the type named ``same_type``, or else to a new type. Raises
+    SyntaxError if the plan cannot be parsed.
     """
     plan = plan_shape(solved.code)
     example = Example(task_id=solved.task_id, goal=solved.goal, constants=plan.constants)
@@ -117,10 +126,11 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 
 
 def _is_same_type(found: FoundType, extended: FoundType) -> bool:
-    """Return True if the example that ``extended`` adds to a type belongs to it.
+    """Return True if a new example belongs to the type ``found``. ``extended`` is that type with the example.
 
-    It does if the goals explain all differences between the plans. It also does if its goal is worded like the goal of
-    an earlier example, unless the type would lose a parameter, which an existing procedure may read.
+    The example belongs to the type if every difference between the plans is a difference between the goals, too. It
+    also belongs to the type if its goal needs no new wording, and the type keeps all its parameters. (An existing
+    procedure may read a parameter.)
     """
     if _Columns(extended).expressions() is not None:
         return True
@@ -129,19 +139,19 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of the goal's first words. A model may find a better one."""
+    """Return a name for the type of a goal, made of the goal's first words. A model may replace it by a better name."""
     return "_".join(words(goal)[:4]) or "task"
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """Return the name, with a number appended if it is already used."""
+    """Return the name, or a numbered name if it is already used: ``put_2`` for the second type called ``put``."""
     taken = set(used)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(candidate for candidate in names if candidate not in taken)
 
 
 def with_parameters(found: FoundType) -> FoundType:
-    """Return the type with the parameters and wordings derived from its examples."""
+    """Return the type with new parameters and wordings, which are derived from its examples."""
     columns = _Columns(found)
     columns.expressions()
     examples = [
@@ -155,11 +165,11 @@ def with_parameters(found: FoundType) -> FoundType:
 
 
 def procedure_code(found: FoundType) -> str | None:
-    """Return the plan of a type as a function ``solve(agent, task)`` that reads the parameters instead of constants.
+    """Return the plan of a type as a function ``solve(agent, task)``, which reads parameters in place of constants.
 
-    Return None if the goals do not explain how a constant varies, if there are fewer than two examples to compare, or
-    if an earlier version of planbook stored the type with different constants. Raises SyntaxError, ValueError or
-    RecursionError if the code cannot be parsed or written.
+    Return None if a constant varies in a way that the goals do not show, if there are fewer than two examples to
+    compare, or if an earlier version of planbook stored the type with different constants. Raises SyntaxError,
+    ValueError or RecursionError if the code cannot be parsed or written.
     """
     columns = _Columns(found)
     expressions = columns.expressions()
@@ -170,9 +180,10 @@ def procedure_code(found: FoundType) -> str | None:
 
 
 def as_procedure(code: str) -> str:
-    """Return a plan as a procedure. The whole plan is the body of ``solve``, so that its functions see its variables.
+    """Return a plan as a procedure. The whole plan becomes the body of ``solve``, including its functions.
 
-    Names that a function of the plan declares as global are global in ``solve``, too.
+    So these functions still see the plan's variables. A name that one of them declares as global is declared as global
+    in ``solve``, too.
     """
     tree = ast.parse(code)
     names = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
@@ -183,9 +194,9 @@ def as_procedure(code: str) -> str:
 
 
 class _Columns:
-    """The constants of a type's examples, and the parameters that explain how they vary.
+    """The constants of a type's examples, and the parameters that stand for those constants which vary with the goals.
 
-    A column holds the constants at one position of the plan, one for each example.
+    The constants form a table with a row for each example. A column holds the constants at one position of the plan.
     """
 
     def __init__(self, found: FoundType) -> None:
@@ -202,9 +213,9 @@ class _Columns:
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
-        """Return a dict from the positions of constants to the expressions that replace them.
+        """Return a dict that maps positions to the expressions that replace the constants there.
 
-        Return None if the goals do not explain some difference between constants. Fills ``parameters`` and ``values``.
+        Return None if a constant varies in a way that the goals do not show. Fills ``parameters`` and ``values``.
         """
         found = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
         if any(node is None for node in found.values()):
@@ -212,7 +223,10 @@ class _Columns:
         return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
 
     def _expression(self, column: list[Any], hint: str, *, in_sequence: bool = False) -> ast.expr | None:
-        """Return the expression for a column. ``in_sequence`` is True if it holds one element of a list or tuple."""
+        """Return the expression for a column, or None if the goals do not show how its constants vary.
+
+        ``in_sequence`` is True if each constant of the column is one element of a list or tuple in the plan.
+        """
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
             return self._sequence(column, hint)
@@ -234,9 +248,9 @@ class _Columns:
         return node_class([part for part in parts if part is not None], ast.Load())
 
     def _f_string(self, column: list[str], hint: str) -> ast.expr | None:
-        """Return an f-string for texts that differ only in words of the goals, such as ``search[red shoes]``.
+        """Return an f-string for texts that differ only in words of the goals, or None if they differ otherwise.
 
-        Return None if they differ in other ways.
+        For example, ``search[red shoes]`` and ``search[blue hat]`` become ``search[{task.params['query']}]``.
         """
         before = re.sub(r"\w+\Z", "", _common_prefix(column))
         after = re.sub(r"\A\w+", "", _common_prefix([each[len(before) :][::-1] for each in column])[::-1])
@@ -249,17 +263,20 @@ class _Columns:
         )
 
     def _form(self, column: list[Any]) -> str:
-        """Return the name of a form in which every value of a column occurs in its goal, or "" if there is none."""
+        """Return the name of the first form in which the goal of each example contains the example's value.
+
+        Return "" if there is no such form.
+        """
         if not all(isinstance(each, str | int | float) for each in column):
             return ""
         pairs = list(zip(column, self._goals, strict=True))
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
 
     def _is_part_of_the_type(self, column: list[Any], form: str, *, named: bool) -> bool:
-        """Return True if a constant that never varied is part of the type, not a parameter.
+        """Return True if a constant that is the same in all examples is part of the type, not a parameter.
 
-        This needs at least ``MIN_EXAMPLES`` examples. The constant remains a parameter if the plan gives it a name
-        (``named``), no other name or text of the plan contains it, and all goals use it as a noun.
+        This needs at least ``MIN_EXAMPLES`` examples. Even then, the constant is a parameter if the plan gives it a
+        name (``named``), all goals use it as a noun, and no other name or text in the plan contains it.
         """
         value = column[0]
         is_free = named and self._count(value) == 1 and all(_is_noun(value, form, goal) for goal in self._goals)
@@ -285,7 +302,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a value occurs in a goal: pairs of the index of its first token, and the index after its last."""
+    """Return where a value occurs in a goal. Each pair has the indexes of its first token and of the token after it."""
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
@@ -297,7 +314,10 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
 
 
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
-    """Return True if a value always follows a preposition in a goal, and the goal or a phrase ends after it."""
+    """Return True if the goal uses the value as a noun: between a preposition and the end of a phrase.
+
+    A phrase ends at the end of the goal, at a punctuation mark, at "and" or "then", and at the next preposition.
+    """
     goal_tokens = tokens(goal)
     for begin, end in spans(value, form, goal):
         before, first = goal_tokens[begin - 1].part if begin else "", goal_tokens[begin].text
@@ -313,7 +333,7 @@ def _letters(text: str) -> str:
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
-    """Convert words of a goal, or a value from a model, to a form. Return None if that is not possible."""
+    """Convert words of a goal, or a value from a model, to a form of ``FORMS``. Return None if that is not possible."""
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None
     if form == "number" and isinstance(raw, int):
@@ -342,10 +362,10 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
 
 
 def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
-    """Return a wording that fits the goals of both, with ``{*}`` where their patterns differ.
+    """Return one wording for the goals of both wordings, with ``{*}`` where their patterns differ.
 
-    Return None if they have too little in common. The merged pattern must keep all slots, at least two significant
-    words, and at least half of the significant words of the shorter pattern.
+    Return None if the patterns have too little in common. They must have the same slots, and share at least two words
+    (not counting words such as "the"), and at least half of the words of the shorter pattern.
     """
     parts, previous_ends = list[str](), (0, 0)
     for begin, end, size in SequenceMatcher(None, first.parts, second.parts, autojunk=False).get_matching_blocks():
@@ -362,7 +382,7 @@ def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
 
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
-    """Return the goal with slots in place of the parameters' values. If values overlap, the longer one gets a slot."""
+    """Return the goal with slots in place of the parameters' values. If values overlap, the longest gets the slot."""
     parts: list[str | None] = [token.part for token in tokens(example.goal)]
     matches = [
         (begin - end, begin, end, parameter.name)

@@ -17,24 +17,26 @@ from planbook.rules.types import RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, check, defined_names, extract, parse_source
 
 _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-"""Builtins that plans can use. A helper must not redefine them, since that would mislead its readers."""
+"""Builtins that plans can use. A helper must not redefine them, because readers of plans would be misled."""
 
 
 def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
-    """Return code that may define helpers: the examples of helper rules, then the code of the skills.
+    """Return code that may define helpers: the examples of rules, then the code of the skills.
 
-    If rules have no types, the examples of all rules are returned, since any of them may define a helper.
+    Only the examples of rules of type USEFUL_HELPER_METHOD are returned, and those of rules without a type, which may
+    be of any kind.
     """
     rules = (rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example)
     return [rule.example for rule in rules] + [skill.code for skill in skills]
 
 
 def helper_code(sources: Iterable[str], environment: type[Environment], options: BaseModel | None = None) -> str:
-    """Return the functions and classes that the sources define, with their imports and constants. Never raises.
+    """Return code with the functions and classes that the sources define, and the imports and constants they need.
 
     The code consists of definitions only, and running it cannot fail. If several sources define the same name, the
-    first definition wins, and code that needs a different one is left out. The environment's own helpers always win
-    over those of the sources. Unsafe definitions are left out together with everything that needs them.
+    first definition is used, and a function that needs a different one is left out. A helper of the environment
+    replaces all functions and classes of the same name. An unsafe definition is left out, together with everything that
+    needs it. Never raises.
     """
     collection = _Collection(environment, options)
     for code in sources:
@@ -44,7 +46,7 @@ def helper_code(sources: Iterable[str], environment: type[Environment], options:
 
 @dataclass(frozen=True, slots=True)
 class _HelperPart:
-    """A top-level statement: an import, a constant, a function or a class."""
+    """A top-level statement of a helper's code: an import, a constant, a function or a class."""
 
     name: str
     source: str
@@ -60,7 +62,7 @@ class _HelperPart:
 
 
 class _Collection:
-    """Collects definitions that can be used together."""
+    """Collects definitions from several sources. A definition is added only if all of them still work together."""
 
     def __init__(self, environment: type[Environment], options: BaseModel | None) -> None:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
@@ -72,7 +74,10 @@ class _Collection:
         self.parts: list[_HelperPart] = []
 
     def add_source(self, code: str) -> None:
-        """Add the definitions of a source that are safe and agree with the others, each with everything it needs."""
+        """Add the definitions of a source, each with everything it needs.
+
+        A definition is skipped if it or anything it needs is unsafe, or differs from an existing definition.
+        """
         for name in defined_names(code):
             defined = {**{part.name: part for part in self.parts}, **self._environment}
             if name not in defined:
@@ -88,15 +93,16 @@ class _Collection:
             self.parts = candidate
 
     def _can_replace(self, existing: _HelperPart, part: _HelperPart) -> bool:
-        """Return True if an existing definition can be used instead of ``part``.
+        """Return True if an existing definition can be used instead of ``part``, which has the same name.
 
-        It can if both are the same code, or if both are functions or classes and the existing one is the environment's.
+        This is the case if both have the same code, or if the existing one is from the environment, and both are
+        functions or classes.
         """
         is_from_environment = existing.name in self._environment and existing.is_definition and part.is_definition
         return is_from_environment or ast.dump(existing.node) == ast.dump(part.node)
 
     def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
-        """Return True if a part begins on a new line, has a name that is not reserved, and is safe to run anywhere."""
+        """Return True if a part begins on its own line, its name is not reserved, and ``is_safe`` allows it."""
         return bool(part.source) and part.name not in self._reserved and is_safe(part.node, imports)
 
     def _faults(self, parts: list[_HelperPart]) -> list[Fault]:
@@ -133,7 +139,7 @@ def _join(parts: Sequence[_HelperPart]) -> str:
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""
 
 
-# Statements that are safe to run anywhere, since they cannot fail and have no effects
+# Statements that are safe to run before any plan, because they cannot fail and only define names
 
 EXCEPTIONS = frozenset(
     name
@@ -145,9 +151,9 @@ METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
 
 
 def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
-    """Return True if a statement cannot fail and has no effect, provided that nobody has redefined the built-ins.
+    """Return True if a statement cannot fail and only defines names, as long as the built-ins have not been redefined.
 
-    ``imports`` are the import statements of the same code.
+    ``imports`` holds the import statements of the same code, as text.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():
@@ -166,7 +172,7 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
 
 
 def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
-    """Return True if all defaults are plain values or names, and any decorator is one of ``decorators``."""
+    """Return True if all defaults are plain values or names, and there is at most one decorator, an allowed one."""
     defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
     decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
     return (

@@ -1,7 +1,9 @@
-"""Choose the task type of a goal and fill in its parameters, by learned patterns or by words, without asking a model.
+"""Choose the task type of a goal and fill in its parameters, without asking a model.
 
 Runs of ``planbook build`` find the types (``planbook.rules.found_types``). Each type has wordings: patterns such as
-``put {object} in {target}`` with slots for the parameters. If a goal can be read in several ways, no type is chosen.
+``put {object} in {target}``, with slots for the parameters. A goal is first compared with the patterns, word for word.
+If that gives no clear result, its words are compared with those of the patterns in any order. No type is chosen if two
+equally good readings of a goal differ in the type or in a value.
 """
 
 import re
@@ -20,24 +22,27 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""Maximum number of ways in which a goal, or its end, can fit one pattern. Any other ways are ignored."""
+"""Maximum number of ways of fitting a pattern to a goal, or its last parts to the goal's last words, that are kept."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
-"""Maximum number of types that a model is asked about, and, for each of them, of example goals and parameter values."""
+"""Limits for a question to a model: the number of types, of goals per type, and of example values per parameter."""
 MAX_WORDS = 3
-"""Maximum number of words that may spell a known value."""
+"""Maximum number of words of a goal that are joined to find a known value: ``coffee machine`` is ``coffeemachine``."""
 INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
-"""Words that do not distinguish types. Words that do, such as "not", "or" and "from", are missing here."""
+"""Words that do not distinguish types. "not", "or" and "from" are deliberately not among them, because they do."""
 NEGATIONS = frozenset("not never neither nor except".split())
 """Words that reverse the meaning of a goal, in addition to those that end in n't."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
-
+"""Number words from "two" on: they show that a goal is about several things."""
 
 _Slots = Mapping[str, tuple[int, int]]
 """Maps the name of a slot to the indexes of its first word and of the word after its last."""
 
 
 class _Reading(NamedTuple):
-    """One way to read a goal: a type, the words in its slots, and the number of literal words in its pattern."""
+    """One way to read a goal: its type, the words in each slot, and the number of words in the pattern outside slots.
+
+    ``slots`` is empty if the type fits, but the values are doubtful. Such a reading never becomes a match.
+    """
 
     type: FoundType
     slots: Mapping[str, str]
@@ -45,7 +50,7 @@ class _Reading(NamedTuple):
 
 
 def match(types: Sequence[FoundType], goal: str) -> Match:
-    """Return the type of a goal and its parameters, or an empty match if no clear reading is found."""
+    """Return the type of a goal and its parameter values, or an empty match if the goal's type is not clear."""
     for matcher, readings in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
         if unambiguous := _unambiguous(list(readings), matcher):
             return unambiguous
@@ -53,7 +58,7 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
 
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
-    """Return the types to ask a model about, beginning with those that share most words with the goal."""
+    """Return the types to offer a model as candidates, beginning with those that share the most words with the goal."""
     scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
     nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
     return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
@@ -108,7 +113,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     goal_words = [token.part for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
-        for wording in (each for merged in found.wordings for each in merged.alternatives):
+        for wording in (alternative for merged in found.wordings for alternative in merged.alternatives):
             if ANYTHING in wording.parts and _changes_meaning(found, goal_words, distinctive):
                 continue
             literal_count = len(wording.literal_words.split())
@@ -123,10 +128,10 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
-    """Return True if the words that ``{*}`` matches may give a goal a different meaning than the type's goals have.
+    """Return True if the words that ``{*}`` matches may give a goal a meaning that no goal of the type has.
 
-    They may if none of the type's goals begins with the goal's first word. They also may if a word of the goal is in
-    none of the type's goals, and is a negation, a number above one, or a word that distinguishes types.
+    This is the case if none of the type's known goals begins with the goal's first word. It is also the case if a word
+    of the goal is in none of these goals, and is a negation, a number above one, or one of ``distinctive``.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
@@ -137,8 +142,8 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
 class _Neighbours(NamedTuple):
     """The words before and after a value in a goal, and the articles next to the value.
 
-    ``articles`` has an entry for each of these articles: the punctuation mark on its other side, or "" if a word or the
-    end of the goal is there.
+    ``articles`` has an entry for each article next to the value: the punctuation mark on the far side of the article,
+    or "" if there is none.
     """
 
     before: str
@@ -147,10 +152,10 @@ class _Neighbours(NamedTuple):
 
 
 def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
-    """Return True if a value has a neighbour that it has in no example, and that may change its meaning.
+    """Return True if a value has a neighbour that may change its meaning, and no example's value has this neighbour.
 
-    An article next to a text may change the meaning, and so may a mark, such as a minus sign, before a number. A word
-    after a number may change it if ``{*}`` matches the word.
+    Three neighbours may change the meaning: an article next to a text value; a punctuation mark, such as a minus sign,
+    before a number; and the word after a number, if ``{*}`` follows the number's slot in the pattern.
     """
     example_neighbours = {
         parameter.name: [
@@ -192,15 +197,16 @@ def _neighbours(goal: str, span: tuple[int, int]) -> _Neighbours:
 
 
 def _mark(token: str) -> str:
+    """Return a token that is a punctuation mark, or "" if it is a word or a number."""
     return "" if token[:1].isalnum() else token
 
 
 def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str, int]) -> list[_Slots]:
-    """Return all ways in which a pattern fits the words of a goal, each as its slots.
+    """Return the ways in which a pattern fits the words of a goal. Each way maps slots to the words that they take.
 
-    The pattern is fitted from its end. ``fits`` maps the index of a word to at most ``MAX_READINGS`` ways in which the
-    parts handled so far fit the words from that index to the end. The time therefore grows with the product of the two
-    lengths, not with the number of ways.
+    The parts of the pattern are handled from last to first. ``fits`` maps the index of a word to the ways in which the
+    parts handled so far fit the words from that index to the end. Only ``MAX_READINGS`` ways are kept for an index, so
+    the time grows with the length of the pattern times the length of the goal, however many ways there are.
     """
     fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
@@ -219,9 +225,9 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str
 
 
 def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
-    """Return the fits of a pattern that begins with ``{*}``. ``fits`` holds the fits of the parts after it.
+    """Return the fits of ``{*}`` and the parts after it. ``fits`` holds the fits of the parts after it alone.
 
-    Since ``{*}`` matches any words, a way in which these parts fit from one word also counts for all earlier words.
+    Since ``{*}`` matches any number of words, parts that fit from one word on also fit from every earlier word on.
     """
     skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
     for start in range(end, -1, -1):
@@ -236,7 +242,10 @@ def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_S
 def _fill_slot(
     name: str, start: int, max_words: int, fits: Mapping[int, list[_Slots]], goal_words: Sequence[str]
 ) -> Iterator[_Slots]:
-    """Yield the ways in which a slot of up to ``max_words`` begins at ``start`` and the rest of the pattern fits."""
+    """Yield the ways in which a slot takes up to ``max_words`` words from ``start`` on, and the later parts still fit.
+
+    If the pattern has the slot twice, both must take the same words.
+    """
     for end in range(start + 1, min(start + max_words, len(goal_words)) + 1):
         for slots in fits.get(end, ()):
             later_begin, later_end = slots.get(name, (start, end))
@@ -247,7 +256,8 @@ def _fill_slot(
 def _max_words(found: FoundType) -> dict[str, int]:
     """Return a dict that maps each parameter to the maximum number of words in its value.
 
-    This is the largest number of words in the examples, or one more if the examples differ in that number.
+    This is the number of words in the longest value of the examples. If the values of the examples have different
+    numbers of words, one more is allowed.
     """
     longest = dict[str, int]()
     for parameter in found.parameters:
@@ -257,7 +267,7 @@ def _max_words(found: FoundType) -> dict[str, int]:
 
 
 def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
-    """Return the literal words of all wordings, except those that are part of a known value."""
+    """Return the words that all wordings have outside their slots, except those that are part of an example's value."""
     literal = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
     values = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
     return literal - values
@@ -267,10 +277,10 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings in which a goal has all words of a wording, and known values in the wording's slots.
+    """Yield the readings in which a goal has all words of a wording, and a value of an example for each of its slots.
 
-    Words may have different endings and a different order, but each must come before the same slot as in the wording. A
-    value may be split into several words: ``coffee machine`` is read as ``coffeemachine``.
+    The words may have other endings ("ing", "ed") and another order, but each word must come before the same slot as in
+    the wording. A value may be written as several words: ``coffee machine`` is read as ``coffeemachine``.
     """
     letters = _key(goal)
     for found in types:
@@ -283,17 +293,17 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
             if parsed is None or ANYTHING in expected:
                 continue
             parts, slots = parsed
-            if slots.keys() == {each.name for each in found.parameters} and _by_slot(parts) == _by_slot(expected):
+            if slots.keys() == {p.name for p in found.parameters} and _with_slots(parts) == _with_slots(expected):
                 places = {p.name: span for p in found.parameters for span in spans(slots[p.name], p.form, goal)}
                 doubtful = _is_unlike_examples(found, goal, places, wording.parts)
                 yield _Reading(found, {} if doubtful else slots, len(expected) - len(slots))
 
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
-    """Return the goal's parts, like those of a wording, and a dict from slots to values.
+    """Return the goal as the parts of a wording, such as ``put {object} in {target}``, and the value for each slot.
 
-    ``known`` maps the letters of a literal word or value to the name of its parameter ("" for a word) and its text.
-    Return None if a parameter would have two values.
+    ``known`` maps the key (see ``_key``) of a value to the value's parameter and the value. It maps the key of a word
+    of the wording to "" and the word. Return None if a parameter would have two values.
     """
     todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while todo:
@@ -310,8 +320,8 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
     return parts, slots
 
 
-def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return a pair for each word of a wording: the word, and the next slot, or the last slot if none follows."""
+def _with_slots(parts: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each word of a wording with the slot that follows it, or with the last slot if none follows."""
     pairs, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
     for part in reversed(parts):
         slot = part if part.startswith("{") else slot
@@ -320,9 +330,9 @@ def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return a dict that maps the letters of each known value to its parameter and the value.
+    """Return a dict that maps the key (see ``_key``) of each value in the examples to its parameter and the value.
 
-    A value that several parameters share is left out. With ``plurals``, the plurals of the values are added.
+    A value that occurs in several parameters is left out. With ``plurals``, the keys of the values' plurals are added.
     """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
@@ -335,7 +345,7 @@ def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool
 
 @lru_cache(maxsize=10_000)
 def _key(value: str) -> str:
-    """Return the letters and digits of a text in lower case, by which words and values are compared."""
+    """Return the letters and digits of a text in lower case. Texts with the same key count as the same value."""
     return re.sub(r"\W|_", "", value.lower())
 
 

@@ -29,21 +29,22 @@ from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import defined_names
 
 RenderRules = Callable[[Sequence[Rule]], str]
-"""A function that renders the rules that were chosen for a task."""
+"""A function that returns the text of the rules that were chosen for a task."""
 
 
 class LearnedMemory:
-    """Recalls from a fixed state of knowledge, so the same task always gets the same recall. Thread-safe.
+    """Recalls knowledge from a fixed state, so the same task always gets the same recall. Thread-safe.
 
-    ``ablations`` names the parts of the knowledge to leave out. With ``by_task``, a planner gets only the rules that
-    its task needs, rendered by ``render``, and for every other helper method, a line that shows how to call it. In that
-    case no code is shown twice. Helper methods appear as signatures, since plans can call them without defining them. A
-    skill for the task's type replaces the starting example, and the examples of the rules that describe how such tasks
-    are solved (the success processes).
+    ``ablations`` names the parts of the knowledge to leave out. Without ``by_task``, a planner is shown the manual, or
+    all rules. With ``by_task``, it is shown only the rules that its task needs, rendered by ``render``, and, for every
+    other helper method, a line that shows how to call it. Then no code is shown twice: helper methods are shown as
+    signatures, because plans can call them without defining them. If there is a skill (the code that solved an earlier
+    task) of the task's type, it is shown instead of the starting example, and instead of the examples of success
+    processes (rules that describe how tasks are solved).
 
-    ``rule_tokens`` limits the length of the rules, and implies ``by_task``. Examples are dropped first, then the rules
-    that fit the task least. With ``allow_unrelated``, a skill is shown even if its task shares no word with the task
-    at hand.
+    ``rule_tokens`` limits the length of the rules, and implies ``by_task``. If the rules are too long, first their
+    examples are dropped, then the rules that fit the task least. With ``allow_unrelated``, a skill is shown even if its
+    task has no word in common with the new task.
     """
 
     def __init__(
@@ -69,11 +70,11 @@ class LearnedMemory:
         self._recalls: dict[tuple[str, str, str], Recall] = {}
 
     def recall(self, task: Task) -> Recall:
-        """Return what a planner is shown for a task.
+        """Return what a planner gets for a task.
 
-        It consists of the rules, the best skill or reflection, the helper methods, the starting example, and the
+        This is the rules, the most similar skill or reflection, the helper methods, the starting example, and the
         procedure for the task's type. If the knowledge has found types (task types that planbook found by itself), a
-        task without a type gets the found type that its goal matches.
+        task without a type is treated as a task of the found type that its goal matches.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
@@ -109,7 +110,11 @@ class LearnedMemory:
     def _render_by_task(
         self, task: Task, book: RuleBook, defined: Collection[str], precedent: Skill | Reflection | None
     ) -> tuple[RuleBook, str]:
-        """Return the rules to show, and their text. Code that the skill contains is not repeated."""
+        """Return the rules to show, and their text.
+
+        The text contains no function that is in ``defined``, and no example of a success process if ``precedent`` is a
+        skill of the task's type.
+        """
         covered_types = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(precedent, task) else ()
         shortened_rules = [
             _drop_example(rule) if rule.type in covered_types else shorten_helper(rule, defined) for rule in book.active
@@ -127,9 +132,10 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Match a task with the found types. Return None if the task has another type, or if no types were found.
+    """Match a task with the found types. Return None if the task has another type, or if there are no found types.
 
-    If the task already has a found type, its goal is matched only if its params are incomplete or have the wrong form.
+    If the task already has a found type and valid params, these are the match. Otherwise its goal is matched. If the
+    goal has no clear match, the match has no type, but lists candidates: found types with a procedure.
     """
     found = next((each for each in knowledge.found if each.name == task.type), None)
     if found and (params := parameter_values(found, task.params)) is not None:
@@ -146,8 +152,8 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
 def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
     """Return True if a procedure can be used for a match.
 
-    The match must have every param that the procedure reads, and the procedure must read every param with a new value.
-    It may ignore a param that had the same value in all examples, but then it contains that value as a constant.
+    The match must have every param that the procedure reads. The procedure must read every param whose value is in no
+    example: a procedure that ignores a param may contain an example's value as a constant instead.
     """
     examples = [example.params for found in knowledge.found if found.name == matched.type for example in found.examples]
     new = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
@@ -155,7 +161,10 @@ def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return the task with the type and params of its match. If no type matched, the type is named after the goal."""
+    """Return the task with the type and params of its match. If the match has no type, the goal's first words name it.
+
+    Without a match, the task is returned unchanged.
+    """
     if matched is None:
         return task
     return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
@@ -169,18 +178,18 @@ def _drop_example(rule: Rule) -> Rule:
     return rule.model_copy(update={"example": ""})
 
 
-# Ablations: knowledge without one of its parts, to measure the value of that part (AutoManual, tables 3, 6 and 7)
+# Ablations: they leave out one part of the knowledge, to measure the value of that part (AutoManual, tables 3, 6 and 7)
 
 
 RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
-"""Matches the section of a reply in which the starting example names rules."""
+"""Matches the section of the starting example that names rules, up to the next heading."""
 
 
 def ablated(knowledge: Knowledge, ablations: Collection[str]) -> Knowledge:
     """Return the knowledge without the parts that the ablations name.
 
-    Ablations that affect only the Builder are ignored. The manual is dropped, too, if it may contain something that was
-    removed from the rules.
+    Ablations that affect only the Builder are ignored. If an ablation removes something from the rules, the manual is
+    removed, too, because it may contain the same text.
     """
     fields: dict[str, Any] = {}
     if "examples" in ablations:

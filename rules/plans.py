@@ -1,4 +1,4 @@
-"""Shapes of plans. Two plans with the same shape differ only in their constants and the names of their variables."""
+"""Shapes of plans. Two plans have the same shape if they differ only in constants, names of variables and messages."""
 
 import ast
 import builtins
@@ -11,9 +11,9 @@ from planbook.sandbox import parse_source
 
 _FUNCTIONS = frozenset(dir(builtins)) - {"next", "setattr", "delattr"}
 _METHODS = frozenset({*dir(str), "get", "items", "keys", "values"})
-"""Functions and methods that only read. A message that calls only these is not part of a plan's shape."""
+"""Names of methods without effects, as ``_FUNCTIONS`` names functions. A message may call them (see ``plan_shape``)."""
 _CALL_ARGUMENTS = {"map", "filter", "iter"}
-"""Functions that call their first argument. Others, such as ``sorted``, call the argument ``key``."""
+"""Functions that call their first argument. Other functions, such as ``sorted``, call the argument ``key``."""
 ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 """A function that returns the replacement for a constant, given its position, its node and its name in the code."""
 
@@ -22,10 +22,9 @@ ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """The shape of a plan, and the constants that were removed from it.
 
-    ``constants`` are the literals as Python source, mostly in the order of the code. Exceptions are, for example, that
-    the value of an assignment comes before a key in its target, and that the condition of ``a if b else c`` comes
-    first. ``hints`` has a name for each constant: the variable that it is assigned to, or the parameter that it is
-    passed as. The hint is "" if there is no such name.
+    ``constants`` lists the literals as Python source, mostly in the order of the code. (For example, in ``a[1] = 2``
+    the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``hints`` has a name for each constant: the
+    variable that it is assigned to, or the parameter that it is passed for. The hint is "" if there is no such name.
     """
 
     shape: str
@@ -37,9 +36,9 @@ class PlanShape:
 def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError if it cannot be parsed.
 
-    Messages (docstrings, arguments of ``print``, messages of assertions, and raised exceptions) are not part of the
-    shape unless evaluating them may have an effect, that is, if they call ``agent``, or a function that is not known to
-    be read-only.
+    Messages are not part of the shape: docstrings, arguments of ``print``, messages of assertions, and raised
+    exceptions. The exception is a message whose evaluation may have an effect, because it binds a name, calls
+    ``agent``, or calls a function that is not known to have no effect.
     """
     constants, hints = list[str](), list[str]()
 
@@ -56,9 +55,9 @@ def plan_shape(code: str) -> PlanShape:
 
 
 def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
-    """Return the plan with some constants replaced. ``expressions`` maps their positions to the new expressions.
+    """Return the plan with some constants replaced, and without comments.
 
-    Comments are lost.
+    ``expressions`` maps the positions of these constants in ``PlanShape.constants`` to the new expressions.
     """
     tree = parse_source(code)
 
@@ -86,7 +85,7 @@ def _bound_names(tree: ast.AST) -> set[str]:
 
 
 class _NameNumberer(ast.NodeTransformer):
-    """Numbers the names that a plan binds, in the order in which they first occur."""
+    """Renames all names that a plan binds to ``name_0``, ``name_1`` and so on, in the order of their first use."""
 
     def __init__(self, names: set[str]) -> None:
         self._names, self._numbers = names, dict[str, str]()
@@ -106,7 +105,7 @@ class _NameNumberer(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
 
     def _rename_keywords(self, call: ast.Call) -> None:
-        """Rename the keywords in a call of a function that the plan defines, since its parameters are renamed, too."""
+        """In a call of a function that the plan defines, rename the keywords like the parameters of the function."""
         if isinstance(call.func, ast.Name) and call.func.id in self._names:
             for keyword in call.keywords:
                 if keyword.arg in self._names:
@@ -116,8 +115,8 @@ class _NameNumberer(ast.NodeTransformer):
 class _ConstantReplacer(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants counts as one constant.
 
-    An attribute name that is passed to ``getattr`` or a similar function counts as code, not as a constant.
-    ``keep_messages`` tells whether to keep messages that have no effect. Other messages are always kept.
+    An attribute name that is passed to ``getattr`` or a similar function counts as code, not as a constant. Messages
+    without an effect (see ``plan_shape``) are removed unless ``keep_messages`` is set.
     """
 
     def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, keep_messages: bool) -> None:
@@ -131,7 +130,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         self._hint = ""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
-        """Visit a node. The hint from its parent applies only if the node itself is a constant."""
+        """Visit a node. The hint that its parent left in ``_hint`` is used only if the node itself is a constant."""
         hint, self._hint = self._hint, ""
         if isinstance(node, ast.expr) and is_literal(node):
             self._position += 1
@@ -167,14 +166,14 @@ class _ConstantReplacer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _print_arguments(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
-        """Return the messages that may have an effect, with constants replaced, and the others if they are kept."""
+        """Return the arguments of ``print`` that remain. Constants are replaced in those that may have an effect."""
         acting = [(message, self._may_act(message)) for message in messages]
         return [self._replaced(message) if acts else message for message, acts in acting if acts or self._keep_messages]
 
     def _may_act(self, message: ast.AST) -> bool:
-        """Return True if a message may have an effect.
+        """Return True if evaluating a message may have an effect.
 
-        It may if it binds a name, calls ``agent``, or calls a function that is not known to be read-only.
+        This is the case if it binds a name, calls ``agent``, or calls a function that is not known to have no effect.
         """
         return any(
             isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))
@@ -211,7 +210,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         return replaced
 
     def _f_string_part(self, part: ast.expr) -> ast.expr:
-        """Return a part of an f-string with its constants replaced. Expressions that replace text are put in braces."""
+        """Return a part of an f-string with its constants replaced. Expressions that replace text get braces."""
         if isinstance(part, ast.FormattedValue):
             part.value = self._replaced(part.value)
             return part

@@ -1,7 +1,7 @@
 """Turn the code of a solved task into a procedure for its whole task type, and verify it on other tasks.
 
-The AutoManual paper does not have this step. A model generalises the code. Its reply is checked, and gets a standard
-header that names the environment, the type and the source.
+The AutoManual paper does not have this step. A model is asked to generalise the code. Its reply is checked, and the new
+code gets a standard header, which names the environment, the task type, and the tasks from which it was learnt.
 """
 
 import ast
@@ -34,15 +34,16 @@ from planbook.rules.types import Knowledge, Learned, Skill
 from planbook.sandbox import parse_source, read_reply
 
 MAX_CODE = 20_000
-"""Maximum characters of a procedure."""
+"""Maximum number of characters in the code of a procedure."""
 
 
 def procedure_reader(
     task: Task, environment: type[Environment], options: BaseModel | None = None
 ) -> Callable[[str], str]:
-    """Return a function that reads a model's reply and returns the procedure in it, for tasks like this one.
+    """Return a function that reads a model's reply and returns the code of the procedure in it, without a header.
 
-    The function raises ValueError if the procedure has faults. Its message is for the model, and lists all of them.
+    The procedure is for tasks of the same type as ``task``. The function raises ValueError if the procedure has faults.
+    The error's message is for the model, and lists all faults.
     """
     forbidden = {"id": "a procedure must not depend on which task it is: leave task.id out"}
     if not environment.public_params(task):
@@ -73,7 +74,7 @@ def learned_procedure(
 
 
 def params_read(code: str) -> list[str]:
-    """Return the name of the param in each expression ``task.params["NAME"]`` of a procedure."""
+    """Return NAME for each expression ``task.params["NAME"]`` in a procedure. A name may occur several times."""
     return [
         node.slice.value
         for node in ast.walk(parse_source(code))
@@ -83,9 +84,10 @@ def params_read(code: str) -> list[str]:
 
 
 def params_ignored(code: str, names: Collection[str]) -> set[str]:
-    """Return the params, out of ``names``, that a procedure certainly does not read.
+    """Return those of the params ``names`` that a procedure certainly does not read.
 
-    If the procedure uses ``task`` in any other way than ``task.params["NAME"]``, it may read all of them.
+    If the procedure uses ``task`` other than in ``task.params["NAME"]``, it may read every param, so the result is
+    empty.
     """
     read = params_read(code)
     uses = [node for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name) and node.id == TASK]
@@ -95,7 +97,7 @@ def params_ignored(code: str, names: Collection[str]) -> set[str]:
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
     """Return a fault for each forbidden attribute of ``task`` that the code reads.
 
-    ``forbidden`` maps the names of attributes to the reasons why they must not be read.
+    ``forbidden`` maps the name of each of these attributes to the reason why it must not be read.
     """
     lines = {
         node.attr: node.lineno
@@ -106,9 +108,9 @@ def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
 
 
 def _without_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
-    """Return the code without the docstring that the model may have put at the top.
+    """Return the code without its module docstring, if the model has written one.
 
-    Raises ValueError if the code does not pass the check once it has the standard header.
+    Raises ValueError if the code does not pass the check after the standard header was added.
     """
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
@@ -121,23 +123,24 @@ def _without_header(code: str, task: Task, environment: type[Environment], optio
 
 
 def _docstring_line(text: str) -> str:
-    """Return the text as one line that is safe in a docstring."""
+    """Return the text as one line, without backslashes and double quotes, which could end the docstring."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Maximum number of procedures that a model writes in one call of ``generalise``, including the first."""
+"""Maximum number of procedures that a model may write in one call of ``generalise``, including the first one."""
 OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
-"""Maximum numbers of other tasks and of failures that a prompt shows."""
+"""A prompt shows at most this many other tasks, and this many failures."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
-"""Maximum numbers of characters of the skill's feedback, of each other task's scene and of each failure in a prompt."""
+"""Limits for texts in a prompt: the feedback of the solved task, each other task's first observation, each failure."""
 
 
 class Verification(Learned):
     """The result of playing a procedure on one task.
 
-    If it failed, ``feedback`` describes what happened, for the model that repairs the procedure.
+    If the task was not solved, ``feedback`` describes what happened. It is shown to the model that repairs the
+    procedure.
     """
 
     task_id: str
@@ -147,14 +150,14 @@ class Verification(Learned):
 
 
 Verify = Callable[[Procedure], Sequence[Verification]]
-"""A function that plays a procedure on one or more tasks of its type."""
+"""A function that plays a procedure on one or more tasks of its type, and returns the result for each task."""
 
 
 class Generalisation(Learned):
     """The result of generalising a skill.
 
-    ``procedure`` solved every task on which it was verified. It is None if no attempt solved them all. ``attempts``
-    holds the results of each procedure that was tried, in order.
+    ``procedure`` solved every task on which it was verified. It is None if there was no such procedure. ``attempts``
+    has an entry for each procedure that was tried, in order: its results on the tasks.
     """
 
     procedure: Procedure | None = None
@@ -180,15 +183,14 @@ def generalise(
     current: Procedure | None = None,
     failed: Sequence[Verification] = (),
 ) -> Generalisation:
-    """Turn the skill for a task type into a procedure that solves other tasks of the type, too.
+    """Turn the skill for a task type (the code that solved one task) into a procedure for all tasks of the type.
 
-    A model is asked for a procedure, which is then verified. If it fails on a task, the model sees the failures and is
-    asked again, at most ``ATTEMPTS`` times in all.
+    A model is asked for a procedure, which is then verified. If the procedure fails on a task, the model is shown the
+    failures and asked for another one. It is asked for ``ATTEMPTS`` procedures at most.
 
-    ``knowledge`` holds the skill, and ``played`` the episodes of the build so far, including the skill's. ``verify``
-    plays a procedure on one or more tasks of its type. ``actions`` is the maximum number of actions in an episode.
-    ``current`` is the procedure to replace, if there is one, and ``failed`` its failures. The knowledge itself is not
-    changed.
+    ``knowledge`` contains the skill, and is not changed. ``played`` lists the episodes of the build so far, including
+    the one from which the skill was taken. ``actions`` is the maximum number of actions in an episode. ``current`` is
+    the procedure to replace, if there is one, and ``failed`` lists the tasks on which it failed.
 
     Raises LookupError if there is no skill, or ModelError or BudgetEnded if the model cannot be asked.
     """
@@ -260,9 +262,10 @@ def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str
 
 
 def _feedback(episode: Trajectory) -> RenderedText:
-    """Return the feedback of all cells, the pieces of plan code that the episode ran.
+    """Return the feedback of all cells (pieces of plan code that the episode ran), as one text.
 
-    Recordings of model calls identify this text by its steps, so its wording may change without making them useless.
+    Recordings of model calls identify this text by the episode's actions and observations. So they remain usable if the
+    wording of feedback changes.
     """
     feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
     steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]

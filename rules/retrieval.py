@@ -1,7 +1,7 @@
-"""Select the rules and the earlier task that fit a task, and render them for prompts.
+"""Select the rules and the earlier task that fit a new task, and render them for prompts.
 
-Texts are compared by their words, with BM25. A success process is a rule about how tasks of one kind are done. A skill
-is the code that solved an earlier task.
+Texts are compared by their words, with the BM25 score. A success process is a rule that tells how tasks of one kind are
+done. A skill is the code that solved an earlier task; a reflection explains why an earlier task failed.
 """
 
 import ast
@@ -36,23 +36,23 @@ _FUNCTION_WORDS = frozenset(
     "an and any are as at be by do for from if in into is it its no not of on or out so some such that the their them "
     "then there these they this those to up was when which will with you your".split()
 )
-"""Words that say nothing about the subject of a text."""
+"""Words that say nothing about the subject of a text, so they are not compared."""
 CLEAR_LEAD = 1.1
-"""A success process clearly fits best if its score is more than this many times the score of the next best one."""
+"""A success process clearly fits best if its score is more than this many times the second-best score."""
 _SCORE_DIGITS = 6
 """Number of decimal places to which scores are rounded. Texts with equal scores keep their order."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that are compared. Names such as ``put_mug_1`` are split into words.
+    """Return those words of a text that are used to compare texts. A name such as ``put_mug_1`` is split into words.
 
-    Numbers and function words, such as ``the``, are left out.
+    Numbers, single letters, and function words such as ``the`` are left out.
     """
     return [word for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
 
 
 def scores(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the BM25 score of each text for a query. Repeated words of the query count once."""
+    """Return the BM25 score of each text for a query. A word that the query repeats counts only once."""
     corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
     if not query_words or not any(corpus):
         return [0.0] * len(texts)
@@ -62,9 +62,9 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
     """Return the rules that a planner needs for a task, in the order of their ids.
 
-    ``skill`` is the skill for the type of the task, if there is one. If one success process clearly fits the task
-    better than all others, return that process, the rules that it names or builds on, and the rules about the
-    environment or about errors that have at least half its score. Otherwise, return all rules.
+    ``skill`` is the skill for the task's type, if there is one. If one success process clearly fits the task best, the
+    result is this process, and all rules about the environment or about errors that have at least half its score. The
+    rules that these name or build on are added. If no success process clearly fits best, all rules are returned.
     """
     rule_scores = _rule_scores(book, task, skill)
     processes = list(filter(_is_process, book.active))
@@ -80,15 +80,15 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
 
 
 def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
-    """Return the helper methods that are not among the chosen rules. Any task may need them."""
+    """Return the helper methods of ``book`` that are not among the chosen rules. Any task may need them."""
     return tuple(r for r in book.active if r.type is RuleType.USEFUL_HELPER_METHOD and r.id not in chosen.ids)
 
 
 def _rule_scores(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return a dict that maps the id of each rule to a score.
+    """Return a dict that maps the id of each rule to the sum of two scores.
 
-    The score tells how well the rule's content fits the goal, plus, with half the weight, how well its whole text fits
-    the code of the skill.
+    One tells how well the rule's content fits the goal and type of the task, and the goal of the skill. The other,
+    which is halved, tells how well the whole text of the rule fits the code of the skill.
     """
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
@@ -97,10 +97,10 @@ def _rule_scores(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, f
 
 
 def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, ...]:
-    """Return the rules for a task, in the order of their ids, within a budget of tokens.
+    """Return as many rules for a task as fit into a budget of tokens, in the order of their ids.
 
-    If not all rules fit into the budget, those that match the task's goal and type best are chosen. A rule is chosen
-    together with the rules that it names or builds on, or left out if they do not fit into the budget together.
+    If not all rules fit, those that match the task's goal and type best are chosen first. A rule is chosen together
+    with all rules that it names or builds on; if these do not fit into the budget together, the rule is left out.
     """
     texts = [_text_of(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
@@ -122,15 +122,15 @@ def _query(task: Task) -> str:
 
 
 def _text_of(rule: Rule) -> str:
-    """Return the text of a rule without its validation log, as planners see it."""
+    """Return the text of a rule without its validation log, which planners do not see."""
     return "\n".join(filter(None, (rule.id, rule.type, rule.content, rule.example)))
 
 
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
     """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
-    Another success process is included only if the content of a rule names it. It is not enough that a rule builds on
-    it.
+    Another success process is included only if the content of one of these rules names it, not if a rule just builds on
+    it or names it in its example.
     """
     rules = {rule.id: rule for rule in book.active}
     group, todo = set[str](), [rule.id]
@@ -147,18 +147,18 @@ def _is_process(rule: Rule | None) -> bool:
     return rule is not None and rule.type is RuleType.SUCCESS_PROCESS
 
 
-# The libraries of skills and reflections (AutoManual, section 3.2). They keep the latest entry for each task type.
+# The skills and reflections (AutoManual, section 3.2). Only the latest one is kept for each task type.
 
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""The unsolved outcomes that may be the fault of the plan. Other unsolved outcomes say nothing about it."""
+"""Outcomes for which the plan may be to blame. Other outcomes of unsolved tasks say nothing about the plan."""
 
 
 def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
-    """Return the knowledge with the conclusion of an episode as the skill or reflection for its type.
+    """Return the knowledge with the conclusion of an episode, which replaces earlier ones for the same task type.
 
-    If the episode was solved, the conclusion's code becomes the skill. If it failed, the text becomes the reflection.
-    An empty conclusion changes nothing.
+    If the task was solved, the conclusion's code becomes the skill for its type. If the task failed, the conclusion's
+    text becomes the reflection. An empty conclusion changes nothing.
     """
     task, outcome, scene = trajectory.task, trajectory.ending.outcome, first_observation(trajectory)
     if outcome.solved and conclusion.code.strip():
@@ -176,17 +176,20 @@ def first_observation(trajectory: Trajectory) -> str:
 
 
 def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a verified procedure for its task type. None changes nothing."""
+    """Return the knowledge with a procedure added, or the same knowledge if the procedure is None.
+
+    The procedure replaces an earlier one for the same task type.
+    """
     if procedure is None:
         return knowledge
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
 def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = False) -> Skill | Reflection | None:
-    """Return the skill for the task's type, or else the reflection for it, or else the most similar skill.
+    """Return the skill for the task's type, or else the reflection for the type, or else the most similar skill.
 
-    Unless ``allow_unrelated`` is set, the most similar skill must share at least one word with the task. If it is set,
-    a skill without a common word may be returned, since it still shows how plans are written.
+    The most similar skill is returned only if its task has a word in common with the new task. With
+    ``allow_unrelated``, it is always returned, because it still shows how plans are written.
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own
@@ -200,13 +203,13 @@ def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = F
 
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The prompt templates of this package. Their names are their paths in the folder ``templates``."""
+"""The prompt templates of this package. A template is named by its path in the folder ``templates``."""
 _CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
-"""Matches a block of code in a manual."""
+"""Matches a fenced block of code in a manual."""
 
 
 def render_rules(rules: Iterable[Rule]) -> str:
-    """Return the text of rules in the order of their ids: type, content and example, but not the validation log."""
+    """Return the text of rules, in the order of their ids. Each has its type, content and example, but not its log."""
     ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
     shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
     fence = fence_around(*(rule["example"] for rule in shown))
@@ -214,7 +217,7 @@ def render_rules(rules: Iterable[Rule]) -> str:
 
 
 def render_knowledge(task: Task, rules: str, precedent: Skill | Reflection | None) -> str:
-    """Return the text that a planner is shown before a task: the rules, then the skill or reflection, if any."""
+    """Return the text that a planner is shown before a task: the rules, then the skill or the reflection, if any."""
     skill = precedent if isinstance(precedent, Skill) else None
     reflection = precedent if isinstance(precedent, Reflection) else None
     return PROMPTS["known"].render(
@@ -237,9 +240,10 @@ def mark_optional_code(manual: str) -> str:
 
 
 def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
-    """Return a helper method with only the heads of its functions, if plans can call all of them anyway.
+    """Return a helper method without the bodies of its functions, if plans can call all of them anyway.
 
-    ``defined`` holds the names that plans can use without defining them. Other rules are returned unchanged.
+    ``defined`` holds the names that plans can use without defining them. If one of the helper's names is not in it, or
+    the rule is not a helper method, the rule is returned unchanged.
     """
     code = dedent(rule.example)
     names = bound_names(code)  # empty if the example is not code
@@ -249,9 +253,10 @@ def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
 
 
 def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of the rules, followed by a line for each rule in ``helpers``, which the text does not contain.
+    """Return the text of some rules, followed by lines that show how to call the functions of ``helpers``.
 
-    The line has the rule's id, and the signatures of its functions that are ``defined``, so that plans can call them.
+    ``helpers`` are helper methods that the text does not contain. The line of each has its id, and the signatures of
+    those of its functions that are ``defined`` for plans.
     """
     codes = ((rule.id, dedent(rule.example)) for rule in helpers)
     calls = {
@@ -272,12 +277,15 @@ def remove_defined(code: str, defined: Collection[str]) -> str:
 
 
 def render_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
-    """Return a description of an environment and of the functions that plans can call, for readers of its rules."""
+    """Return a description of an environment and of the functions that plans can call there."""
     return PROMPTS["environment"].render(about=environment.about, action_docs=action_docs(environment, options))
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, cut to about ``limit`` characters: a third from its beginning, two thirds from its end."""
+    """Return the text, cut to about ``limit`` characters if it is longer.
+
+    A third of these characters is from the beginning of the text, two thirds are from its end.
+    """
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

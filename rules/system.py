@@ -1,6 +1,6 @@
-"""The object ``rule_system`` with which a model's Python code edits rules, as in ``rule_system.write_rule(...)``.
+"""The object ``rule_system``, with which a model edits rules. Its code calls ``rule_system.write_rule`` and so on.
 
-The edits of one run of code form a batch, which is applied as a whole or not at all.
+All edits in one such piece of code form a batch, which is applied as a whole or not at all.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,16 @@ SYSTEM = "rule_system"
 Verify = Callable[[str], str]
 """A function that returns the problem with a rule's check, or "" if the check can be used."""
 Trajectories = Callable[[list[str]], str]
-"""A function that returns the text of the episodes with these ids. It raises LookupError for an unknown id."""
+"""A function that returns the episodes with the given ids as text. It raises LookupError for an unknown id."""
 
 
 class RuleSystem:
-    """Collects the calls of one run of code into a batch. The book itself is never changed.
+    """Collects the edits of one piece of code into a batch. The book itself is never changed.
 
-    Calls of the Builder that are not permitted are left out. From any other author, they invalidate the batch.
-    ``who``, ``where`` and ``case`` are recorded with the batch. ``trajectories`` is None if the code may not read
-    earlier episodes.
+    ``who`` is the author of the edits. If the author is the Builder, edits that are not permitted are left out. Such an
+    edit by another author invalidates the whole batch. ``who``, ``where`` (the scope in the run) and ``case`` are
+    recorded with the batch. ``trajectories`` is None if the code may not read earlier episodes. If ``verify`` is None,
+    checks of rules are accepted without trying them.
     """
 
     def __init__(
@@ -45,10 +46,10 @@ class RuleSystem:
         self.stopped = False
         """True after ``stop_generating`` was called. No edit may follow."""
         self.shown: list[str] = []
-        """The episodes that the code requested, as text."""
+        """The results of ``get_trajectory`` so far."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """Return a dict that maps the dotted name of each permitted function to the function."""
+        """Return the permitted functions by their names in the code, such as ``rule_system.write_rule``."""
         functions: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),
@@ -111,7 +112,7 @@ class RuleSystem:
         self.stopped = True
 
     def valid_part(self) -> RuleChange | None:
-        """Return the change that the valid calls of an invalid batch make on their own, or None if there is none."""
+        """Return the change that the valid edits of an invalid batch would make, or None if they make no change."""
         return self.draft.valid_part(self._batch)
 
     def change(self) -> RuleChange:
@@ -141,21 +142,21 @@ class RuleSystem:
 class EditResult:
     """The result of running a model's edits.
 
-    If they were refused, ``change`` is None, and ``message`` explains the faults to the model. Otherwise ``message``
-    holds the output of the code, and the episodes that it requested.
+    If the edits were refused, ``change`` is None, and ``message`` explains the faults to the model. Otherwise
+    ``message`` holds what the code printed, followed by the episodes that it requested but did not print.
     """
 
     change: RuleChange | None
     message: str
     stopped: bool = False
     left_out: tuple[str, ...] = ()
-    """Calls that were not permitted and changed nothing."""
+    """Messages about edits that were not permitted, and therefore left out."""
 
 
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
-    """Run a model's edits in a new session. They are accepted or refused as a whole.
+    """Run a model's code in a new session of the sandbox, and accept or refuse its edits as a whole.
 
-    ``system`` must be new, since it collects the calls of a single run of code.
+    ``system`` must be new: it must not contain the edits of another piece of code.
     """
     functions = system.functions()
     if faults := check(code, functions):
@@ -178,7 +179,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
-    """Return the reasons to refuse the edits. Refused calls count even if the code caught their exceptions."""
+    """Return the reasons to refuse the edits. A refused call is a reason even if the code caught its exception."""
     problems = [str(fault) for fault in result.faults]
     problems += [
         str(fault) for fault in system.draft.faults if not any(fault.message in problem for problem in problems)

@@ -25,19 +25,19 @@ class RuleType(StrEnum):
 
 
 HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
-"""The types of rules about how tasks are done. Rules of all other types are about the environment or about errors."""
+"""The types of rules that tell how tasks are done. All other rules are about the environment or about errors."""
 
 
 class Learned(BaseModel):
-    """Base class of everything that is kept between episodes."""
+    """Base class of the records that are kept between episodes. They cannot be changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Rule(Learned):
-    """One piece of knowledge about an environment. Its ``id`` is never used again, even after the rule is deleted.
+    """One piece of knowledge about an environment. No later rule gets its ``id``, even after the rule is deleted.
 
-    ``type`` is None only in the ablation without types.
+    ``type`` is None only if rules have no types, in one of the paper's ablations.
     """
 
     id: str
@@ -49,11 +49,11 @@ class Rule(Learned):
     builds_on: tuple[str, ...] = ()
     """Ids of the rules from which this one was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Code that tells whether an episode followed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
+    """Code that tells whether an episode obeyed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
 
 
 class Skill(Learned):
-    """The final code of a solved task, with the task and its first observation (``scene``)."""
+    """A solved task, its first observation (``scene``), and the agent's final code for it."""
 
     task: Task
     scene: str
@@ -61,7 +61,7 @@ class Skill(Learned):
 
 
 class Reflection(Learned):
-    """An explanation of a failure, with the task and its first observation (``scene``)."""
+    """A failed task, its first observation (``scene``), and the agent's explanation of the failure (``text``)."""
 
     task: Task
     scene: str
@@ -69,7 +69,10 @@ class Reflection(Learned):
 
 
 class TypeParameter(Learned):
-    """A parameter of a found type. ``form`` names the entry of ``FORMS`` that converts words of a goal to its value."""
+    """A parameter of a found type.
+
+    ``form`` is a key of ``found_types.FORMS``. It tells how words of a goal are converted to the parameter's value.
+    """
 
     name: str
     form: str
@@ -77,10 +80,10 @@ class TypeParameter(Learned):
 
 
 class Example(Learned):
-    """A solved task of a found type: its goal, and the constants of its plan as Python source.
+    """A solved task of a found type: its goal, the constants of its plan as Python source, and its parameters' values.
 
-    ``joined`` is true if the task belongs to the type only because of its goal. Its plan then had a different shape,
-    and ``constants`` is empty.
+    ``joined`` is True if the task belongs to the type because its goal fits a pattern, although its plan has another
+    shape. ``constants`` is then empty.
     """
 
     task_id: str
@@ -89,14 +92,14 @@ class Example(Learned):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     joined: bool = False
     read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
-    """Maps expressions of plan code to the values that they had after the procedure solved the task."""
+    """Maps expressions of plan code to the values that they had after a procedure solved the task, if this is known."""
 
 
 class Wording(Learned):
-    """A pattern of goals, such as ``put {object} in {target}``, and the goals that it was made from.
+    """A pattern of goals, such as ``put {object} in {target}``, and the goals from which it was made.
 
-    ``{*}`` in a pattern matches any words, or none. ``joined`` lists the patterns that were merged into this one, if
-    any.
+    ``{*}`` in a pattern matches any number of words, or none. If the pattern was merged from several ones, ``joined``
+    lists those.
     """
 
     pattern: str
@@ -105,7 +108,7 @@ class Wording(Learned):
 
     @property
     def alternatives(self) -> "list[Wording]":
-        """This wording, and those that were merged into it."""
+        """This wording, and one for each pattern in ``joined``."""
         return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.joined)]
 
     @property
@@ -120,11 +123,11 @@ class Wording(Learned):
 
 
 class FoundType(Learned):
-    """A task type that planbook found: a group of solved tasks with the same kind of plan.
+    """A task type that planbook found by itself: a group of solved tasks with the same kind of plan.
 
-    ``code`` is the plan of the first task, ``shape`` the digest of the plan's shape, and ``hints`` the names of its
-    constants (see ``PlanShape``). ``version`` counts the procedures that were published for the type, and ``repairs``
-    those that replaced a failed one.
+    ``code`` is the plan of the first of these tasks, ``shape`` the digest of the plan's shape, and ``hints`` the names
+    of the plan's constants (see ``PlanShape``). ``version`` counts the procedures that were published for the type.
+    ``repairs`` counts how many of them replaced a procedure that had failed.
     """
 
     name: str
@@ -136,7 +139,7 @@ class FoundType(Learned):
     examples: tuple[Example, ...] = Field(min_length=1)
     wordings: tuple[Wording, ...] = ()
     check: str = ""
-    """Plan code to run after the procedure. It raises unless the procedure had the same effects as in all examples."""
+    """Plan code to run after the procedure. It raises an error unless the effects are those seen in all examples."""
     version: int = 0
     repairs: int = 0
 
@@ -144,9 +147,9 @@ class FoundType(Learned):
 class Knowledge(Learned):
     """Everything that was learned about an environment.
 
-    There is at most one skill, reflection and procedure for each task type; the dicts map types to them. ``manual`` is
-    Markdown that was written from the rules. If it is empty, planners see the rules as a list. ``example`` is the
-    starting example, which also shows the format of replies.
+    ``skills``, ``reflections`` and ``procedures`` map task types to the one skill, reflection or procedure of the type.
+    ``manual`` is Markdown that was written from the rules. If it is empty, planners see the rules as a list.
+    ``example`` is the starting example: a solved task, which also shows planners the format of replies.
     """
 
     environment: str = Field(validation_alias=AliasChoices("environment", "world"))
@@ -156,7 +159,7 @@ class Knowledge(Learned):
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
     found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
-    """The task types that planbook found, if the tasks have no types of their own."""
+    """The task types that planbook found by itself, in an environment whose tasks have no types."""
     example: str = ""
 
 
@@ -169,9 +172,9 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""Maps the paper's other names for types, reduced to their letters, to the types."""
+"""Maps other names that the paper uses for a type to the type. The names are written without spaces, in lower case."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
-"""Names that combine two types, reduced to their letters."""
+"""Names that combine two types, such as "Special Phenomenon/Mechanism", in the same form."""
 
 
 def rule_id(number: int) -> str:

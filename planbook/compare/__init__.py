@@ -2,10 +2,10 @@
 
 The comparison is made from the tables of results of the runs, and shown as tables and sentences.
 
-- ``differences``: the differences between two runs in settings, success, measures and costs, with their tests.
-- ``groups``: a table of any number of runs, or groups of runs.
-- ``reruns``: compares a run with a run that repeats it, event by event.
-- ``effects``: estimates the effect of each rule and skill from runs without it.
+- ``differences`` computes the differences between two runs in settings, success, measures and costs, and tests them.
+- ``groups`` makes a table with a row for each run, or for each group of runs.
+- ``reruns`` compares a run with a run that repeats it, event by event.
+- ``effects`` estimates the effect of each rule and skill from runs without it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,22 +47,22 @@ from planbook.wording import NO_FIGURE, counted, in_words, listed
 
 
 class Side(BaseModel):
-    """One of the two runs. Its counts are over the pairs."""
+    """One of the two runs. Only its episodes in the pairs are counted."""
 
     run: str
     solved: int
     low: float
     high: float
-    """The 95 % interval of the share of solved pairs is from ``low`` to ``high``."""
+    """The 95 % interval of the share of episodes that the run solved is from ``low`` to ``high``."""
     broken: int
     not_run: int
-    """Episodes that broke or were not run count as not solved."""
+    """Numbers of episodes that broke or were not run. They count as not solved."""
     paying: LearningPayoff | None = None
-    """Whether learning pays: the cost per solved task including the cost of learning. None if the latter is unknown."""
+    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
 
 
 class ChangedPair(BaseModel):
-    """A pair that only one of the runs solved. ``cause`` tells why the other run did not solve it."""
+    """A pair of episodes of which only one was solved. ``cause`` tells why the other one was not."""
 
     task: str
     repeat: int
@@ -76,7 +76,7 @@ class ChangedPair(BaseModel):
 class RunComparison(BaseModel):
     """The comparison of two runs.
 
-    ``only_first`` and ``only_second`` name the episodes that only one run has. They are excluded from all figures.
+    ``only_first`` and ``only_second`` name the episodes that only one run has. These are excluded from all figures.
     """
 
     first: Side
@@ -86,23 +86,24 @@ class RunComparison(BaseModel):
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
-    """For each run, the number of tasks that `planbook build` skipped, since their type was solved often enough."""
+    """For each run, the number of tasks that `planbook build` skipped because tasks of their type had been solved."""
     overall: SolvedDifference
+    """The difference over all pairs."""
     played: SolvedDifference | None
-    """The difference over the pairs that both runs played, or None if they played all pairs, or none."""
+    """The difference over the pairs that both runs played. None if these are all pairs, or if there are none."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
     """Maps each measure of the environment to its difference over the pairs that both runs played."""
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
-    """Maps each cost to its value per solved task over the pairs."""
+    """Maps each kind of cost, such as tokens, to its amount per solved task."""
     warnings: tuple[str, ...]
 
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
     """Compare two runs over the tasks that both have.
 
-    Raises BadArgument if they have no task in common, or if a run has two episodes of the same task and repeat.
+    Raises BadArgument if they have no task in common, or if one run has two episodes with the same task and repeat.
     """
     _check_environments(first, second)
     first_rows, second_rows = _by_key(first), _by_key(second)
@@ -115,7 +116,7 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
     both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
     sides = _side(first, [row for row, _ in pairs]), _side(second, [row for _, row in pairs])
-    # settings that select tasks may differ, since the pairs have the same tasks
+    # the settings that select tasks may differ, because only tasks that both runs have are compared
     same_settings = len(settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))) == 1
     return RunComparison(
         first=_with_break_even(*sides) if same_settings and not first.is_building_run else sides[0],
@@ -135,15 +136,15 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
 
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
-    """Compare the first run with each of the others. Raises BadArgument if ``compare`` does for any of them."""
+    """Compare the first run with each of the others. Raises BadArgument in the same cases as ``compare``."""
     return with_corrections([compare(runs[0], other) for other in runs[1:]])
 
 
 def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
-    """Return comparisons of several runs with the same first run, with p values corrected for their number.
+    """Return comparisons of one run with several others, with p values corrected for the number of comparisons.
 
-    The p values of whole runs and of measures are corrected over all comparisons. Those of task types are corrected
-    within each comparison.
+    The p values of whole runs and of measures are corrected over all comparisons. Those of task types stay as they are:
+    ``compare`` has corrected them over the types of one comparison.
     """
     overall = with_corrected_p({c.second.run: c.overall for c in comparisons})
     played = with_corrected_p({c.second.run: c.played or c.overall for c in comparisons})
@@ -202,7 +203,7 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
-    """Return the side with the number of solved tasks after which its learning pays, if only this side learned."""
+    """Return the side with the number of solved tasks after which its learning pays, if only this run uses learning."""
     if not (side.paying and other.paying):
         return side
     return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
@@ -246,21 +247,21 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
 # Tables and sentences, for the terminal and the report
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5
-"""Maximum numbers of changed pairs and of names that are displayed. The JSON output has all of them."""
+"""Maximum numbers of changed pairs and of names in a sentence. The JSON output has all of them."""
 LEAST_P = 0.001
-
+"""A smaller p value is shown as "< 0.001"."""
 
 Letters = tuple[str, str]
 """The letters that stand for the first and the second run."""
 
 
 def run_letter(number: int) -> str:
-    """Return the letter that stands for a run: A for the number 0. After Z, return its position, such as "run 27"."""
+    """Return the letter that stands for a run: A for number 0, and so on. After Z, return its position: "run 27"."""
     return ascii_uppercase[number] if number < len(ascii_uppercase) else f"run {number + 1}"
 
 
 def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid | str]:
-    """Yield the parts of a comparison: sentences and tables."""
+    """Yield the sentences and tables that show a comparison."""
     first, second = letters
     yield f"{first}: {compared.first.run}"
     yield f"{second}: {compared.second.run}"
@@ -295,9 +296,9 @@ def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid
 
 
 def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
-    """Yield the result in words.
+    """Yield a sentence with the result.
 
-    If some episodes were not played, also yield their number, and the result without them.
+    If some episodes broke or were not run, also yield their number, and the result without their pairs.
     """
     overall, played, sides = compared.overall, compared.played, (compared.first, compared.second)
     yield f"{_result_in_words(overall, letters)}."

@@ -1,4 +1,7 @@
-"""Differences between two runs in success, measures and costs, over pairs of the same tasks, and in their settings."""
+"""Compute how two runs differ in their settings, and, over pairs of episodes, in success, measures and costs.
+
+A pair consists of an episode of each run, with the same task and repeat.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +35,8 @@ BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeat
 NOISE = 0.05
 """A difference is more than noise if its p value is below this."""
 SCORE = "score"
-"""The environment's score, from 0 to 1. It is compared only if some scores are partial, and no measure equals it."""
+"""Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
+if it is sometimes neither 0 nor 1, and is not the same as another measure."""
 TIME = "seconds"
 COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "model calls": lambda row: row.spent.calls,
@@ -41,14 +45,14 @@ COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "actions": lambda row: row.spent.actions,
     TIME: lambda row: row.seconds,
 }
-"""Maps the displayed name of a cost to a function that returns it for an episode."""
+"""Maps the displayed name of a cost to a function that returns the cost of an episode."""
 Pair = tuple[Result, Result]
-"""The results of two runs for the same task and repeat."""
+"""An episode of the first run, and the episode of the second run with the same task and repeat."""
 Key = TypeVar("Key")
 
 
 class TestedDifference(BaseModel):
-    """A difference, with the corrected p value of its test, or None if no test is possible."""
+    """A difference with the corrected p value of its test, which is None if no test is possible."""
 
     p_corrected: float | None
 
@@ -61,10 +65,10 @@ class TestedDifference(BaseModel):
 class SolvedDifference(TestedDifference):
     """The difference in solved tasks over some pairs, second run minus first.
 
-    ``difference``, and its interval from ``low`` to ``high``, are fractions of the pairs. ``interval`` and ``test``
-    name the methods used. ``p`` is the p value of the test, and ``p_corrected`` is the same value corrected by Holm's
-    method if there are several tests. Repeats of a task are not independent, so interval and test treat them as one
-    unit.
+    ``difference``, and its interval from ``low`` to ``high``, are fractions of the number of pairs. ``interval`` and
+    ``test`` name the statistical methods. ``p`` is the p value of the test. If there are several tests, ``p_corrected``
+    is this value corrected by Holm's method. Repeats of a task are not independent, so the interval and the test treat
+    them as one unit.
     """
 
     tasks: int
@@ -90,11 +94,12 @@ class SolvedDifference(TestedDifference):
 
 
 class MeasureDifference(TestedDifference):
-    """The difference in a measure, second run minus first, over the pairs that both runs played and measured.
+    """The difference in a measure, second run minus first, over the pairs in which both episodes have the measure.
 
-    The interval from ``low`` to ``high`` and ``p`` come from the same t test, so they always agree. The test uses the
+    The interval (from ``low`` to ``high``) and ``p`` are from the same t test, so they always agree. The test uses the
     mean over the repeats of each task. ``p_corrected`` is corrected by Holm's method, but the interval is not, so these
-    two may disagree. All four are None for a single task, or if all tasks change by the same amount other than 0.
+    two may disagree. All four fields are None if there is only one task, or if the measure changes by the same amount,
+    other than 0, in all tasks.
     """
 
     tasks: int
@@ -109,7 +114,7 @@ class MeasureDifference(TestedDifference):
 
     @property
     def is_tested(self) -> bool:
-        """True if a test is possible. It is possible if the difference varies between tasks."""
+        """True if a test is possible: there are several tasks, and they do not all have the same difference."""
         return self.low is not None and self.low != self.high
 
 
@@ -117,11 +122,11 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 
 
 class CostDifference(BaseModel):
-    """A cost per solved task over the same tasks: that of the first run, that of the second, and second minus first.
+    """A cost per solved task, over the same tasks: in the first run, in the second run, and second minus first.
 
-    The cost of unsolved tasks is included. A value is None if nothing was solved, or if a price is unknown. Seconds
-    have no intervals, since the variation between tasks does not show how much times vary between runs on a busy
-    machine.
+    The cost of unsolved tasks is included. A value is None if no task was solved, or if a price is unknown. For
+    seconds, there are no intervals: intervals are computed from the variation between tasks, which does not show how
+    much times vary between runs on a busy machine.
     """
 
     first: Estimate
@@ -130,7 +135,7 @@ class CostDifference(BaseModel):
 
 
 def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
-    """Compare success: the difference in solved pairs, and the probability that noise alone would make it as large."""
+    """Return the difference in solved tasks, with the probability that chance alone would make it at least as large."""
     tasks = _by_task(pairs)
     gained = sum(gain(pair) == 1 for pair in pairs)
     lost = sum(gain(pair) == -1 for pair in pairs)
@@ -158,7 +163,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
 
 
 def with_corrected_p(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
-    """Return the differences with p values corrected by Holm's method, over those that can be tested."""
+    """Return the differences with their p values corrected by Holm's method for the number of possible tests."""
     tested = {key: row.p for key, row in differences.items() if row.is_tested and row.p is not None}
     p = dict(zip(tested, holm(list(tested.values())), strict=True))
     return {key: row.model_copy(update={"p_corrected": p.get(key, row.p)}) for key, row in differences.items()}
@@ -183,7 +188,7 @@ def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
 
 
 def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return the pairs grouped by task. Each group has a pair for each repeat of the task."""
+    """Return a list for each task. It holds a pair for each repeat of the task."""
     pairs_of = defaultdict[tuple[str, int], list[Pair]](list)
     for pair in pairs:
         task = pair[0].entry.task
@@ -194,7 +199,7 @@ def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
 def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
     """Compare the measures of an environment over pairs of played episodes.
 
-    Return a dict from each measure that some pair has to its difference.
+    Return a dict that maps each measure to its difference over those pairs in which both episodes have the measure.
     """
     differences = {}
     for name in dict.fromkeys(name for pair in pairs for side in pair for name in _values(side)):
@@ -209,7 +214,7 @@ def _values(row: Result) -> dict[str, float]:
 
 
 def _is_informative(pairs: Sequence[Pair]) -> bool:
-    """Return True if some scores are partial, and no measure is the same as the score."""
+    """Return True if some scores are neither 0 nor 1, and no measure is always equal to the score."""
     rows = [_values(side) for pair in pairs for side in pair]
     others = {name for row in rows for name in row} - {SCORE}
     is_a_measure = any(all(row.get(name) == row[SCORE] for row in rows) for name in others)
@@ -236,10 +241,10 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 
 
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
-    """Compare each cost per solved task. Return a dict from the name of the cost to its difference.
+    """Compare the costs per solved task. Return a dict that maps the name of each cost to its difference.
 
-    Costs that neither run had are left out. The time is also left out if one run has none, since its episodes were
-    imported or copied.
+    A cost that neither run had is left out. The time is left out even if only one run has none, because the episodes of
+    that run were imported or copied.
     """
     differences = {}
     for name, cost in COSTS.items():
@@ -262,7 +267,7 @@ def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
 
 
 def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
-    """Return the numerator and the denominator for each task, each summed over the pairs of the task."""
+    """Return the numerator and the denominator of the ratio for each task: sums over the pairs of the task."""
     parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
     return [(sum(numerator for numerator, _ in group), sum(denominator for _, denominator in group)) for group in parts]
 
@@ -270,11 +275,11 @@ def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -
 UNSET = "-"
 VERSION = "version of "
 LONGEST = 60
-"""Maximum number of displayed characters of a setting. A longer value, such as a plan, is cut; a digest is added."""
+"""Maximum number of displayed characters of a setting. See ``abridged``."""
 
 
 class SettingDifference(BaseModel):
-    """A setting that differs between two runs. Its value is ``-`` for a run that does not have the setting."""
+    """A setting that differs between two runs. Its value is ``-`` in a run that does not have the setting."""
 
     name: str
     first: str
@@ -282,7 +287,7 @@ class SettingDifference(BaseModel):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """Return a dict from the dotted names of all settings to their values as text.
+    """Return a dict that maps the dotted names of all settings, such as ``selection.split``, to their values as text.
 
     Paths of files are reduced to the names of the files.
     """
@@ -298,14 +303,17 @@ SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
 
 
 def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the settings of the runs, except those that are named. Equal settings of several runs are one element."""
+    """Return the set of the runs' settings, without the settings ``names``.
+
+    Each element holds all settings of a run. If all runs have the same settings, there is only one element.
+    """
     return frozenset(
         tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
     )
 
 
 def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDifference, ...]:
-    """Return the settings that differ between two runs, followed by the versions that differ."""
+    """Return the settings that differ between two runs, followed by the versions of software that differ."""
     differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
     versions = _differing_values(first.run.versions | first.versions, second.run.versions | second.versions)
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
@@ -332,9 +340,10 @@ def setting(config: Config, name: str) -> str:
 
 
 def full_name(name: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting. ``name`` is the full name, or a suffix that is unique among the runs.
+    """Return the full name of a setting, such as ``selection.split`` for ``split``.
 
-    Raises BadArgument if no run has such a setting, or if the suffix is not unique.
+    ``name`` is the full name, or its last part if no other setting of the runs ends with this part. Raises BadArgument
+    if no run has such a setting, or if the setting is ambiguous.
     """
     known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
     if name in known:
@@ -348,7 +357,7 @@ def full_name(name: str, configs: Iterable[Config]) -> str:
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Parse texts with NAME=VALUE pairs that are separated by commas. Raises BadArgument for an invalid pair."""
+    """Parse values of ``--where``: NAME=VALUE pairs, separated by commas. Raises BadArgument for an invalid pair."""
     pairs = [pair.partition("=") for text in texts for pair in text.split(",") if pair]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
         raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")

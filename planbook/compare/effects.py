@@ -1,7 +1,7 @@
-"""The effects of single rules and skills.
+"""Estimate the effects of single rules and skills, which are called parts of the knowledge.
 
-For each of these parts of the knowledge, there is a run that lacks only this part. It is compared with the other runs
-of the same tasks, which have the part.
+For each part, there is a run that lacks only this part. It is compared with the other runs, which play the same tasks
+and have the part.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,22 +16,22 @@ from planbook.results.statistics import benjamini_hochberg, paired_t, permutatio
 from planbook.wording import NO_FIGURE, counted
 
 FALSE_SHARE = 0.05
-"""The share of significant effects that may be noise (the false discovery rate)."""
+"""The false discovery rate: the expected share of noise among the effects that are reported as significant."""
 SUSPECT = 0.05
-"""A run is not used for comparison if it solves fewer tasks than the others, with a one-sided p value below this."""
+"""Other runs are not compared with a run that solved so few tasks that its one-sided p value is below this."""
 EVERYTHING = ""
-"""The name of the run with all rules and skills."""
+"""The key of the run with all rules and skills, where other runs have the name of the part that they lack."""
 SuccessByTask = Mapping[tuple[str, int], Mapping[int, bool]]
 """Maps a task (its id and seed) to its repeats, and each repeat to True if it was solved."""
 
 
 class PartEffect(BaseModel):
-    """The effect of leaving out a rule or a skill (the part).
+    """The effect of leaving out a part: a rule or a skill.
 
-    ``difference``, and its interval from ``low`` to ``high``, are shares of all tasks. They are negative if fewer tasks
-    are solved without the part. ``affected`` counts the played tasks that use the part. In the episodes of these tasks,
-    the other runs have ``expected`` successes on average, and the run without the part has ``solved``. ``p`` is
-    two-sided.
+    ``difference`` is the change in the share of all tasks that are solved, with an interval from ``low`` to ``high``.
+    It is negative if fewer tasks are solved without the part. ``affected`` is the number of played tasks that use the
+    part. In the episodes of these tasks, the other runs have ``expected`` successes on average, and the run without the
+    part has ``solved`` successes. ``p`` is a two-sided p value.
     """
 
     part: str
@@ -48,16 +48,16 @@ class PartEffect(BaseModel):
 
     @property
     def is_significant(self) -> bool:
-        """True if the effect is more than noise would explain."""
+        """True if noise alone would rarely produce so large an effect."""
         return self.p_corrected < FALSE_SHARE
 
 
 class _Pairs:
-    """Compares the run without a part with the runs in a pool that have the part, task by task.
+    """Compares, task by task, the run without a part with those runs of a pool that have the part.
 
-    ``counts`` has, for each task, the number of successes without the part, and a list of the numbers of successes in
-    the other runs. ``changes`` has, for each task, the share of repeats solved without the part, minus the mean share
-    solved in the other runs.
+    ``counts`` has a pair for each task: the number of successes in the run without the part, and a list with the number
+    of successes in each of the other runs. ``changes`` has, for each task, the share of repeats that were solved
+    without the part, minus the mean share that was solved in the other runs.
     """
 
     def __init__(self, part: str, solved: Mapping[str, SuccessByTask], pool: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ class _Pairs:
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The one-sided p values: the probabilities of at most, and at least, so many successes by chance alone."""
+        """The one-sided p values: the chances of at most, and at least, so many successes if the part has no effect."""
         return permutation_tails([(without, *others) for without, others in self.counts])
 
 
@@ -81,10 +81,13 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     ``everything`` is the run with all parts. ``runs_without`` maps each part to the run without it, or to None if no
     task uses the part.
 
-    Each run lacks at most one part. So all runs except the one without a part show how often a task is solved with this
-    part. The test permutes the runs within each task: if the part had no effect, any of them could be the run without
-    it. Runs that lack an important part would hide the effects of the other parts. So runs that solved suspiciously few
-    tasks (``SUSPECT``) are first removed from the pool, beginning with the worst.
+    Each run lacks at most one part. So to see how often a task is solved with a certain part, all runs can be used
+    except the one without this part. The test swaps the runs within each task: if the part had no effect, any of the
+    runs could be the one without it.
+
+    A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. So runs that
+    solved suspiciously few tasks (see ``SUSPECT``) are not used as such other runs. They are removed one by one,
+    beginning with the worst.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
@@ -129,7 +132,7 @@ def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
 def _interval(changes: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % interval of the mean change over tasks.
 
-    It comes from a t test, or from a method for two paired shares if the change is the same for all tasks.
+    It is that of a t test. If the change is the same for all tasks, it is that of two paired shares.
     """
     low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
     if low is not None and high is not None and low < high:
@@ -140,7 +143,7 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
 def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     """Yield a table of the effects, then sentences about the significant ones.
 
-    The table begins with the part whose omission does the most harm.
+    The first row of the table is that of the part without which the fewest tasks are solved.
     """
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))

@@ -1,4 +1,4 @@
-"""A table about any number of runs. Each row is about one run, or about the runs that have the same settings."""
+"""A table about any number of runs. A row is about one run, or about a group of runs that share some settings."""
 
 import os
 from collections import defaultdict
@@ -19,7 +19,7 @@ from planbook.wording import NO_FIGURE, counted, interval, listed
 
 
 class PerSolved(BaseModel):
-    """The costs of some runs per solved task. They are None if no task was solved."""
+    """The costs of some runs, divided by the number of tasks that they solved. They are None if no task was solved."""
 
     calls: float | None
     tokens: float | None
@@ -30,16 +30,16 @@ class PerSolved(BaseModel):
 
 
 class GroupRow(BaseModel):
-    """A run or a group of runs. Counts are over all episodes of all runs in the group.
+    """A row about one run, or about a group of runs. The counts are over all episodes of all runs in the group.
 
     ``calls``, ``tokens`` and ``money`` include the cost of learning. Copied episodes cost nothing. ``seconds`` is the
     total duration of the episodes.
 
-    ``share`` is the share of all tasks that was solved, with the interval from ``low`` to ``high``. Tasks that broke or
-    were not run count as not solved. If there are several runs, ``share_mean`` and ``share_sd`` are the mean and the
-    standard deviation of their shares. ``several`` counts the tasks that were played several times, as repeats or in
-    several runs. Of these tasks, ``once`` counts those that were solved at least once, and ``every_time`` counts those
-    that were always solved.
+    ``share`` is the share of solved episodes, with an interval from ``low`` to ``high``. Episodes that broke or were
+    not run count as not solved. If there are several runs, ``share_mean`` and ``share_sd`` are the mean and the
+    standard deviation of their shares. ``several`` is the number of tasks that were played several times, as repeats or
+    in several runs. ``once`` is how many of these tasks were solved at least once, and ``every_time`` how many were
+    solved each time.
     """
 
     name: str
@@ -47,7 +47,8 @@ class GroupRow(BaseModel):
     differ: tuple[str, ...] = ()
     """The settings, except seeds, in which the runs of the group differ."""
     building: bool
-    """True if there are runs of `planbook build`, which play later tasks with more knowledge than earlier ones."""
+    """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
+    ones."""
     tasks: int
     solved: int
     share: float
@@ -56,7 +57,7 @@ class GroupRow(BaseModel):
     broken: int
     not_run: int
     left_out: int
-    """Number of tasks that `planbook build` skipped, since their type was already solved often enough.
+    """Number of tasks that `planbook build` skipped because tasks of their type had been solved.
 
     They are not counted in ``tasks``.
     """
@@ -70,7 +71,7 @@ class GroupRow(BaseModel):
     paying: LearningPayoff | None = Field(
         default=None, exclude_if=lambda payoff: payoff is None or not payoff.has_learned
     )
-    """Whether learning pays: the cost per solved task including the cost of learning. None if the latter is unknown."""
+    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
     share_mean: float | None
     share_sd: float | None
     several: int
@@ -79,7 +80,7 @@ class GroupRow(BaseModel):
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
-    """Return a row for each run, or for each group of runs that have the same values of the named settings."""
+    """Return a row for each run. If ``names`` are given, runs with the same values of these settings share a row."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
         groups[", ".join(f"{name}={abridged(setting(run.run.config, name))}" for name in names) or run.name].append(run)
@@ -88,17 +89,17 @@ def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[G
 
 
 def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, LearningPayoff | None]:
-    """Return a dict from each group to its cost per solved task, including the cost of learning.
+    """Return a dict that maps each group to the cost of a solved task, without and with learning.
 
-    A group's cost is compared with that of the first group that learned nothing and has the same settings, apart from
-    seeds and those that concern knowledge. Groups with runs of `planbook build` are not compared, nor are groups whose
-    runs differ in other settings.
+    A group is compared with the first group that uses no learned knowledge and has the same settings, apart from seeds
+    and settings that concern knowledge. A group is not compared if it has runs of `planbook build`, or if its runs
+    differ in other settings.
     """
     payoffs = {name: _payoff(runs) for name, runs in groups.items()}
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     baselines = {common[name]: name for name, payoff in reversed(payoffs.items()) if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
-        building = any(run.is_building_run for run in groups[name])  # its tasks differ
+        building = any(run.is_building_run for run in groups[name])  # such a run plays other tasks
         baseline = baselines.get(common[name], "") if len(common[name]) == 1 else ""
         if payoff and not building and (baseline_payoff := payoffs.get(baseline)):
             payoffs[name] = payoff.compared_with(baseline, baseline_payoff)
@@ -113,11 +114,11 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 
 
 def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
-    """Return the cost per solved task in several runs, or None if it is unknown for one of them.
+    """Return the cost of a solved task over several runs, or None if it is unknown for one of them.
 
-    If several of these runs use the knowledge of the same run of `planbook build`, the cost of that run counts only
-    once. If they use its knowledge at different stages, the highest cost counts. If a run of `planbook build` is itself
-    in the group, its episodes count as playing.
+    If several of the runs use the knowledge of the same run of `planbook build`, the cost of learning in that run
+    counts only once. If they use its knowledge after different numbers of tasks, the highest cost counts. If a run of
+    `planbook build` is itself in the group, the cost of its episodes does not count as learning.
     """
     known = [payoff for run in runs if (payoff := run.payoff())]
     if len(known) < len(runs):
@@ -172,11 +173,11 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
 
 BUILDING = " (building)"
 SHOWN_SETTINGS = 5
-"""Maximum number of settings that are named."""
+"""Maximum number of differing settings that a line names."""
 
 
 def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
-    """Yield two tables with a row for each run or group, and lines with what the tables do not show."""
+    """Yield tables with a row for each run or group, and lines with what the tables do not show."""
     single = all(row.runs == (row.name,) for row in rows)
     folder = _common_folder([row.name for row in rows]) if single else ""
     if folder:
@@ -199,7 +200,10 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
 
 
 def _common_folder(names: Sequence[str]) -> str:
-    """Return the folder that contains all runs, or "" if there is none."""
+    """Return the innermost folder that contains all runs, or "" if there is none.
+
+    There is none if only some of the names are absolute paths.
+    """
     if len({Path(name).is_absolute() for name in names}) > 1:
         return ""
     return os.path.commonpath([Path(name).parent for name in names])

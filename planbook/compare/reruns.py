@@ -1,4 +1,4 @@
-"""Compare a run with a run that repeats it: which episodes are the same, and where the others diverge."""
+"""Compare a run with a run that repeats it: which episodes are the same, and where the other episodes diverge."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -16,11 +16,11 @@ from planbook.store import RESTART
 from planbook.wording import cause_of, outcome_of
 
 EXCERPT_CHARACTERS = 160
-"""Number of displayed characters around the place where two texts diverge."""
+"""Maximum number of characters in an excerpt of a text that differs from another text."""
 CHARACTERS_BEFORE = 40
-"""Number of displayed characters before that place."""
+"""How many of these characters come before the first difference."""
 EventKey = tuple[str, str, int]
-"""The scope (relative to the episode's), kind and number of an event."""
+"""Identifies an event of an episode: its scope below the episode's scope, its kind, and its number."""
 
 
 class RepeatResult(StrEnum):
@@ -30,14 +30,15 @@ class RepeatResult(StrEnum):
     OTHER_WAY = "the same outcome another way"
     OTHER_OUTCOME = "another outcome"
     NOT_COMPARED = "not compared"
-    """One of the two episodes has not ended, or the first one broke."""
+    """One of the two episodes has not ended, or the original one broke."""
 
 
 class RepeatedEpisode(BaseModel):
     """An episode and its repetition.
 
-    ``way`` tells how they differ. If they diverge, ``event`` describes the first event that differs, and ``expected``
-    and ``actual`` are excerpts of it in the episode and in the repetition. ``before`` and ``after`` are their outcomes.
+    ``way`` tells whether they differ. ``before`` is the outcome of the episode, and ``after`` that of the repetition.
+    If they diverge, ``event`` describes the first event that differs, ``expected`` is an excerpt of this event in the
+    episode, and ``actual`` an excerpt of it in the repetition.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,9 +65,9 @@ class RepeatedEpisode(BaseModel):
 class RerunTotals(BaseModel):
     """Counts of episodes. Those that were not compared are counted only in ``episodes`` and ``by_way``.
 
-    ``gained`` counts the episodes that were solved only the second time, ``lost`` those that were solved only the first
-    time. ``p`` is the p value of an exact test that swaps first and second time for each task. If there are no repeats,
-    this is McNemar's test.
+    ``gained`` counts the tasks that only the repetition solved, and ``lost`` those that only the original run solved.
+    ``p`` is the p value of an exact test that swaps the two runs for each task. If there are no repeats of tasks, this
+    is McNemar's test.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,7 +82,10 @@ class RerunTotals(BaseModel):
 
 
 def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
-    """Yield the comparison of each episode of a run with its repetition, in order. A fork repeats only one episode."""
+    """Compare each episode of the run ``first`` with its repetition in the run ``second``, in order.
+
+    If ``second`` is a fork, only one episode is compared, because a fork repeats only one.
+    """
     before, after = recorded_endings(first), recorded_endings(second)
     is_fork = second.forked is not None and second.forked != first.forked
     repeated = [first.entries()[second.forked.episode]] if second.forked and is_fork else first.entries()
@@ -116,7 +120,7 @@ def learned_the_same(first: Run, second: Run) -> bool:
 
 
 PlayedEpisode = tuple[Run, Entry, Ending | None]
-"""The run and the entry of an episode, and its ending, or None if it has not ended."""
+"""The run of an episode, its entry there, and its ending, which is None if the episode has not ended."""
 
 
 def _compare(original: PlayedEpisode, repetition: PlayedEpisode) -> RepeatedEpisode:
@@ -161,8 +165,9 @@ def _events(run: Run, entry: Entry) -> dict[EventKey, Any]:
 def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     """Return the recorded steps that a fork repeats before it continues with a new plan.
 
-    The fork begins after the first ``action_count`` actions of the episode. Of these actions, it repeats only those in
-    the round in which it begins (a round is the part between two resets), except actions that were undone by then.
+    The fork begins after the first ``action_count`` actions of the episode, in a certain round (a round is the part
+    between two resets of the environment). It repeats only the actions of this round, and leaves out those that had
+    been undone before the fork begins.
     """
     for played in episode.rounds:
         if action_count <= len(played.steps):
@@ -182,8 +187,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
 def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
-    If ``planned`` is given, it is a fork of the episode that continues with a new plan. Then, of the actions before the
-    fork, only those that the fork repeats are returned.
+    If ``planned`` is given, it describes a fork of the episode that continues with a new plan. Then those of the
+    episode's actions that come before the fork, but that the fork does not repeat, are left out.
     """
     path = last_path(run, entry)
     steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
@@ -197,9 +202,10 @@ def _numbered(actions: Iterable[str]) -> dict[EventKey, Any]:
 
 
 def _essential(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared. For a model call, it includes neither the model nor the duration.
+    """Return the part of an event that is compared.
 
-    Digests of the data in prompts are not compared either, since runs of planbook 0.1.0 do not have them.
+    For a model call, neither the model nor the duration is compared. Digests of the data in prompts are not compared
+    either, because runs of planbook 0.1.0 do not have them.
     """
     if kind != "ask":
         return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
@@ -209,7 +215,7 @@ def _essential(kind: str, body: Any) -> Any:
 
 
 def first_difference(first: dict[EventKey, Any], second: dict[EventKey, Any]) -> tuple[str, str, str] | None:
-    """Return a description of the first event that differs, and excerpts of it. Return None if all events are equal."""
+    """Return a description of the first event that differs, and excerpts of both versions. Return None if none does."""
     for key in dict.fromkeys([*first, *second]):
         old, new = first.get(key), second.get(key)
         if old != new:

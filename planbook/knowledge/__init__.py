@@ -1,9 +1,9 @@
 """The knowledge that a run uses, and what a run of `planbook build` has learned so far.
 
-- ``memory``: chooses where a run's planner gets its knowledge from, and which parts it leaves out (``--without``).
-- ``learned``: the knowledge of a run of `planbook build` after each of its episodes. Gives planners this knowledge, or
+- ``memory``: chooses the source of the knowledge that a run's planner gets, and the parts to leave out (``--without``).
+- ``learned``: reads what a run of `planbook build` knew after each of its episodes. Gives planners this knowledge, or
   the knowledge in the files of a library.
-- ``record``: the events in which `planbook build` records what it learned.
+- ``record``: records what `planbook build` learned, as events.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """What runs of `planbook build` have learned, and the memory with which other runs use it.
 
-The knowledge of a run of `planbook build` has a state after each episode. A group is a set of task types that share
-their rules, and has a separate state. Users can undo changes to the rules. Undos are recorded as events, and applied
-whenever a state is read.
+A run of `planbook build` records the state of its knowledge after each episode. If it keeps separate rules for task
+types, there is a state for each group: a set of task types that share their rules. Users can undo changes to the rules.
+An undo is recorded as an event. It does not change the recorded states, but is applied whenever a state is read.
 
 A memory gives planners the knowledge of such a run, or the knowledge in the files of a library.
 """
@@ -47,11 +47,11 @@ from planbook.wording import counted
 
 
 class KnowledgeState(Learned):
-    """The knowledge about a group of tasks after some episodes, and the history of its rules.
+    """The knowledge about a group of task types after some episodes, and the history of its rules.
 
-    ``streaks`` maps each task type to the number of its latest successes in a row. ``notes`` describes replies that
-    could not be used. ``procedures_at`` maps each task type with a procedure to the number of changes to the rules
-    up to and including the episode from which the procedure was learned.
+    ``streaks`` maps each task type to the number of its latest tasks that were solved in a row. ``notes`` describes
+    replies of the Builder that could not be used. ``procedures_at`` maps each task type with a procedure to a length of
+    the history: the number of its entries after the episode from which the procedure was learned.
     """
 
     knowledge: Knowledge
@@ -62,16 +62,16 @@ class KnowledgeState(Learned):
     procedures_at: dict[str, int] = {}
 
     def with_positions_of_changed_procedures(self, previous: "KnowledgeState") -> "KnowledgeState":
-        """Return the state with ``procedures_at`` updated for types whose procedures changed since ``previous``."""
+        """Return the state with new ``procedures_at`` for the types whose procedures differ from ``previous``."""
         old = previous.knowledge.procedures
         changed = [kind for kind, procedure in self.knowledge.procedures.items() if procedure != old.get(kind)]
         positions = {**self.procedures_at, **dict.fromkeys(changed, len(self.history.entries))}
         return self.model_copy(update={"procedures_at": positions})
 
     def with_history(self, history: History) -> "KnowledgeState":
-        """Return the state with a new history and its rules.
+        """Return the state with a new history, and with the rules at the end of that history.
 
-        If the check of a rule changed, earlier results of that check are forgotten.
+        If the check of a rule has changed, the citations forget whether earlier episodes obeyed the rule.
         """
         before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
         edited = {id for id, check in after.items() if before.get(id, check) != check}
@@ -86,8 +86,9 @@ class KnowledgeState(Learned):
 def initial_state(config: Config, group: str) -> KnowledgeState:
     """Return the knowledge with which a run of `planbook build` begins.
 
-    It comes from the starting knowledge that the run names and, if the user has chosen a library, from this library as
-    it is now. Raises BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
+    By default, this is the starting knowledge (an example and its rules) that the run names. If the user has chosen a
+    library, it is what the library contains now, but with the starting example added to the library's example. Raises
+    BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
     """
     assert config.learning is not None
     start = start_of(config, config.learning.start)
@@ -105,13 +106,14 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
 def start_of(config: Config, names: Sequence[str]) -> Start:
     """Read the starting knowledge (rules and examples) with these names.
 
-    If the run leaves out helper methods, read the version without them. Raises BadStart if a file cannot be read.
+    If the run leaves out helper methods, the version for runs without helper methods is read. Raises BadStart if a file
+    cannot be read.
     """
     return read_start(config.environment.name, names, helpers="helpers" not in config.without)
 
 
 def rule_form_without(names: Iterable[str]) -> RuleForm:
-    """Return the form of rules in a run that leaves out the named parts."""
+    """Return the form of rules in a run that leaves out parts. ``names`` are values of ``--without``."""
     left_out = set(names)
     return RuleForm(
         types="types" not in left_out,
@@ -122,9 +124,9 @@ def rule_form_without(names: Iterable[str]) -> RuleForm:
 
 
 def _join_examples(known: str, starting: str) -> str:
-    """Join the examples of the library and of the starting knowledge (AutoManual, appendix D).
+    """Join the example of the library (``known``) and that of the starting knowledge (AutoManual, appendix D).
 
-    If one contains the other, only the longer one is returned.
+    If one of them contains the other, only the longer one is returned.
     """
     if known.strip() in starting:
         return starting
@@ -132,7 +134,10 @@ def _join_examples(known: str, starting: str) -> str:
 
 
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
-    """Return the knowledge in the library, and its rule book. A run's rule book also knows numbers of deleted rules."""
+    """Return the knowledge in the library, and its rule book.
+
+    If the library is a run, the rule book also knows the numbers of deleted rules, which are not used again.
+    """
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
@@ -146,7 +151,7 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 
 
 def check_environment(config: Config, library: Run) -> None:
-    """Check that a run can be the library of a run with this configuration.
+    """Check that the run ``library`` can be the library of a run with this configuration.
 
     Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
@@ -169,11 +174,11 @@ def check_environment(config: Config, library: Run) -> None:
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
-    """Return a dict that maps groups to their knowledge in a run of `planbook build`.
+    """Return a dict that maps each group in a run of `planbook build` to the state of its knowledge.
 
-    It is the knowledge after the first ``after`` episodes or, if that is None, after all episodes. If nothing was
-    learned about a group yet, its state is its initial knowledge. A group is missing if its initial knowledge was not
-    recorded.
+    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. If the
+    group had no episode until then, it is the group's initial knowledge. If this was not recorded either, the group is
+    missing.
     """
     assert run.config.learning is not None
     types = {entry.index: entry.task.type for entry in run.entries()}
@@ -191,25 +196,29 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
 
 
 def read_undos(run: Run) -> dict[tuple[str, int], int]:
-    """Return the undos that users made.
+    """Return a dict of the undos that users have made in a run.
 
-    The dict maps the group, and the number of history entries at that time, to the first entry that was undone.
+    A key is a group, and the length of the group's history before the undo. The value is the number of the first entry
+    of the history that was undone.
     """
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
 
 
 def with_undos(state: KnowledgeState, group: str, undos: Mapping[tuple[str, int], int]) -> KnowledgeState:
-    """Return the state after the undos that users made when the history was as long as it is in this state."""
+    """Return the state with the undos that users made when the state's history had its present length.
+
+    An undo makes the history one entry longer. So another undo may follow it.
+    """
     while (entry := undos.get((group, len(state.history.entries)))) is not None:
         state = state.with_history(state.history.undo(entry))
     return state
 
 
 def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
-    """Return the knowledge of a group with the manual that was written from these rules, if there is one.
+    """Return the knowledge of a group, with the manual that was written from the state's rules, if there is one.
 
-    The manual is shortened to ``tokens`` tokens if necessary. None means no limit.
+    The manual is shortened to ``tokens`` tokens if it is longer. If ``tokens`` is None, it is not shortened.
     """
     recorded = learned_event(run, formulating_path(group, state))
     if recorded is None:
@@ -220,7 +229,7 @@ def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None 
 
 
 def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:
-    """Return True if a manual was written for a group, but its rules have changed since."""
+    """Return True if a manual was written for a group, but not from the group's present rules."""
     current = formulating_path(group, state)
     return learned_event(run, current) is None and learned_event(run, current.rpartition("/")[0]) is not None
 
@@ -229,9 +238,9 @@ def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:
 
 
 def run_memory(config: Config, folder: Path) -> Memory:
-    """Return the memory of what a run of `planbook build` learned. ``folder`` is the folder of that run.
+    """Return a memory of what a run of `planbook build` learned. ``folder`` is the folder of that run.
 
-    Raises BadRun if the run cannot be read, or BadArgument if it does not fit the configuration.
+    Raises BadRun if that run cannot be read, or BadArgument if it cannot be used with this configuration.
     """
     with closing(Run.open(folder)) as run:
         check_environment(config, run)
@@ -242,9 +251,10 @@ def run_memory(config: Config, folder: Path) -> Memory:
 
 
 class GroupedMemory:
-    """A memory that recalls the knowledge about a task's group. A group is a set of task types that share their rules.
+    """A memory that recalls, for each task, the knowledge of the task's group.
 
-    It recalls nothing about a group if the run that learned the knowledge had no tasks of the group.
+    A group is a set of task types that share their rules. If the run that learned the knowledge had no tasks of a
+    group, nothing is recalled for the tasks of this group.
     """
 
     def __init__(self, building: Config, by_group: Mapping[str, Memory]) -> None:
@@ -258,10 +268,10 @@ class GroupedMemory:
 
 
 def folder_memory(config: Config, folder: Path) -> Memory:
-    """Return the memory of the knowledge in the files of a library.
+    """Return a memory of the knowledge in the files of a library.
 
-    Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if the library does not have a rule or skill
-    that is to be left out.
+    Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if ``--without`` names a rule or skill that the
+    library does not have.
     """
     knowledge = read_knowledge(folder, config.environment, config.environment_options)
     learned = bool(knowledge.rules)
@@ -272,7 +282,7 @@ def folder_memory(config: Config, folder: Path) -> Memory:
 
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
-    """Return the knowledge with the environment's default example and, if it has no rules, the default rules."""
+    """Return the knowledge with the environment's default example, and with the example's rules if it has none."""
     start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
     rules = knowledge.rules or start.rules
     return knowledge.model_copy(update={"example": start.example, "rules": rules})
@@ -281,9 +291,9 @@ def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
 def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
     """Return a memory of this knowledge, without the parts that the run leaves out.
 
-    In a run of `planbook build`, the planner gets all rules, so that each of them is tried and cited. In any other run,
-    the planner gets only the rules that its task needs. If ``learned`` is False, it always gets all rules, because
-    starting knowledge has only a few.
+    In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
+    run, the planner gets only the rules that its task needs, unless ``learned`` is False: then the rules are from the
+    starting knowledge, which has only a few, and the planner gets all of them.
     """
     if config.learning is None:
         knowledge = without_single_parts(knowledge, config.without)
@@ -308,9 +318,9 @@ def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
 
 
 def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
-    """Return the knowledge without the rules and skills that are named, and without the procedures for these skills.
+    """Return the knowledge without the named rules and skills. ``names`` contains, for example, ``skill:TYPE``.
 
-    The manual is kept, without the named rules.
+    The procedure for the type of a named skill is removed, too. The named rules are also removed from the manual.
     """
     named = {name for name in names if SINGLE_PART.fullmatch(name)} & set(single_parts(knowledge))
     if not named:
@@ -325,7 +335,7 @@ def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowle
 
 
 def known_parts(config: Config) -> list[str]:
-    """Return the names of all rules and skills of a run's library. Each of them can be left out by its name."""
+    """Return the names of all rules and skills in a run's library, as ``--without`` accepts them."""
     folder = config.library_folder
     if not is_run(folder):
         return single_parts(read_knowledge(folder, config.environment, config.environment_options))

@@ -1,6 +1,7 @@
 """Choose the memory that a run uses, and the parts of the knowledge that it leaves out (``--without``).
 
-The memory is one of stored procedures or of learned knowledge, with the demonstrations of the run's planning method.
+A memory returns what a planner gets for a task: either a stored procedure or learned knowledge, in addition to the
+demonstrations that the run's planning method shows to its models.
 """
 
 import re
@@ -27,7 +28,7 @@ def memory_of(config: Config) -> Memory:
 
 
 def with_demonstrations(config: Config, memory: Memory) -> Memory:
-    """Return the memory with the demonstrations that the run's planning method shows to its models."""
+    """Return a memory that adds the demonstrations for the run's planning method to what ``memory`` recalls."""
     names = method(config.planner).demonstrations
     return DemonstratingMemory(memory, names, config.library_folder) if names else memory
 
@@ -35,8 +36,8 @@ def with_demonstrations(config: Config, memory: Memory) -> Memory:
 def playing_memory(config: Config, learned: Memory) -> Memory:
     """Return the memory for the planner of a run of `planbook build`.
 
-    It is ``learned``, the memory of what the run has learned so far. If the planner plays stored procedures, it is the
-    memory of the run's library.
+    This is ``learned``, the memory of what the run has learned so far, with demonstrations. If the planner plays stored
+    procedures, it is a memory of the run's library instead.
     """
     return memory_of(config) if config.planner == PROCEDURES else with_demonstrations(config, learned)
 
@@ -84,13 +85,14 @@ ABLATIONS: Mapping[str, str] = {
 }
 SKILL = "skill:"
 SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
-"""Matches the name of a single part: ``rule_N``, or ``skill:TYPE`` for a type's skill and procedure."""
+"""Matches the name of a single part: ``rule_N`` for a rule, or ``skill:TYPE`` for the skill and procedure of a type."""
 
 
 def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
-    """Raise BadArgument if a name is unknown.
+    """Raise BadArgument if one of the names (values of ``--without``) is not that of a part.
 
-    Names of single rules and skills are valid unless ``building`` is set, since `planbook build` cannot leave them out.
+    With ``building``, names of single rules and skills are refused, too, because `planbook build` cannot leave them
+    out. This function does not check whether a single rule or skill exists.
     """
     single = [] if building else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
@@ -100,13 +102,13 @@ def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
 
 
 def check_single_parts(names: Iterable[str], known: "Iterable[Knowledge]") -> None:
-    """Raise BadArgument if one of the names is that of a rule or skill that does not exist in the knowledge."""
+    """Raise BadArgument if ``names`` contains a rule or skill that does not exist in the knowledge."""
     existing = sorted({name for knowledge in known for name in single_parts(knowledge)})
     if unknown := sorted(name for name in set(names) - set(existing) if SINGLE_PART.fullmatch(name)):
         raise BadArgument(f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing)}")
 
 
 def single_parts(knowledge: "Knowledge") -> list[str]:
-    """Return the names of the rules and skills, each of which can be left out."""
+    """Return the names of all rules and skills, as ``--without`` accepts them."""
     kinds = sorted({*knowledge.skills, *knowledge.procedures})
     return [*(rule.id for rule in knowledge.rules), *(f"{SKILL}{kind}" for kind in kinds)]

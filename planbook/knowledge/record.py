@@ -1,7 +1,7 @@
 """The events in which `planbook build` records what it learned: one event ``learnt`` for each step of learning.
 
-A scope is a path, such as ``learn/3``, under which events are stored. A group is a set of task types that share their
-rules.
+A step of learning is, for example, learning from one episode, or writing a manual. Its events are stored under a path,
+called a scope, such as ``learn/3``. A group is a set of task types that share their rules.
 """
 
 import itertools
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from planbook.knowledge.learned import KnowledgeState
 
 EVERYTHING = "all"
-"""The group of all tasks. It is the only group unless each task type has rules of its own."""
+"""The group of all task types. It is the only group, unless each task type has separate rules."""
 LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
-"""Matches the scope of a step of learning. The first group is the number of the episode."""
+"""Matches the scope in which a run learned from an episode. The first match group is the episode's number."""
 SPOILT = "spoilt"
-"""Key in the event of a failed step, whose value is the reason. Such a step is restarted."""
+"""A key in the ``learnt`` event of a failed step. Its value is the reason for the failure."""
 
 
 def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
     """Return the recorded result of a step, or carry it out with ``make`` and record its result as a ``learnt`` event.
 
-    ``watch`` is called with every new event. If ``make`` no longer repeats the recorded events of an unfinished step,
-    for example after the user has undone changes, the step is restarted in the scope ``PATH/restart/N``. Raises
-    UnusableReply if a model gives no usable reply; the next call then restarts the step. Raises ModelError or
-    BudgetEnded if a model cannot be asked.
+    If the step was begun earlier but not finished, ``make`` must first repeat the events that it recorded then. If it
+    does not, for example because the user has undone changes since, the step is restarted in the scope
+    ``PATH/restart/N``. ``watch`` is called with every new event. Raises UnusableReply if a model gives no usable reply;
+    the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be asked.
     """
     for attempt in _attempts(path):
         scope = Scope(run.journal(attempt, watch), attempt, roles)
@@ -60,7 +60,7 @@ def _attempts(path: str) -> Iterator[str]:
 
 
 def group_of(learning: LearningSettings, task_type: str) -> str:
-    """Return the group that a task type belongs to."""
+    """Return the group to which a task type belongs."""
     return task_type if learning.per_type else EVERYTHING
 
 

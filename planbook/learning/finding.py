@@ -1,8 +1,9 @@
 """Find a type for each episode (`planbook build --types found`), and make procedures for the found types.
 
 A found type is a group of solved tasks with the same kind of plan (``planbook.rules.found_types``). Its post-condition
-is derived from the values that could be read after the tasks that its procedure solved. If a value was the same after
-all of these tasks, it should be the same after the next task that the procedure plays.
+is code that runs after the type's procedure, and raises an error if the procedure did not have the usual effect. To
+find it, all values of the environment that plan code can read are read after each task that the procedure solves. If a
+value was the same after all of these tasks, it should be the same after the next task.
 """
 
 import json
@@ -31,15 +32,16 @@ from planbook.rules import (
 
 LOG = logging.getLogger(__name__)
 LOOK = "look"
-"""Marks the piece of plan code that reads values after a procedure, to find it in the episode's record."""
+"""The source that is recorded for the piece of code that reads values, to find it in the episode's record."""
 Reading = Mapping[str, JsonValue]
-"""Maps expressions of plan code, such as ``agent.inventory``, to the values that they had."""
+"""Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
 
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
-    """Return a task with its found type and params.
+    """Return a task with the type and params that planbook has found for it.
 
-    If the task is an example of a found type, it has that type. Otherwise its goal is matched with the found types.
+    If the task is an example of a found type, it gets that type and the example's params. Otherwise its goal is matched
+    with the patterns of the found types.
     """
     for kind in knowledge.found:
         for example in kind.examples:
@@ -49,16 +51,17 @@ def with_found_type(knowledge: Knowledge, task: Task) -> Task:
 
 
 def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
-    """Return an episode with the found type and params of its task."""
+    """Return an episode whose task has the type and params that planbook has found for it."""
     return episode.model_copy(update={"task": with_found_type(knowledge, episode.task)})
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describe: bool) -> Knowledge:
-    """Return the knowledge with a solved task added to its type, or to a new type if both its plan and wording are new.
+    """Return the knowledge with the task of an episode added to a found type. ``code`` is the plan that solved it.
 
-    If the goal fits the pattern of a type, the task has this type, whatever its plan is: when the knowledge is used,
-    only the goal is known. With ``describe``, the Builder (the model that writes rules) is asked to name and describe a
-    new type. Raises ModelError or BudgetEnded if it cannot be asked.
+    The task is added to a type with the same kind of plan, or else to a type with a pattern that fits the goal, or else
+    to a new type. With ``describe``, the Builder (the model that writes rules) is asked to name and describe a new
+    type. If the task was not solved, the knowledge is returned unchanged. Raises ModelError or BudgetEnded if the
+    Builder cannot be asked.
     """
     if not episode.ending.outcome.solved or not code.strip():
         return knowledge
@@ -76,7 +79,7 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
 
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
-    """Return the found type with this name, or None if there is none."""
+    """Return the found type with this name, or None if there is no such type."""
     return next((found for found in knowledge.found if found.name == name), None)
 
 
@@ -85,7 +88,7 @@ def generalise_plans(
 ) -> Procedure | None:
     """Turn the plans of a found type into a procedure, without asking a model. Return None if that is not possible.
 
-    ``played`` are episodes of the type.
+    The type is that of the last episode in ``played``.
     """
     kind = played[-1].task.type
     found = type_named(knowledge, kind)
@@ -101,10 +104,10 @@ def generalise_plans(
 
 
 def with_next_version(knowledge: Knowledge, previous: Knowledge, name: str, *, repaired: bool) -> Knowledge:
-    """Return the knowledge with the version number of a found type increased, if its procedure is new.
+    """Return the knowledge with the version number of a found type increased by one, if the type's procedure is new.
 
-    ``previous`` is the knowledge before the procedure was written. ``repaired`` tells whether this counts
-    as a repair.
+    The procedure is new if it differs from that in ``previous``. With ``repaired``, the number of repairs is increased,
+    too.
     """
     found = type_named(knowledge, name)
     if found is None or knowledge.procedures.get(name) == previous.procedures.get(name):
@@ -114,7 +117,7 @@ def with_next_version(knowledge: Knowledge, previous: Knowledge, name: str, *, r
 
 
 def with_readings(knowledge: Knowledge, name: str, readings: Mapping[str, Reading | None]) -> Knowledge:
-    """Return the knowledge with new readings for the examples of a found type, and the post-condition that follows.
+    """Return the knowledge with new readings for the examples of a found type, and a post-condition derived from them.
 
     ``readings`` maps task ids to the values that could be read after the procedure solved the task.
     """
@@ -135,10 +138,7 @@ def _with_type(knowledge: Knowledge, found: FoundType) -> Knowledge:
 
 
 def play_and_read(episode: Episode, options: GivenCode) -> None:
-    """Run a procedure. Then call the queries and read-only tools that need no arguments, and read all attributes.
-
-    The values are printed as JSON.
-    """
+    """Run a procedure. If it ends without an error, print the values of all ``readable_expressions`` as JSON."""
     given_code(episode, options)
     expressions = readable_expressions(episode.environment)
     if expressions and not episode.feedbacks[-1].is_error:
@@ -148,7 +148,10 @@ def play_and_read(episode: Episode, options: GivenCode) -> None:
 
 
 def readable_expressions(environment: Environment) -> list[str]:
-    """Return the expressions with which plan code can read values of an environment without giving arguments."""
+    """Return the expressions with which plan code can read the state of an environment without changing it.
+
+    They are the attributes of ``agent``, and calls of queries and read-only tools that need no arguments.
+    """
     tools = getattr(environment, "tools", {})
     read_only = [
         spec for name, spec in environment.offer.actions.items() if name in tools and tools[name].effect == "read"
@@ -162,9 +165,10 @@ def _needs_no_argument(spec: ActionSpec) -> bool:
 
 
 def read_after(episode: Trajectory) -> Reading | None:
-    """Return the values that were read after a solved task.
+    """Return the values that ``play_and_read`` has read at the end of an episode.
 
-    Return None if the task was not solved, or if nothing was read, for example because solving it ended the episode.
+    Return None if the task was not solved, or if nothing was read. (For example, the action that solves a task may end
+    the episode.)
     """
     cells = [cell for round_ in episode.rounds for cell in round_.cells if cell.source == LOOK]
     try:
@@ -175,11 +179,12 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises an error if it does not read the values that all readings have in common.
+    """Return plan code that raises an error unless a procedure has had the effects that all readings show.
 
-    Readings have a value in common if it was the same after at least ``MIN_EXAMPLES`` tasks, or if it was always equal
-    to the same param of the task. ``params`` holds the params of each task. Return "" if there are no such values, or
-    if a reading is missing.
+    Each reading is from one task, and ``params`` has the params of each task, in the same order. A value is expected
+    after the next task if it was the same after all of at least ``MIN_EXAMPLES`` tasks. If a value was always equal to
+    the same param of the task, it is expected to equal this param of the next task. Return "" if no value is expected,
+    or if a reading is missing.
     """
     known = [reading for reading in readings if reading is not None]
     if not known or len(known) < len(readings):
@@ -193,7 +198,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 
 def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return the source of an expression that is equal to all values, or "" if they have nothing in common."""
+    """Return the source of an expression that had all these values, one in each task, or "" if there is none."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])

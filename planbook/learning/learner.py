@@ -1,8 +1,8 @@
 """Learn from episodes in order: skills, reflections, procedures and rules (AutoManual, section 3).
 
-Learning from an episode is one step. Its result is recorded as the event ``learnt`` in the scope ``learn/INDEX``, so
-that a run that was stopped or killed can continue. Finished steps are not repeated. In an unfinished step, model calls
-and trials that were already recorded are replayed.
+Learning from an episode is one step. Its result is recorded as the event ``learnt`` in the scope ``learn/INDEX``, where
+INDEX is the number of the episode. When a run that was stopped or killed continues, its finished steps are read from
+these events. An unfinished step is done again, but the model calls and trials that it recorded are not repeated.
 """
 
 from collections.abc import Iterator
@@ -55,13 +55,13 @@ from planbook.workers import EpisodeWorker
 
 
 class Learner:
-    """Keeps the state of knowledge in a run of `planbook build`. Each step continues from the previous step's result.
+    """Keeps the current knowledge of a run of `planbook build`, and extends it after each episode.
 
-    A group is a set of task types that share their rules. Each group has a separate state.
+    A group is a set of task types that share their rules. Each group has a separate state of knowledge.
     """
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Start with the initial knowledge of the run. ``watch`` is called with each new event of learning."""
+        """Read or record the initial knowledge of the run. ``watch`` is called with each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._undone, self._watch = read_undos(run), watch
@@ -74,16 +74,16 @@ class Learner:
         return self._states[group_of(self.learning, task_type)]
 
     def recall(self, task: Task) -> Recall:
-        """Return what the current knowledge holds for a task."""
+        """Return the part of the current knowledge that a planner is shown for a task."""
         return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
 
     def is_skipped(self, entry: Entry) -> bool:
-        """Return True if an episode need not be played, because its type was solved often enough in a row."""
+        """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
         state = self.state(entry.task.type)
         return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
-        """Learn from an episode that has ended, unless that was done before.
+        """Learn from an episode that has ended, or read what was learned from it before.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
         """
@@ -99,7 +99,7 @@ class Learner:
         self._states[group] = with_undos(KnowledgeState.model_validate(recorded), group, self._undone)
 
     def _recorded_initial_state(self, group: str) -> KnowledgeState:
-        """Return the initial knowledge of a group. It is recorded, since the library that it comes from may change."""
+        """Return the initial knowledge of a group. The first call records it, because its library may change later."""
         path = initial_state_path(group)
         scope = Scope(self._run.journal(path), path)
         recorded = scope.get_or_record("learnt", lambda: initial_state(self._config, group).model_dump(mode="json"))
@@ -133,14 +133,14 @@ class Learner:
     def _renew_procedures(
         self, scope: Scope, state: KnowledgeState, entry: Entry, worker: EpisodeWorker
     ) -> KnowledgeState:
-        """Rewrite, type by type, the procedures that may benefit from rules that were learned after them."""
+        """Rewrite each procedure that may benefit from rules that were learned after the procedure was written."""
         for kind in sorted(state.knowledge.procedures):
             if played := self._episodes_of_type(state.knowledge, kind, entry.index):
                 state = ProcedureWriter(self._run, scope.child("renewal"), worker).renew(state, played)
         return state
 
     def _is_last(self, entry: Entry) -> bool:
-        """Return True if the entry is the last of its group."""
+        """Return True if no later episode of the run belongs to the same group."""
         group = group_of(self.learning, entry.task.type)
         return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
@@ -173,9 +173,10 @@ class Learner:
         failure: str,
         worker: EpisodeWorker,
     ) -> KnowledgeState:
-        """Let the Builder learn from an episode. Then consolidate if there are too many rules or one became useless.
+        """Ask the Builder (the model that writes rules) for edits after an episode, and return the state with them.
 
-        The Builder is the model that writes rules. ``failure`` describes how a new procedure failed on another task.
+        If there are then too many rules, or a rule has become useless according to its check, the rules are
+        consolidated. ``failure`` describes how a new procedure failed on another task, or is empty.
         """
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
@@ -197,7 +198,7 @@ class Learner:
         return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
     def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings for building rules. New checks of rules are tried on all episodes so far."""
+        """Return the settings for building rules. Checks that the Builder writes are tried on all episodes so far."""
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings
@@ -237,16 +238,16 @@ def builder_settings(config: Config) -> BuilderSettings:
 
 
 def read_episode(run: Run, entry: Entry) -> Trajectory:
-    """Return an episode from its last attempt. Raises LookupError if it has not begun."""
+    """Return the last attempt at an episode. Raises LookupError if the episode has not begun."""
     path = last_path(run, entry)
     return read_trajectory(path, run.store.events(path))
 
 
 def describe_episodes(run: Run, ids: list[str]) -> str:
-    """Return the text of episodes for the Consolidator, the model that merges and deletes rules.
+    """Return episodes as text, for the Consolidator (the model that merges and deletes rules).
 
-    An id such as ``task/3/restart/1``, of a restarted attempt, is valid, too, since the logs of rules contain such ids.
-    The text always describes the last attempt. Raises LookupError for an unknown id.
+    An id may also be that of one attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
+    such ids. The text always describes the last attempt. Raises LookupError for an unknown id.
     """
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}

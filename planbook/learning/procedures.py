@@ -1,7 +1,8 @@
 """Write the procedures of a run of `planbook build`.
 
-A procedure is written after the first success with a task type, and kept only if it solves other tasks of the type,
-too. It is rewritten if it fails on a later task, or if it may benefit from rules that were learned later.
+A procedure for a task type is written after the first task of the type was solved. It is kept only if it solves other
+tasks of the type, too. It is rewritten if it fails on a later task, or if it may benefit from rules that were learned
+later.
 """
 
 import logging
@@ -51,25 +52,29 @@ from planbook.workers import EpisodeWorker
 
 LOG = logging.getLogger(__name__)
 RETRIES = 2
-"""How often a task is played again if an attempt failed for reasons that are not the procedure's fault."""
+"""How often a task is played again if an attempt failed because of the environment, not because of the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
 @dataclass(frozen=True)
 class ProcedureWriter:
-    """Writes procedures with the models and the sandbox of a run. Model calls and trials are recorded in ``scope``."""
+    """Writes procedures with the models and the sandbox of a run.
+
+    The model calls, and the episodes in which procedures are tried, are recorded in ``scope``.
+    """
 
     run: Run
     scope: Scope
     worker: EpisodeWorker
     _readings: dict[str, Reading | None] = field(default_factory=dict)
-    """Maps task ids to the values that were read after the last verification on the task."""
+    """Maps the id of a task to the values that were read after the last verification of a procedure on the task."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
-        """Write a procedure if the last episode was solved and its type has none, or if the existing procedure fails.
+        """Write a procedure for the type of the last episode if the type has none, or if its procedure fails.
 
-        ``played`` are all episodes of the type, in order. Return the new state, and a description of how a new
-        procedure failed on another task, or "" if it did not.
+        If the type has none, a procedure is written only if the last episode was solved. If it has one, this procedure
+        is tried on the task of the last episode. ``played`` lists all episodes of the type, in order. Return the new
+        state, and a description of how a new procedure failed on another task, or "" if none failed.
         """
         latest = played[-1]
         kind = latest.task.type
@@ -82,9 +87,10 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if it may benefit from newer rules about the environment or about errors.
+        """Rewrite the procedure for a type if newer rules about the environment or about errors fit the type.
 
-        The new procedure is kept if it solves all tasks of the type, and takes no more actions than the old one.
+        The new procedure is kept if it solves all tasks in ``played``. If the old one solves them, too, the new one
+        must not take more actions.
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
@@ -105,7 +111,7 @@ class ProcedureWriter:
         max_actions: int | None = None,
     ) -> tuple[KnowledgeState, str]:
         config, kind, latest = self.run.config, played[-1].task.type, played[-1].task
-        # a procedure may read parameters that its type no longer has: replacing it is not a repair
+        # if the existing procedure reads a parameter that the type has lost, replacing it does not count as a repair
         repaired = existing is not None and bool(failed) and set(params_read(existing.code)) <= latest.params.keys()
         tasks = [episode.task for episode in played]
         tasks += self._library_tasks(kind, state.knowledge, tasks)
@@ -139,9 +145,10 @@ class ProcedureWriter:
         return self._publish(state, procedure, repaired=repaired), generalised.other_failure
 
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
-        """Return the state with a new procedure.
+        """Return the state with a new procedure, or an unchanged state if ``procedure`` is None.
 
-        If planbook found the type by itself (a found type), the type also gets a new version and a post-condition.
+        If planbook found the type by itself (a found type), the type also gets a new version number and a
+        post-condition: code that checks the effect of the procedure.
         """
         knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:
@@ -150,7 +157,7 @@ class ProcedureWriter:
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
-        """Return a function that verifies a procedure on these tasks, and records each verification in a new scope."""
+        """Return a function that tries a procedure on each of these tasks. Each call records its trials separately."""
 
         def verify(procedure: Procedure) -> list[Verification]:
             attempt = self.scope.child("verification")
@@ -161,8 +168,8 @@ class ProcedureWriter:
     def _verify(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
         """Verify a procedure on a task.
 
-        The task is played again if the environment breaks, or behaves differently from what is recorded, since neither
-        is the procedure's fault.
+        If the environment breaks, or does not behave as in the recorded part of the trial, this is not the procedure's
+        fault. The task is then played again, at most ``RETRIES`` times.
         """
         message = ""
         for attempt in (scope, *(scope.child("again") for _ in range(RETRIES))):
@@ -207,16 +214,16 @@ class ProcedureWriter:
         return self.run.config.environment.select(selection, self.run.config.environment_options)
 
     def _own_task(self, task: Task) -> Task:
-        """Return a task as the environment defines it, with its own type and params instead of the found ones."""
+        """Return a task as the environment defines it, without the type and params that planbook has found for it."""
         if not self._finds_types:
             return task
         listed = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
         return next(listed, None) or self._select(Selection(ids=(task.id,)))[0]
 
     def _verification_tasks(self, kind: str, knowledge: Knowledge) -> list[Task]:
-        """Return the tasks of a type on which procedures are verified in addition to the building tasks.
+        """Return the additional tasks of a type on which procedures are verified (``--verify SPLIT:N``).
 
-        For a found type, these are tasks whose goals match it.
+        For a found type, they are tasks of the split whose goals match the type.
         """
         config = self.run.config
         assert config.learning is not None
@@ -232,9 +239,9 @@ class ProcedureWriter:
         return [task for task in typed if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-        """Return the examples of a found type that come from the library, not from this run: all except ``tasks``.
+        """Return the tasks of a found type's examples, except those in ``tasks``. They come from the run's library.
 
-        Return an empty list if this environment does not have these tasks.
+        Return an empty list if the environment does not have one of these tasks.
         """
         found, known = type_named(knowledge, kind), {task.id for task in tasks}
         ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)
@@ -247,6 +254,6 @@ class ProcedureWriter:
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would get for tasks of a type."""
+    """Return the ids of the rules that a planner would get for the task of the type's skill."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

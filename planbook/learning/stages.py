@@ -41,19 +41,19 @@ from planbook.workers import EpisodeWorker, Execution, play_episode, play_episod
 
 LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
-"""Name of a file that describes the environment to readers of the manual. Planners get the text in prompts."""
+"""Name of a file that describes the environment to people who read the manual. Prompts contain the same text."""
 SHORT_MANUAL = "manual.short.md"
-"""Name of the file with the shortened manual."""
+"""Name of the file with a shortened version of the manual."""
 
 
 def build(
     run: Run, on_ending: Callable[[Entry, Ending], None], *, execution: Execution, watch: Watch | None = None
 ) -> bool:
-    """Play the tasks of a run in order, and learn from each. Return False if the run was stopped.
+    """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
-    Call this again to continue a run that was stopped or killed. With ``--without online``, all episodes are played
-    before anything is learned, and none is skipped. With ``--from``, episodes are copied from other runs instead of
-    played.
+    Calling this again continues a run that was stopped or killed. With ``--without online``, all episodes are played
+    before the run learns from the first of them, and none is skipped. With ``--from``, no episode is played: all are
+    copied from other runs.
     """
     learner, config = Learner(run, watch), run.config
     offline, copies = "online" in config.without, EpisodeCopier(run) if config.copies else None
@@ -80,11 +80,11 @@ def _record_skipped(run: Run, entry: Entry) -> Ending:
 
 
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
-    """Write a manual from the rules of each group of tasks in a run of `planbook build`.
+    """Write a manual for each group of task types in a run of `planbook build`, from the group's rules.
 
-    ``config`` names the models to ask. This is done once for each state of the rules, and recorded. A second call
-    changes nothing. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or
-    ModelError or BudgetEnded if a model cannot be asked.
+    ``config`` names the models to ask. The manual is recorded. A second call with the same rules does not ask the model
+    again. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or ModelError or
+    BudgetEnded if a model cannot be asked.
     """
     states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):
@@ -98,9 +98,9 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
-    """Write the manual of a run of `planbook build` whose budget has ended, and pay for it from a reserved share.
+    """Write the manual of a run of `planbook build` whose budget has ended.
 
-    Return True if the manual was written.
+    A share of the budget is reserved for this. Return False if no share is reserved, or no manual could be written.
     """
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
@@ -120,7 +120,8 @@ def _formulate(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int 
 def export(run: Run) -> list[Path]:
     """Write the knowledge of a run of `planbook build` into its folder, as libraries that other runs can use.
 
-    There is one library for each group of tasks. Return the folders of the libraries.
+    There is one library for each group (a set of task types that share their rules). Return the folders of the
+    libraries.
     """
     written: list[Path] = []
     for group, state in learned_in(run).items():
@@ -133,11 +134,10 @@ def export(run: Run) -> list[Path]:
 
 
 def export_manuals(run: Run, tokens: int | None) -> list[Path]:
-    """Write the knowledge of a run like ``export``, with a shortened manual next to each manual.
+    """Export the knowledge of a run, and write a shortened manual of at most ``tokens`` tokens next to each manual.
 
-    The shortened manual has at most ``tokens`` tokens. It is meant for people; planbook does not read it. If ``tokens``
-    is None, no shortened manual is written. Return the paths of all manuals. Raises TooLong if a manual cannot be
-    shortened that much.
+    If ``tokens`` is None, no shortened manuals are written. They are meant for people; planbook does not read them.
+    Return the paths of all manuals. Raises TooLong if a manual cannot be shortened to ``tokens`` tokens.
     """
     export(run)
     written: list[Path] = []
@@ -150,7 +150,7 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
 
 
 def library_folder(run: Run, group: str) -> Path:
-    """Return the folder for the library of a group."""
+    """Return the folder in a run's folder to which the library of a group is exported."""
     return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
 
 
@@ -174,7 +174,10 @@ def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
 
 
 def cost_table(cost: BuildingCost) -> Grid:
-    """Return a table of the cost so far after each task. Tasks that changed no column have no row."""
+    """Return a table with a row for each task: the total cost of learning after this task.
+
+    A task that changes none of the figures has no row.
+    """
     columns = ("model calls", "tokens", "actions", "money", "rules", "types with a procedure")
     rows = [_cost_row(step, cost.task_types) for step in (BuildingState(tasks=0), *cost.after)]
     changed = [row for previous, row in pairwise(rows) if row[1:] != previous[1:]]
@@ -188,7 +191,7 @@ def _cost_row(step: BuildingState, task_types: int) -> tuple[str, ...]:
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
-    """Return how the rules of a group cover the task types that they were built from, and which rules were cited.
+    """Return how well the rules of a group cover the group's task types, and which rules were cited.
 
     A group is a set of task types that share their rules.
     """
@@ -205,7 +208,10 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
 
 
 def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
-    """Yield a sentence for each kind of gap, except in parts that the run leaves out or cannot learn."""
+    """Yield a sentence for each kind of gap in the rules, such as rules that were never cited.
+
+    A kind of gap is skipped if it is due to the parts of the knowledge that the run leaves out (``--without``).
+    """
     left_out, learning = set(run.config.without), run.config.learning
     assert learning is not None
     if "rules" in left_out:

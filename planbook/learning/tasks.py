@@ -1,8 +1,7 @@
-"""The tasks of a run. For a run of `planbook build`, they are drawn at random, or come from other runs.
+"""Choose the tasks of a run. The tasks of a run of `planbook build` are drawn at random, or come from other runs.
 
-With `planbook build --from`, no episodes are played. They are copied from other runs, or from files of episodes, and
-the run learns from the copies. The model calls of the copied episodes are copied, too, but do not count as costs of the
-run that learns from them.
+`planbook build --from` plays no episodes. It copies episodes from other runs, or from files of episodes, and learns
+from the copies. The model calls in these episodes are copied, too, but do not count as costs of the new run.
 """
 
 import hashlib
@@ -33,10 +32,12 @@ def tasks_of(config: Config) -> Sequence[Task]:
 
 
 def building_tasks(config: Config) -> list[Task]:
-    """Return the tasks of a run of `planbook build`: a number of each type, drawn and shuffled with the run's seed.
+    """Return the tasks of a run of `planbook build`.
 
-    This follows appendix D of AutoManual. Raises BadSelection or BadArgument if the selection, or another setting for
-    learning, is invalid.
+    By default, some tasks of each type are drawn and shuffled with the run's seed, as in appendix D of AutoManual. If
+    planbook is to find the types, tasks are drawn from all tasks alike. If the user names tasks, these are returned.
+    With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection,
+    or another setting for learning, is invalid.
     """
     assert config.learning is not None
     check_learning(config)
@@ -66,7 +67,10 @@ def building_tasks(config: Config) -> list[Task]:
 
 
 def check_learning(config: Config) -> None:
-    """Check the setting ``--verify``: a split and a number of tasks. Raises BadArgument if it is invalid."""
+    """Check the value of ``--verify``, such as ``train:20``: a split, and a number of its tasks.
+
+    Raises BadArgument if the split is unknown, or the number is invalid.
+    """
     assert config.learning is not None
     known, verify = config.environment.task_splits(config.environment_options), config.learning.verify
     split, _, count = verify.partition(":")
@@ -78,11 +82,11 @@ def check_learning(config: Config) -> None:
 
 
 Source = tuple[EpisodeSource, "RunFacts"]
-"""A run or file to copy episodes from, and the facts about the run that its first episode belongs to."""
+"""A source of episodes (a run or a file), and the facts about the run in which its first episode was played."""
 
 
 def episodes_in(path: Path) -> Iterator["Trajectory"]:
-    """Yield those episodes of a run or file that were played to their end.
+    """Yield those episodes in a run's folder, or in a file, that were played to their end.
 
     Raises BadRun if the run cannot be read, or BadArgument if the file contains an invalid episode.
     """
@@ -103,7 +107,7 @@ def episodes_in(path: Path) -> Iterator["Trajectory"]:
 
 
 def read_source(path: Path) -> Source:
-    """Read all episodes of a source, and return it with their digest.
+    """Read all episodes at a path, and return them as a source, with a digest of the episodes.
 
     Raises BadArgument if the path is neither a run nor a file of episodes, or if none of the episodes has ended. Raises
     BadRun if the run cannot be read.
@@ -117,7 +121,7 @@ def read_source(path: Path) -> Source:
         count += 1
     if not facts:
         raise BadArgument(f"--from {path}: none of its episodes has ended")
-    if is_run(path):  # run.json has the full paths of the user's files, but episodes have only their names
+    if is_run(path):  # run.json has the full paths of the user's files, but the facts of an episode have only names
         facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
     return EpisodeSource(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
 
@@ -125,9 +129,9 @@ def read_source(path: Path) -> Source:
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return the settings that a run of `planbook build` takes from its sources by default.
 
-    They are the environment and its options, if all sources agree on them, and the split of the first source. If a
-    source is a file, or was imported from a file, an environment that is not installed is left out: the name of the
-    environment may be a path, and loading it would run the code in the file at this path.
+    They are the environment and its options, each if it is the same in all sources, and the split of the first source.
+    The environment is left out if it is not installed, and a source is a file or was imported from one. The name of
+    such an environment may be a path, and loading it would run the code at this path.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -148,9 +152,10 @@ def _were_played_here(sources: Sequence[Source]) -> bool:
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the planning method that played the episodes, and its options.
+    """Return the planning method with which the episodes were played, and its options.
 
-    If the method is unknown, or is not the same for all sources, return AutoManual without options.
+    If the method is unknown, or the sources have different methods, return AutoManual without options. The same is
+    returned if the options are not valid for the method.
     """
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
@@ -163,16 +168,16 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
 
 
 def tasks_to_copy(config: Config) -> list[Task]:
-    """Return the tasks of the episodes to copy, in order.
+    """Return the tasks of the episodes that a run copies, in order.
 
-    Raises BadArgument if there are none, or if they belong to a different environment. Raises BadRun if a source has
-    changed since this run began.
+    Raises BadArgument if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a
+    source has changed since this run began.
     """
     return [trajectory.task for trajectory in _select(config)]
 
 
 def _select(config: Config) -> Iterator["Trajectory"]:
-    """Yield the episodes to copy: those with the chosen ids, or at most ``tasks_per_type`` for each chosen type."""
+    """Yield the episodes to copy: those of the chosen tasks, or at most ``tasks_per_type`` for each chosen type."""
     from planbook.manuals import types_to_build_on
 
     assert config.learning is not None
@@ -213,7 +218,7 @@ def _update_digest(digest: Any, trajectory: "Trajectory") -> None:
 
 
 class EpisodeCopier:
-    """Copies the episodes one by one, as the run reaches their tasks."""
+    """Copies the episodes of a run's sources into the run, each when the run reaches its task."""
 
     def __init__(self, run: Run) -> None:
         """Check the sources. Raises BadRun if one has changed since the run began."""
@@ -222,9 +227,10 @@ class EpisodeCopier:
         self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
     def copy_next(self, entry: Entry, *, skip: bool = False) -> Ending | None:
-        """Copy the next episode into the store as a whole, and return its ending.
+        """Copy the next episode into the store in one transaction, and return its ending.
 
-        With ``skip``, do not copy it, and return None.
+        With ``skip``, the episode is not copied, and None is returned. An episode that was copied before is not copied
+        again.
         """
         from planbook.planner import rows_of
 

@@ -1,12 +1,11 @@
-"""The table of results of a run: a row for each episode, and the spending outside episodes.
+"""The table of results of a run: a row for each episode, and what was spent outside episodes.
 
-Every event is read once, in a single query. So even the table of a run that is still being played is a consistent
-snapshot.
+All events are read in a single query. So even while a run is being played, its table is a consistent snapshot.
 
 - ``rows`` has ``Result``, the row of an episode.
 - ``summary`` counts the episodes of a run by outcome, and the agents' claims about their tasks. It formats the counts
-  as sentences and small tables. Each planning method also computes statistics of its own.
-- ``measures`` averages the measures of environments, counts milestones, and counts how goals were matched with learned
+  as sentences and small tables, together with the statistics that the run's planning method computes.
+- ``measures`` averages the measures of environments, counts milestones, and counts how goals were matched with found
   task types.
 - ``learning_cost`` computes what learning costs, and whether it pays off.
 - ``statistics`` has confidence intervals and significance tests.
@@ -41,7 +40,7 @@ KNOWN = ("rules", "skills", "reflections", "procedures")
 
 
 def _model(body: Any) -> str:
-    """Return the name of the model that was asked, and the name that its server reported if it is another."""
+    """Return the name of the model that was asked. If its server reported a different name, add that name."""
     model, served = body["model"], body["reply"]["model"]
     return str(model) if served in ("", model) else f"{model}, served as {served}"
 
@@ -51,16 +50,19 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "model": _model,
     "prompt": lambda body: str(body["template"]),
 }
-"""Facts about a model call. Spending is added up for each value of each fact."""
+"""Maps names of facts about a model call to functions that return them. Spending is summed for each value of a fact."""
 
 
 @dataclass
 class RunResults:
-    """A snapshot of a run. ``order`` lists the numbers of the ended episodes, in the order in which they ended."""
+    """The table of results of a run, made by reading its events.
+
+    ``order`` lists the numbers of the ended episodes, in the order in which they ended.
+    """
 
     run: Run
     name: str
-    """The displayed name of the run. No other run that is shown with it has the same name."""
+    """The name under which the run is shown. If several runs are shown together, their names differ."""
     price: Pricing
     episodes: dict[int, Result]
     """Maps the number of each episode to its row."""
@@ -73,17 +75,17 @@ class RunResults:
     steps: list[BuildingState] = field(default_factory=list)
     """What a run of `planbook build` knew after each task, and what it had spent until then."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
-    """Maps "role", "model" and "prompt" to the spending of each of them; a prompt is a template or a graph's node."""
+    """Maps "role", "model" and "prompt" (a template or a graph's node) to a dict from their names to the spending."""
     answered: dict[str, None] = field(default_factory=dict)
     """The names of the models that answered, including those in episodes that were copied from other runs."""
     versions: dict[str, str] = field(default_factory=dict)
     """Maps names of software to the versions that the environment reported."""
     first: float | None = None
     last: float | None = None
-    """Times of the first and the last event, in seconds since 1970. Events that list episodes do not count."""
+    """Times of the first and the last event, in seconds since 1970. Events that only list the episodes are ignored."""
     _spent_without_manual: Spending = NOTHING
     _known: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Maps groups of tasks, for which rules are learned separately, to counts of what was learned."""
+    """Maps each group (task types that share their rules) to the number of its rules, skills and so on."""
     _time: PlayedTime = field(default_factory=PlayedTime)
     _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
@@ -92,15 +94,15 @@ class RunResults:
 
     @classmethod
     def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
-        """Return the table before any event is read. The default for ``price`` is the run's own price table."""
+        """Return the table of a run before any of its events is read. By default, ``price`` is from the run's table."""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
         return cls(run, name, price or run.price, {row.index: row for row in rows})
 
     def take(self, event: Event) -> Iterable[int]:
-        """Read the next event, and return the numbers of the episodes that it changes.
+        """Add the next event to the table, and return the numbers of the episodes that it changes.
 
-        The events of an episode that was copied from another run cost nothing.
+        If the event belongs to an episode that was copied from another run, its cost is not added to the run's costs.
         """
         if (event.scope, event.kind) == ("run", "task"):  # an entry of the list of episodes, which ``empty`` has read
             return ()
@@ -127,7 +129,7 @@ class RunResults:
         return changed
 
     def _take_invocation_event(self, event: Event) -> set[int]:
-        """Count an invocation. Return the episodes that it plays again, whose earlier endings no longer count."""
+        """Count an invocation. Return the numbers of the episodes that it plays again, and drop their endings."""
         body: Any = event.body
         self._invocations += 1
         played_again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
@@ -171,7 +173,7 @@ class RunResults:
         return [row for row in self.episodes.values() if not row.is_skipped]
 
     def so_far(self) -> "RunResults":
-        """Return the table of the episodes that have ended."""
+        """Return a table with only the rows of episodes that have ended or were skipped."""
         ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
         table = copy(self)  # this includes ``earlier_learning``, if it has been read
         table.episodes, table._summary = {index: self.episodes[index] for index in sorted(ended)}, None
@@ -179,21 +181,21 @@ class RunResults:
 
     @property
     def skipped(self) -> int:
-        """The number of tasks that a run of `planbook build` skipped, since their type had been solved often enough."""
+        """The number of tasks that a run of `planbook build` skipped because tasks of their type had been solved."""
         return sum(row.is_skipped for row in self.episodes.values())
 
     @property
     def is_building_run(self) -> bool:
-        """True for a run of `planbook build`, whose later tasks are played with more knowledge."""
+        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones."""
         return self.run.config.learning is not None
 
     @property
     def environments(self) -> frozenset[str]:
-        """The environments of its tasks."""
+        """The names of the environments to which the run's tasks belong."""
         return frozenset(row.entry.task.env for row in self.counted)
 
     def contradictions(self) -> list[str]:
-        """Describe endings that contradict their verdict, or belong to no task. There should be none."""
+        """Describe errors in the run's record: endings that contradict their verdict, or belong to no listed task."""
         mismatches = [
             f"{row.name}: the outcome is {row.outcome.value}, but the verdict says "
             f"{'solved' if row.ending.verdict.solved else 'not solved'}"
@@ -205,12 +207,12 @@ class RunResults:
 
     @property
     def seconds(self) -> float:
-        """Time during which the run was played, without pauses."""
+        """For how many seconds the run was played, without pauses."""
         return self._time.seconds
 
     @property
     def cost(self) -> Spending:
-        """All spending of the run itself."""
+        """What the run has spent, without what other runs had spent on copied episodes."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     def building_cost(self) -> BuildingCost:
@@ -231,12 +233,12 @@ class RunResults:
 
     @cached_property
     def earlier_learning(self) -> Mapping[Path, Spending] | None:
-        """Maps each run of `planbook build` that this run's knowledge comes from to its spending before this run began.
+        """What earlier runs spent on learning the knowledge that this run uses, before this run began.
 
-        The runs whose knowledge those runs used are included. The dict is empty for the shipped library, and for a
-        folder in which this run found no knowledge. The value is None if any other library is not a run of
-        `planbook build`, if one of the runs cannot be read, or if this run was imported, since only the name of its
-        library is then known.
+        The dict maps the folder of each such run of `planbook build` to its spending. It includes runs from which these
+        runs got their own knowledge. It is empty if this run uses the shipped library, or found no knowledge in its
+        library. It is None if the cost is not known: if the library is a folder of files, if one of the runs cannot be
+        read, or if this run was imported, because then only the name of its library is known.
         """
         config, made_of = self.run.config, self.run.made_of
         names = ["a library"] if made_of is None else made_of.knowledge  # an older planbook did not record them
@@ -258,10 +260,10 @@ class RunResults:
         return {**built.earlier_learning, run.folder.resolve(): spent}
 
     def payoff(self, rows: Sequence[Result] | None = None) -> LearningPayoff | None:
-        """Return the cost of a solved task including learning, over the given rows (by default, all).
+        """Return the cost of a solved task, without and with learning, over the given rows (by default, all rows).
 
-        Spending outside episodes counts as learning. Returns None for a fork, or if it is not known what earlier runs
-        spent on learning.
+        What this run spent outside episodes counts as learning. Return None if the run is a fork, or if it is not known
+        what earlier runs spent on learning.
         """
         if self.earlier_learning is None or self.run.forked:
             return None
@@ -271,7 +273,7 @@ class RunResults:
         return LearningPayoff.of(sum(row.solved for row in rows), playing, learning)
 
     def summary(self, seconds: float | None = None, spent: Spending | None = None) -> Summary:
-        """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values that were read."""
+        """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values in the table."""
         if self._summary is None or seconds is not None:
             self._summary = summarise(
                 list(self.episodes.values()),
@@ -286,14 +288,15 @@ class RunResults:
         return self._summary
 
     def events(self, row: Result) -> Iterator[Event]:
-        """Yield the events of an episode that existed when the run was read."""
+        """Yield the events of an episode, except those that were recorded after the table was made."""
         return islice(self.run.store.events(row.entry.path), row.events)
 
 
 def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: float | None = None) -> RunResults:
-    """Read a run, which may be unfinished or still being played. By default, prices are from the run's own table.
+    """Read the results of a run, which may be unfinished or still being played.
 
-    Events after the time ``until`` (in seconds since 1970) are ignored.
+    By default, ``price`` is from the run's own price table. Events after the time ``until`` (in seconds since 1970) are
+    ignored.
     """
     results = RunResults.empty(run, name or str(run.folder), price)
     for event in run.store.events():
@@ -303,7 +306,7 @@ def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: f
 
 
 def read_folder(folder: Path, price: Pricing | None = None) -> RunResults:
-    """Read the run in a folder, and close it. Events outside episodes are not kept.
+    """Read the results of the run in a folder, and close the run. ``outside`` is emptied, to save memory.
 
     Raises BadRun if the run cannot be read.
     """

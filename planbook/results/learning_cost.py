@@ -1,7 +1,8 @@
 """What learning costs, and whether it pays off.
 
-`planbook build` learns from tasks. ``BuildingCost`` has its cost after each of them. ``LearningPayoff`` compares runs
-that use what was learned with a run that does not: it has the cost of a solved task, with and without learning.
+`planbook build` learns from tasks. ``BuildingCost`` has what it has spent after each task. ``LearningPayoff`` has the
+cost of a solved task in a run that uses what was learned, without and with the cost of learning. It can be compared
+with a run that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,9 +19,9 @@ from planbook.wording import NO_FIGURE, counted
 class BuildingState(BaseModel):
     """What a run of `planbook build` has learned after a number of tasks, and what it has spent until then.
 
-    The cost of writing the manual is not included. Episodes that were copied from other runs cost nothing. ``actions``
-    includes the actions that were taken to verify procedures. ``money`` is in US dollars, or None if a price is
-    unknown. ``procedures`` counts the task types with a procedure.
+    The cost of writing the manual is not included, nor is that of episodes that were copied from other runs.
+    ``actions`` includes the actions that were taken to verify procedures. ``money`` is in US dollars, or None if a
+    price is unknown. ``procedures`` counts the task types with a procedure.
     """
 
     tasks: int
@@ -35,7 +36,11 @@ class BuildingState(BaseModel):
 
 
 class BuildingCost(BaseModel):
-    """The output of ``planbook cost --json``. ``after`` has the state after each task, in order."""
+    """The cost of a run of `planbook build`, as printed by ``planbook cost --json``.
+
+    ``after`` has the state after each task, in order. ``formulating_calls`` and ``formulating_tokens`` were spent on
+    writing manuals.
+    """
 
     after: tuple[BuildingState, ...]
     task_types: int
@@ -45,12 +50,12 @@ class BuildingCost(BaseModel):
 
 
 def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:
-    """Return the state of a run of `planbook build` after its first ``tasks`` tasks. ``states`` are in order."""
+    """Return the state of a run of `planbook build` after its first ``tasks`` tasks. ``states`` has all its states."""
     return next((state for state in reversed(states) if state.tasks <= tasks), BuildingState(tasks=0))
 
 
 def cost_line(cost: BuildingCost) -> str:
-    """Return a line with the cost until the last procedure was found, or "" if none was found."""
+    """Return a line with the cost until the last task type got a procedure, or "" if no type has one."""
     found = max((state.procedures for state in cost.after), default=0)
     if not found:
         return ""
@@ -65,11 +70,13 @@ def cost_line(cost: BuildingCost) -> str:
 
 
 class LearningPayoff(BaseModel):
-    """Calls and tokens of a run, in total and per solved task, with and without the cost of learning its knowledge.
+    """The model calls and tokens of a run, in total and per solved task, without and with the cost of learning.
 
-    ``beside`` names the run without learned knowledge that this run is compared with. It is empty if there is none.
-    ``break_even`` is the number of solved tasks after which learning has saved as many tokens as it cost. It is None if
-    learning never saves that much, or if there is no run to compare with.
+    ``calls`` and ``tokens`` were spent on playing. ``learning_calls`` and ``learning_tokens`` were spent on learning
+    the knowledge that the run uses. ``beside`` names the run with which this run is compared: one without learned
+    knowledge. It is empty if this run is not compared. ``break_even`` is the number of solved tasks after which
+    learning has saved as many tokens as it cost. It is None if learning never saves that much, or if this run is not
+    compared.
     """
 
     solved: int
@@ -82,7 +89,7 @@ class LearningPayoff(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
-        """Return the payoff of a run not yet compared with another run. ``solved`` counts its solved tasks."""
+        """Return the payoff of a run that is not compared. ``solved`` is the number of tasks that it solved."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -94,9 +101,10 @@ class LearningPayoff(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def per_solved(self) -> dict[str, float | None]:
-        """Maps calls and tokens, without and with learning, to their number per solved task.
+        """The calls and tokens per solved task, without and with those for learning.
 
-        All values are None if no task was solved.
+        The keys are ``calls``, ``tokens``, ``calls_with_learning`` and ``tokens_with_learning``. All values are None if
+        no task was solved.
         """
         learning = {"calls": self.learning_calls, "tokens": self.learning_tokens}
         playing = {"calls": self.calls, "tokens": self.tokens}
@@ -109,14 +117,17 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return a copy in which ``beside`` is a displayed name. ``names`` maps the names of runs to these."""
+        """Return a copy in which ``beside`` is the name under which the run is shown.
+
+        ``names`` maps the names of runs to the names under which they are shown.
+        """
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
     def compared_with(self, name: str, baseline: "LearningPayoff") -> Self:
-        """Return a copy with the break-even point, compared with the run ``name``, which has no learned knowledge.
+        """Return a copy with the break-even point. ``baseline`` is the payoff of the run ``name``.
 
-        The payoff is returned unchanged if this run learned nothing, if the baseline learned something, or if either
-        run solved no task.
+        The payoff is returned unchanged if this run uses no learned knowledge, if the baseline does, or if one of the
+        runs solved no task.
         """
         tokens, baseline_tokens = per_solved(self.tokens, self.solved), per_solved(baseline.tokens, baseline.solved)
         if tokens is None or baseline_tokens is None or baseline.has_learned or not self.has_learned:
@@ -133,7 +144,7 @@ NO_BREAK_EVEN = (
 
 
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
-    """Yield a line with the cost of a solved task, without and with learning, if anything was learned."""
+    """Yield a line with the cost of a solved task, without and with learning, if anything was spent on learning."""
     if payoff is None or not payoff.has_learned:
         return
     learning = f"learning ({counted(payoff.learning_calls, 'call')}, {payoff.learning_tokens:,} tokens)"
@@ -148,7 +159,8 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
     """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
 
-    ``rows`` maps the displayed names of the runs to their payoffs. If no run learned anything, yield nothing.
+    ``rows`` maps the names under which the runs are shown to their payoffs. If nothing was spent on learning for any of
+    the runs, yield nothing.
     """
     if not any(payoff and payoff.has_learned for payoff in rows.values()):
         return

@@ -1,6 +1,6 @@
 """What episodes show besides success: measures of their environments, milestones, and matches of goals with task types.
 
-- A measure is a figure of an environment, for example a game's reward (``Environment.measures``).
+- A measure is a figure of an episode, computed by the environment, such as a game's reward (``Environment.measures``).
 - A milestone is a step towards a goal (``Environment.milestones``).
 - A match assigns a found type to the goal of a task. Found types are task types that planbook found by itself while it
   learned.
@@ -24,14 +24,17 @@ from planbook.wording import NO_FIGURE, counted
 
 
 def format_number(number: float | None, digits: int = 4) -> str:
-    """Format a number with ``digits`` significant digits, or None as "-". Large numbers become integers with commas."""
+    """Format a number with ``digits`` significant digits, and None as "-".
+
+    A number with more digits before the point is rounded to an integer with commas, such as 12,346.
+    """
     if number is None:
         return NO_FIGURE
     return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 
 class Measure(BaseModel):
-    """The mean and standard deviation of a figure over the played episodes; ``sd`` is None for a single episode."""
+    """The mean of a figure over the played episodes, and its standard deviation (None for a single episode)."""
 
     mean: float
     sd: float | None
@@ -43,15 +46,15 @@ class Measure(BaseModel):
 
 
 MeasuresByType = Mapping[str, Mapping[str, Measure]]
-"""Maps task types to measures by their names."""
+"""Maps each task type to a dict from the names of measures to the measures."""
 MilestoneCounts = Mapping[str, Mapping[str, tuple[int, int]]]
-"""Maps task types to milestones, and each milestone to (number of episodes that reached it, number of episodes)."""
+"""Maps each task type to a dict from milestones to (number of episodes that reached it, number of episodes)."""
 
 
 def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
-    """Return a dict that maps task types to their measures.
+    """Return a dict that maps each task type to its measures. Types without measures are left out.
 
-    If there are several types, the key ``all`` has the measures over all episodes.
+    If several types have measures, the key ``all`` maps to the measures over all episodes.
     """
     by_type = {kind: _means(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
     measured = {kind: figures for kind, figures in by_type.items() if figures}
@@ -65,10 +68,10 @@ def overall(measured: MeasuresByType, name: str) -> Measure | None:
 
 
 def unlock_score(shares: Iterable[float]) -> float:
-    """Return Crafter's score in percent, from the share of episodes that reached each achievement.
+    """Return Crafter's score in percent. ``shares`` has the share of episodes that reached each achievement.
 
-    It is a geometric mean. So if a rare achievement becomes more frequent, the score increases by more than if a
-    frequent one does.
+    The score is a geometric mean. So it grows more if a rare achievement becomes more frequent than if a frequent one
+    does.
     """
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
@@ -91,11 +94,12 @@ def _measure(values: Sequence[float]) -> Measure:
 
 
 def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
-    """Count the episodes that reached each milestone, for each task type that is open-ended or has a single goal.
+    """Count the episodes that reached each milestone.
 
-    Frequent milestones come first, because the others build on them. ``all_milestones`` lists those of the environment,
-    if they are the same for every task. If it is given, an open-ended type also has a count of 0 for every milestone
-    that no episode reached.
+    Only task types are counted that are open-ended (see ``is_open_ended``), or whose tasks all have the same goal.
+    Frequent milestones come first, because rare ones usually build on them. ``all_milestones`` lists the milestones of
+    the environment, if they are the same for every task. If it is given, an open-ended type also has a count of 0 for
+    every milestone that no episode reached.
     """
     by_type = {}
     for kind in sorted({row.type for row in rows}):
@@ -114,7 +118,10 @@ def is_open_ended(kind: str, all_milestones: Sequence[str]) -> bool:
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
-    """Return all milestones of the environment; empty if they differ by task, or if it is not installed here."""
+    """Return all milestones of the environment of a run, or () if they differ by task.
+
+    If the environment is not installed, return () as well.
+    """
     try:
         return known_environment(config.env).all_milestones
     except EnvsError:
@@ -122,7 +129,7 @@ def known_milestones(config: Config) -> tuple[str, ...]:
 
 
 def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
-    """Return the unlock score over all episodes with an open-ended goal; None if there are none."""
+    """Return the unlock score over all episodes with an open-ended goal, or None if there are no such episodes."""
     open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, all_milestones)]
     episodes = sum(next(total for _, total in counts.values()) for counts in open_ended)
     if not episodes:
@@ -131,7 +138,7 @@ def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) 
 
 
 def measure_lines(measured: MeasuresByType) -> Iterable[str]:
-    """Yield a line of measures for each task type and, if there are several, for all of them."""
+    """Yield a line with the measures of each key of ``measured``: each task type, and perhaps ``all``."""
     for kind, figures in measured.items():
         values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
         counts = sorted({figure.episodes for figure in figures.values()})
@@ -140,7 +147,7 @@ def measure_lines(measured: MeasuresByType) -> Iterable[str]:
 
 
 def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
-    """Yield the milestones of each task type as a line. If there is a score, open-ended types get a table instead."""
+    """Yield a line with the milestones of each task type. If there is a score, open-ended types get a table instead."""
     names = {name for counts in reached.values() for name in counts}
     for kind, counts in reached.items():
         if score is not None and kind not in names:
@@ -156,7 +163,7 @@ def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[G
 
 
 class Share(BaseModel):
-    """The share ``count`` out of ``of`` tasks. Its 95 % interval is from ``low`` to ``high``, in percent."""
+    """A share: ``count`` of ``of`` tasks. Its 95 % confidence interval is from ``low`` to ``high``, in percent."""
 
     count: int
     of: int
@@ -165,31 +172,32 @@ class Share(BaseModel):
 
     @property
     def interval(self) -> str:
-        """The interval as text."""
+        """The confidence interval as text, such as "12.5% to 40.0%"."""
         return f"{self.low:.1f}% to {self.high:.1f}%"
 
 
 class MatchCounts(BaseModel):
-    """Counts of played episodes by how their goals were matched; the value of ``matches`` in the output of ``--json``.
+    """Counts of played episodes by how their goals were matched. This is ``matches`` in the output of ``--json``.
 
-    ``wrong`` counts tasks that were matched, but not solved by the procedure of the found type: the type or the
-    parameters are wrong, or the procedure fails. ``wrong_type`` counts the wrong matches of tasks whose type in the
-    environment differs from that of most tasks with the same found type. It is None if all tasks have the same type in
-    the environment.
+    ``abstained`` counts tasks whose goals were matched with no type. ``wrong`` counts tasks that were matched, but not
+    solved by the procedure of the found type: the type or the parameters are wrong, or the procedure fails.
+
+    ``wrong_type`` counts those wrong matches in which the task's type in the environment is not that of most tasks
+    matched with the same found type. It is None if all tasks have the same type in the environment.
     """
 
     matched: Share
     abstained: Share
     wrong: Share
     solved_after: Share
-    """Wrong matches after which the planner solved the task."""
+    """Counts the wrong matches after which the planner solved the task without the procedure."""
     wrong_type: Share | None
     by: dict[str, int]
-    """Maps the sources of matches (pattern, words, model) to the number of matches."""
+    """Maps the way in which goals were matched (pattern, words, model) to the number of matches."""
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches of the played episodes, including abstentions. Return None if there are neither."""
+    """Count the matches and abstentions of the played episodes, or return None if no goal was to be matched."""
     matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
         return None
@@ -207,7 +215,7 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
 
 
 def share(count: int, total: int) -> Share:
-    """Return a share with its Wilson interval."""
+    """Return the share ``count`` of ``total`` with its Wilson interval."""
     low, high = wilson(count, total)
     return Share(count=count, of=total, low=round(100 * low, 1), high=round(100 * high, 1))
 
@@ -222,9 +230,9 @@ def matches_table(counts: MatchCounts) -> Grid:
 
 
 def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> str:
-    """Return a line with the number of procedures published for found types, and how many of them are repairs.
+    """Return a line with the number of procedures that a run published for its found types, and the number of repairs.
 
-    Procedures that were already in the ``library`` that the run began with are not counted.
+    ``found`` are the run's types. Procedures in ``library``, with which the run began, are not counted.
     """
     published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
     repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
@@ -233,7 +241,7 @@ def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> s
 
 
 def _count_wrong_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
-    """Count the wrong matches whose task has another type than most tasks of the same found type."""
+    """Count the wrong matches of tasks whose type in the environment is not the usual one for their found type."""
     counts = Counter((match.type, row.type) for row, match in matched)
     most_common = {found: kind for (found, kind), _ in reversed(counts.most_common())}
     return sum(most_common[match.type] != row.type for row, match in wrong)

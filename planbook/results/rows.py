@@ -1,4 +1,4 @@
-"""The row of an episode in the table of results. It is filled in by reading the episode's events one by one."""
+"""The row of an episode in the table of results. It is filled in as the episode's events are read, one by one."""
 
 import re
 from collections.abc import Mapping
@@ -27,9 +27,11 @@ from planbook.wording import TYPE_SOLVED
 NOTHING = Spending()
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 OWN_SCOPE = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
-"""Matches the scopes of an episode's own endings and resets, but not those of trials inside it."""
+"""Matches the scopes in which the task and the ending of an episode are recorded, but not those of trials inside it.
+
+A scope is the path of a part of a run, under which events are stored."""
 INNER_SCOPE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
-"""Matches a scope inside an attempt at an episode; the group is the number of restarts before that attempt."""
+"""Matches a scope inside an attempt at an episode. The match group is the number of restarts before that attempt."""
 METHOD_EVENTS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
 """Kinds of events from which claims and the statistics of planning methods are read."""
 TIMED_EVENTS: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
@@ -41,13 +43,13 @@ ANSWERED = "an answer was delivered"
 
 
 class TaskClaim(BaseModel):
-    """The last recorded claim about a whole task, its author (``by``), and the verdict of the environment (``solved``).
+    """The last claim in an episode that the whole task is solved, or that it is not, and the environment's verdict.
 
-    Claims are never guessed. Some methods make no claim about the whole task: stored procedures, given code, random
-    actions, AutoManual (it replans as long as it is allowed to), AgentKit (its steps run out), and ProgPrompt and Code
-    as Policies (a program may end because it can do nothing). With any method, a last action that delivers an answer is
-    a claim of success. ``played`` is False for an episode that was broken, not played or not judged. The claim of such
-    an episode cannot be false.
+    ``by`` is the author of the claim, and ``solved`` the verdict. Only recorded claims count. Some methods record no
+    claim about the whole task: stored procedures, given code, random actions, AutoManual (it replans as long as it is
+    allowed to), AgentKit (its steps run out), and ProgPrompt and Code as Policies (a program may end because it can do
+    nothing). With any method, delivering an answer as the last action is a claim of success. ``played`` is False for an
+    episode that was broken, not played or not judged. The claim in such an episode cannot be false.
     """
 
     task: str
@@ -69,19 +71,20 @@ class Result:
 
     entry: Entry
     answering: str = ""
-    """The action that delivers an answer, as the run recorded it. If empty, the installed environment names it."""
+    """The name of the action that delivers an answer. If the run has not recorded it, it is "", and the installed
+    environment is asked for it."""
     copied: bool = False
     """True if another run played the episode and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Maps names of spans to fields that are dropped, because they are large. A span is a part of an episode that the
-    method has recorded."""
+    """Maps names of spans to fields that are dropped because they are large. A span is a part of an episode, with data
+    that the planning method has recorded."""
     environment_task: Task | None = None
     """The task as the environment gave it when the episode began."""
     ending: Ending = NOT_PLAYED
     spent: Spending = NOTHING
-    """Calls, tokens, money and actions, even if another run paid for them. The time is in ``seconds``."""
+    """The calls, tokens, money and actions of the episode, even if another run paid for them."""
     seconds: float = 0.0
-    """Time from the first event to the last, without breaks between invocations."""
+    """The time from the first event to the last, without the breaks between invocations."""
     events: int = 0
     """The number of events read so far."""
     _attempt: "_EpisodeAttempt" = field(init=False)
@@ -92,7 +95,7 @@ class Result:
         self._attempt = _EpisodeAttempt(self.bulky)
 
     def take(self, event: Event, cost: Spending | None, invocation: int) -> bool:
-        """Read the next event of the episode; return whether it is an ending."""
+        """Read the next event of the episode, and return whether it is the episode's ending."""
         self.events += 1
         self.spent = self.spent + cost if cost else self.spent
         if event.kind in TIMED_EVENTS:
@@ -136,23 +139,23 @@ class Result:
 
     @property
     def type(self) -> str:
-        """The type of the task; if it has none, the found type with which its goal was matched."""
+        """The type of the task, or else the found type with which its goal was matched, or else ""."""
         return self.entry.task.type or (self.match.type if self.match else "")
 
     @property
     def match(self) -> Match | None:
-        """The last match of the task's goal with a found type, if the method matches goals."""
+        """The last match of the task's goal with the found types, or None if the goal was not matched."""
         matches = [Match.model_validate(span.data) for span in self.spans if span.name == Match.span]
         return matches[-1] if matches else None
 
     @property
     def repeat(self) -> int:
-        """The repeat of the task, from 0."""
+        """Which repeat of the task the episode is, counted from 0."""
         return self.entry.repeat
 
     @property
     def name(self) -> str:
-        """The task's id, with the repeat if it is not the first."""
+        """The id of the task, followed by the number of the repeat unless it is 0."""
         return f"{self.entry.task.id}{f' (repeat {self.repeat})' if self.repeat else ''}"
 
     @property
@@ -172,7 +175,7 @@ class Result:
 
     @property
     def is_skipped(self) -> bool:
-        """True if a run of `planbook build` skipped the episode, because its type had been solved often enough.
+        """True if a run of `planbook build` skipped the episode, because tasks of its type had been solved in a row.
 
         A skipped episode is not counted anywhere.
         """
@@ -180,7 +183,7 @@ class Result:
 
     @property
     def cost(self) -> Spending:
-        """What the episode cost the run itself: nothing if it was copied."""
+        """What the run itself spent on the episode: nothing if the episode was copied from another run."""
         return NOTHING if self.copied else self.spent
 
     @property
@@ -190,7 +193,7 @@ class Result:
 
     @property
     def claim(self) -> TaskClaim:
-        """The last claim about the task. An answer that was delivered counts as a claim of success."""
+        """The last claim about the task. If the last action delivered an answer, this is a claim of success."""
         step, claim = self._attempt.last_step, self._attempt.claim
         author, claimed = (claim.by, claim.done) if claim else ("", None)
         answering = (self.answering or _answering_action(self.entry.task.env)) if step else None
@@ -232,7 +235,10 @@ class _EpisodeAttempt:
 
 
 def _answering_action(env: str) -> str | None:
-    """Return the action that delivers an answer, or None if the environment has no such action or is not installed."""
+    """Return the name of the environment's action that delivers an answer.
+
+    Return None if the environment has no such action, or is not installed.
+    """
     try:
         return known_environment(env).answering or None
     except EnvsError:

@@ -1,4 +1,4 @@
-"""Confidence intervals, significance tests and ratio estimators, in plain Python, so that no table needs numpy."""
+"""Confidence intervals, significance tests and ratio estimators, in plain Python: numpy need not be installed."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 Z_95 = 1.959963984540054
 TERMS = 200
-"""Number of terms that ``_beta_share`` computes of its continued fraction, which converges much earlier."""
+"""Number of terms of the continued fraction that ``_beta_share`` computes. It converges much earlier."""
 
 
 def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share, as two fractions; (0, 1) if nothing was tried."""
+    """Return the Wilson score interval of the share ``successes / total``. If ``total`` is 0, return (0, 1)."""
     if total == 0:
         return 0.0, 1.0
     share = successes / total
@@ -23,11 +23,12 @@ def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, floa
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the interval of the share of episodes solved, from the outcomes of each task's repeats.
+    """Return the interval of the share of solved episodes. ``tasks`` has the outcomes of each task's repeats.
 
-    Repeats of a task are correlated. So the number of episodes is divided by the design effect, which is the variance
-    over tasks divided by the variance of independent episodes (Kish, Survey Sampling, 1965). If all episodes have the
-    same outcome, there is no variance, and each task counts as one case. Without repeats, this is Wilson's interval.
+    Repeats of a task are correlated, so they count less than independent episodes: the number of episodes is divided by
+    the design effect. This is the variance over tasks, divided by the variance that independent episodes would have
+    (Kish, Survey Sampling, 1965). If all episodes have the same outcome, there is no variance, and each task counts as
+    one case. Without repeats, the result is Wilson's interval.
     """
     groups = [repeats for repeats in tasks if repeats]
     total, solved = sum(map(len, groups)), sum(map(sum, groups))
@@ -42,22 +43,22 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
 
 
 def percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    """Return the percentage solved, from pairs (number solved, number tried); None if nothing was tried."""
+    """Return the percentage solved over all pairs (number solved, number tried), or None if nothing was tried."""
     pairs = list(counts)
     tried = sum(tried for _, tried in pairs)
     return round(100 * sum(solved for solved, _ in pairs) / tried, 1) if tried else None
 
 
 def per_solved(amount: float | None, solved: int) -> float | None:
-    """Return an amount per solved task; None if the amount is unknown, or if no task was solved."""
+    """Return an amount divided by the number of solved tasks, or None if it is unknown or no task was solved."""
     return round(amount / solved, 6) if solved and amount is not None else None
 
 
 def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
     """Return the interval of the difference between two paired shares (Bonett and Price, 2012).
 
-    Of ``total`` cases, ``gained`` succeeded only the second time, and ``lost`` only the first time. The interval is
-    (-1, 1) if there are no cases.
+    Each of ``total`` cases was tried twice: ``gained`` of them succeeded only the second time, and ``lost`` only the
+    first time. If there are no cases, the interval is (-1, 1).
     """
     if total == 0:
         return -1.0, 1.0
@@ -67,13 +68,19 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of a mean change if the change is the same in every task, as for two paired shares."""
+    """Return the interval of a mean change if the change is the same in every task.
+
+    In this case, there is no variance from which to compute an interval. So it is that of two paired shares.
+    """
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Return the p value of McNemar's exact test: the chance that the differing cases split at least as unevenly."""
+    """Return the p value of McNemar's exact test for cases that succeeded only the second or only the first time.
+
+    It is the chance that these cases are split at least as unevenly if both times are equally likely.
+    """
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
     return min(1.0, 2 * tail / (1 << differing))
@@ -82,8 +89,8 @@ def mcnemar(gained: int, lost: int) -> float:
 def sign_flip_test(differences: Sequence[int]) -> float:
     """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
 
-    It is the chance of a sum at least as far from 0 if the two sides of each task are swapped at random. With one pair
-    of episodes per task, this is McNemar's exact test.
+    If the two sides of each task are swapped at random, it is the chance of a sum that is at least as far from 0. With
+    one pair of episodes per task, this is McNemar's exact test.
     """
     return min(1.0, 2 * min(permutation_tails([(difference, -difference) for difference in differences])))
 
@@ -97,7 +104,7 @@ def t_cdf(t: float, freedom: int) -> float:
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the quantile of Student's t for the probability ``share``, which must be greater than 0.5."""
+    """Return the value below which Student's t is with the probability ``share``, which must be greater than 0.5."""
     low, high = 0.0, 1.0
     while t_cdf(high, freedom) < share:
         low, high = high, 2 * high
@@ -135,7 +142,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Correct the p values of several tests so that the expected share of false positives is bounded."""
+    """Correct the p values of several tests by the method of Benjamini and Hochberg.
+
+    It bounds the expected share of false positives among all positives.
+    """
     corrected, bound, count = [0.0] * len(p_values), 1.0, len(p_values)
     for rank, index in reversed(list(enumerate(sorted(range(count), key=lambda index: p_values[index]), 1))):
         bound = min(bound, p_values[index] * count / rank)
@@ -144,9 +154,10 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def permutation_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
-    """Return the two tails of an exact permutation test, in which one count is drawn at random from each group.
+    """Return the two tails of an exact permutation test. The first count of each group is the observed one.
 
-    They are the chances that the sum of the drawn counts is at most, and at least, the sum of the groups' first counts.
+    If one count is drawn at random from each group, the tails are the chances that the sum of the drawn counts is at
+    most, and at least, the sum of the observed ones.
     """
     chances, first = {0: 1.0}, 0
     for counts in groups:
@@ -162,9 +173,9 @@ def permutation_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return Student's paired test as (low, high, p): the 95 % interval of the mean, and the two-sided p value.
+    """Return (low, high, p) of Student's paired test: the 95 % interval of the mean difference, and the p value.
 
-    All three are None for a single difference, or if all differences are equal and not 0.
+    The test is two-sided. All three are None if there is only one difference, or if all are equal but not 0.
     """
     centre, freedom = fmean(differences), len(differences) - 1
     spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
@@ -177,11 +188,15 @@ def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, 
 # Ratios of sums over tasks, for example tokens per solved task
 
 MIN_TASKS = 5
-"""An interval needs at least this many tasks with a denominator other than 0."""
+"""The interval of a ratio is computed only if at least this many tasks have a denominator other than 0."""
 
 
 class Estimate(NamedTuple):
-    """A figure with its 95 % interval. Each is None if it does not exist, for example because no task was solved."""
+    """A figure and its 95 % interval, from ``low`` to ``high``.
+
+    ``value`` is None if the figure is not defined, for example if no task was solved. ``low`` and ``high`` are None if
+    there is no interval.
+    """
 
     value: float | None
     low: float | None
@@ -196,13 +211,16 @@ def ratio(parts: Parts) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators.
 
     The interval is that of a ratio estimator for a random sample of tasks (Cochran, Sampling Techniques, 1977, section
-    6.4), with a quantile of Student's t, since samples may be small.
+    6.4). It uses a quantile of Student's t, because samples may be small.
     """
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
 
 def ratio_difference(first: Parts, second: Parts) -> Estimate:
-    """Return the second ratio minus the first, with an interval as in ``ratio``. Both are over the same tasks."""
+    """Return the second ratio minus the first, with an interval as in ``ratio``.
+
+    Both ratios must be over the same tasks, in the same order.
+    """
     residuals = [after - before for before, after in zip(_residuals(first), _residuals(second), strict=True)]
     return _estimate(_value(second) - _value(first), residuals, _has_interval(first) and _has_interval(second))
 
@@ -213,7 +231,7 @@ def _value(parts: Parts) -> float:
 
 
 def _residuals(parts: Parts) -> list[float]:
-    """Return the influence of each task on the ratio."""
+    """Return the influence of each task on the ratio: about how much the ratio would fall without the task."""
     value, total = _value(parts), fsum(denominator for _, denominator in parts)
     return [(numerator - value * denominator) / total if total else float("nan") for numerator, denominator in parts]
 

@@ -1,4 +1,4 @@
-"""The summary of a run: counts over all its tasks, played or not, and the sentences and small tables that show them."""
+"""The summary of a run: counts over all its tasks, and the sentences and small tables that show these counts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,19 +26,21 @@ from planbook.results.statistics import wilson, wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
-"""Keys of method statistics that ``--json`` always has. A value is null if the run's method has no such statistics."""
+"""Keys that the output of ``--json`` always has, for statistics of planning methods.
+
+The value is null if the run's method does not compute these statistics."""
 
 
 class ClaimCounts(BaseModel):
-    """Counts of episodes by what was claimed, and whether the task was solved; ``--json`` has them as ``claims``.
+    """Counts of episodes by what was claimed about the task, and by whether it was solved.
 
-    In the names, ``not`` stands for "not solved".
+    In the names of the fields, ``not`` stands for "not solved". In the output of ``--json``, this object is ``claims``.
     """
 
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Episodes whose task was claimed to be unsolved, or given up, but was solved."""
+    """Episodes whose task was solved, although the claim was that it is not, or that it was given up."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int
@@ -49,34 +51,34 @@ class ClaimCounts(BaseModel):
 
 
 class Summary(BaseModel):
-    """The object at the end of the standard output with ``--json``. ``by_type`` maps a type to [solved, tasks]."""
+    """The object that ``--json`` prints at the end. ``by_type`` maps a task type to [tasks solved, tasks in all]."""
 
     tasks: int
     solved: int
     by_type: dict[str, tuple[int, int]]
     mean_score: float = 0.0
-    """The mean of the environment's score, from 0 to 1, over all tasks; 0 for a task that was not played."""
+    """The mean of the environment's score over all tasks, from 0 to 1. A task that was not played has the score 0."""
     failures: dict[str, int]
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Maps reasons to the number of selected tasks that were not played because they cannot be judged here."""
+    """Maps each reason why tasks cannot be judged in this installation to the number of tasks skipped for it."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
     solved_by_repeat: tuple[int, ...]
     spread: float | None = Field(default=None, exclude=True)
-    """The standard deviation of the share solved, over the repeats; None for a single repeat."""
+    """The standard deviation, over the repeats, of the share of solved tasks. None if there is only one repeat."""
     mean_error_steps: float | None = None
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
     replayed_calls: int = 0
     reworded_replies: int = 0
-    """Recorded replies that answered prompts with another wording, but the same data."""
+    """Number of recorded replies to prompts whose data are the same now, but whose wording has changed."""
     shortened_prompts: int = 0
-    """Calls whose prompt was shortened to fit the context."""
+    """Number of calls whose prompt was shortened to fit into the model's context."""
     stopped_replies: int = 0
-    """Calls of a streaming run whose reply was stopped before its end."""
+    """Number of calls whose reply was stopped before its end. This happens only in runs that stream replies."""
     tokens: int = 0
     estimated: bool = Field(default=False, exclude=True)
     """True if a server did not count some of the tokens."""
@@ -85,30 +87,30 @@ class Summary(BaseModel):
     money: float | None = 0.0
     """US dollars; None if a price is unknown."""
     paying: LearningPayoff | None = None
-    """The cost of a solved task with learning included; None if the cost of learning is not known."""
+    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """Maps names to the planning method's own figures (statistics). In JSON, each name is also a key of the summary."""
+    """The statistics that the planning method computes, by their names. In JSON, these are also keys of the summary."""
     claims: ClaimCounts | None = None
-    """Claims about whole tasks, compared with the environment's verdict; None if there are none."""
+    """Claims about whole tasks, compared with the environment's verdict, or None if there are no claims."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
-    """How goals were matched with found task types; left out if the environment gives the types."""
+    """How goals were matched with found task types. Left out if no goal was to be matched."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
-    """Maps task types whose tasks have the same goal to milestones, each with [episodes that reached it, episodes]."""
+    """Maps task types to dicts from milestones to [episodes that reached it, episodes]. See ``measures.milestones``."""
     unlock_score: float | None = None
-    """Crafter's score in percent; None unless the environment lists all its milestones."""
+    """Crafter's score in percent. None if the environment does not list all milestones, or no goal is open-ended."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
     """Maps task types (and ``all``, if there are several) to the environment's measures besides success."""
     intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
-    """Maps task types and ``all`` to the 95 % interval of the share solved; see ``wilson_over``."""
+    """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``wilson_over``."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
-    """Maps each task type that has such episodes to [broken, not run]. These episodes count as not solved."""
+    """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float
-    """Time without pauses: of the invocation that printed this summary or, in a report, of all invocations."""
+    """Time without pauses: that of the command that printed this summary or, in a report, that of the whole run."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
-    """Maps task ids to the errors of episodes that failed through no fault of a plan."""
+    """Maps the ids of tasks whose episodes are broken (failed through no fault of a plan) to the errors."""
     unjudged_messages: dict[str, str] = Field(default_factory=dict)
-    """Maps task ids to the answers to tasks that the environment does not judge. These do not count as solved."""
+    """Maps the ids of tasks that the environment could not judge to messages. These tasks do not count as solved."""
 
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -117,7 +119,7 @@ class Summary(BaseModel):
 
     @property
     def unit(self) -> str:
-        """What is counted: "task", or "episode" if tasks have repeats, each of which counts."""
+        """The noun for what is counted: "task", or "episode" if there are several repeats of each task."""
         return "task" if self.repeats == 1 else "episode"
 
     @property
@@ -150,11 +152,11 @@ def summarise(
     figures: Sequence[type[Figures]] | None = None,
     payoff: LearningPayoff | None = None,
 ) -> Summary:
-    """Count the episodes of a run. An episode without an ending counts as NOT_RUN; one that was skipped does not count.
+    """Count the episodes of a run. An episode without an ending counts as NOT_RUN. Skipped episodes are not counted.
 
-    ``all_milestones`` lists those of the environment, if they are the same for every task. ``unjudgeable`` maps reasons
-    to the number of tasks that were not played because they cannot be judged here. ``figures`` are the classes of the
-    planning method's own figures (statistics). ``payoff`` is the cost of a solved task.
+    ``all_milestones`` lists the milestones of the environment, if they are the same for every task. ``unjudgeable``
+    maps each reason why tasks cannot be judged to the number of tasks that were not played for this reason. ``figures``
+    are the classes of the statistics that the planning method computes. ``payoff`` is the cost of a solved task.
     """
     figures = figures_of() if figures is None else figures
     included = [row for row in rows if not row.is_skipped]
@@ -198,7 +200,7 @@ def summarise(
 
 
 def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
-    """Count the claims of a run. Return None if there is no claim that a verdict could contradict."""
+    """Count the claims of a run. Return None if no played episode has a claim."""
     if all(row.claim == NO_CLAIM or not row.played for row in rows):
         return None
     counts = Counter((row.claim, row.solved) for row in rows if row.played)
@@ -215,12 +217,12 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
 
 
 def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share solved, taking into account that repeats of a task are not independent."""
+    """Return the 95 % interval of the share of solved episodes. Repeats of a task are not taken for independent."""
     return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
 
 
 def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Return the episodes of each task."""
+    """Return a list for each task, which holds the task's episodes."""
     episodes = defaultdict[tuple[str, str, int], list[Result]](list)
     for row in rows:
         task = row.entry.task
@@ -271,7 +273,7 @@ UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsa
 def results_table(summary: Summary, title: str) -> Grid:
     """Return a table with a row for each task type: the tasks solved, their share with its interval, and mean counts.
 
-    Episodes that were broken or not run are counted in separate columns, because they are not failures of the method.
+    Episodes that are broken or were not run are not failures of the method, so they have separate columns.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
@@ -290,7 +292,7 @@ def results_table(summary: Summary, title: str) -> Grid:
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
-    """Yield the method's own statistics, the claims, the matches of goals, and the measures and milestones."""
+    """Yield the planning method's statistics, the claims, the matches of goals, the measures and the milestones."""
     for figures in summary.methods.values():
         yield from figures.describe()
     if summary.claims is not None:

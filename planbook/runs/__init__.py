@@ -1,8 +1,8 @@
 """A run on disk: everything that one command did, in one folder.
 
 - ``run`` creates, opens and closes runs, and reads the endings of their episodes.
-- ``folder`` creates and claims the folder, reads and writes run.json, and finds the files that run.json names.
-- ``installed`` reads the versions of installed software, and finds what has changed since the run began.
+- ``folder`` creates and claims the folder of a run, reads and writes run.json, and finds the files that it names.
+- ``installed`` reads the versions of installed software, and finds versions and inputs that changed after a run began.
 """
 
 from typing import TYPE_CHECKING

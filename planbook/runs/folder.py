@@ -1,4 +1,4 @@
-"""The folder of a run, and run.json with its configuration and inputs."""
+"""The folder of a run, and its file run.json, which holds the run's configuration and describes its inputs."""
 
 import fcntl
 import os
@@ -19,17 +19,17 @@ from planbook.store import Schema
 from planbook.writing import write_atomically
 
 RUNS = Path("runs")
-"""The default folder of new runs."""
+"""The folder in which new runs get their folders by default."""
 BRANCHES = "branches"
-"""Name of the folder, inside a run's folder, that holds the run's forks."""
+"""Name of the folder, inside a run's folder, that holds the run's forks (runs that continue one of its episodes)."""
 CONFIG_FILE = "run.json"
-"""Name of a file that is written last. A folder without it holds no run yet."""
+"""Name of the file with the configuration. It is written last, so a folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds to wait for another process, which may only be checking whether the folder is claimed."""
+"""Seconds before a second attempt to claim a folder. The first fails even if a process only calls ``is_claimed``."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Create a folder named after the current time and ``name`` (by default, the environment and the planner).
+    """Create a folder whose name is the current time and ``name`` (by default, the environment and the planner).
 
     Raises BadRun if the folder cannot be created.
     """
@@ -53,7 +53,7 @@ def new_branch(run: Path, name: str) -> Path:
 
 
 def branches_of(run: Path) -> list[Path]:
-    """Return the folders of a run's forks, which are inside its own folder."""
+    """Return the folders of a run's forks, which are inside the run's folder."""
     return sorted(path.parent for path in run.glob(f"{BRANCHES}/*/{CONFIG_FILE}"))
 
 
@@ -63,7 +63,10 @@ def is_run(folder: Path) -> bool:
 
 
 def claim_folder(folder: Path) -> int:
-    """Claim a folder until this process closes the descriptor or ends. Raises BadRun if it is claimed already."""
+    """Claim a folder, and return a descriptor. The claim ends when the descriptor is closed or this process ends.
+
+    Raises BadRun if another process has claimed the folder, or if it cannot be locked.
+    """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -73,7 +76,7 @@ def claim_folder(folder: Path) -> int:
             _lock(descriptor, fcntl.LOCK_EX)
     except BlockingIOError as error:
         os.close(descriptor)
-        raise BadRun(f"{folder} is being played by another process; wait for it, or name another folder") from error
+        raise BadRun(f"{folder} is in use by another process; wait until it ends, or name another folder") from error
     except OSError as error:
         os.close(descriptor)
         raise BadRun(f"{folder} cannot be locked: {error.strerror}; keep runs on a local disk") from error
@@ -81,7 +84,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder. The check does not stop another process from claiming it."""
+    """Return whether a process has claimed the folder. This does not prevent another process from claiming it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -99,24 +102,25 @@ def _lock(descriptor: int, kind: int) -> None:
 ChangePath = Callable[[Path], Path]
 """A function that maps the path of a file or folder to a new path."""
 SEARCHED_PARENTS = 4
-"""Number of folders above the run's own that are searched for moved files."""
+"""If files were moved, they are searched for in this many folders above the run's folder."""
 EXECUTED = (".py", ".json")
 """Suffixes of files that are executed, or that contain commands to execute."""
 PROMPT_DIGITS = 16
-"""Number of digits recorded of a prompt's digest, which is enough to tell versions apart."""
+"""How many digits of a prompt's digest are recorded. They are enough to tell versions of the prompt apart."""
 
 
 def with_current_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
     """Return the configuration with the current paths of its environment, method, library, scripts and recordings.
 
-    A path that exists is kept. Otherwise, the last parts of the path are searched for in the folders above the run's
-    folder, and in the current folder. A file that would be executed must have one of the recorded ``digests``.
+    If a path does not exist, the files may have been moved together with the run. So the last parts of the path, such
+    as ``methods/my.py``, are looked up in the folders above the run's folder, and in the current folder. A file that
+    would be executed is used only if it has one of the recorded ``digests``.
     """
     return with_paths(config, lambda path: _find(path, folder, digests))
 
 
 def without_folders(config: Config) -> Config:
-    """Return the configuration with file names instead of paths, because folders differ between machines."""
+    """Return the configuration with the names of files instead of their paths, which differ between machines."""
 
     def without_folder(path: Path) -> Path:
         return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
@@ -134,9 +138,9 @@ def with_paths(config: Config, change: ChangePath) -> Config:
 
 
 def change_path_in_name(name: str, change: ChangePath) -> str:
-    """Return a name such as FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json with its path changed.
+    """Return the name of an environment or a planner, with the path in it changed if it contains one.
 
-    A name without a path, of an environment or a planner, is returned unchanged.
+    Names with a path have the form FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json.
     """
     kind, colon, rest = name.partition(":")
     if kind == "module":
@@ -147,7 +151,7 @@ def change_path_in_name(name: str, change: ChangePath) -> str:
 
 
 def change_path_in_model(model: str, change: ChangePath) -> str:
-    """Return the name of a model, with the path of its file or folder changed if it has one."""
+    """Return the name of a model, such as recorded:FILE, with the path in it changed if it contains one."""
     kind, _, rest = model.partition(":")
     if kind == "exchange":
         return f"{kind}:{change(Path(rest))}"
@@ -161,7 +165,7 @@ def change_path_in_model(model: str, change: ChangePath) -> str:
 
 
 def _find(path: Path, folder: Path, digests: Collection[str]) -> Path:
-    """Return the current path of a file or folder, or its old path if it is not found."""
+    """Return the current path of a file or folder that may have been moved, or ``path`` if it is not found."""
     if path.exists():
         return path
     for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
@@ -180,10 +184,10 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 class RunInputs(BaseModel):
     """The inputs of a run, apart from versions of software.
 
-    Each field except ``seeds`` maps names to SHA-256 digests, which are shortened for prompts. ``knowledge`` covers the
-    library, the examples that learning starts from, and demonstrations. ``models`` covers recordings and scripts of
-    replies. ``seeds`` maps names to seeds: the run's own seed, and the seed sent to each role's model in the first
-    repeat. The seeds of tasks are in the tasks.
+    Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
+    ``knowledge`` has the library, the examples with which learning begins, and the demonstrations. ``models`` has the
+    recordings and scripts from which models reply. ``seeds`` maps names to seeds: the run's own seed, and the seed that
+    is sent to each role's model in the first repeat. The seeds of tasks are recorded with the tasks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -197,12 +201,12 @@ class RunInputs(BaseModel):
 
     @property
     def digests(self) -> frozenset[str]:
-        """The digests of data, prompts and models. They include the digests of all files that the user provides."""
+        """The digests of data, prompts and models, among them those of all files that the user has provided."""
         return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
 class ImportedFile(BaseModel):
-    """An imported file; ``sha256`` is the digest of its bytes."""
+    """A file from which episodes were imported. ``sha256`` is the digest of its bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -212,7 +216,10 @@ class ImportedFile(BaseModel):
 
 
 class ImportOrigin(BaseModel):
-    """The run from which a number of consecutive episodes were exported. Its ``facts`` follow the schema of exports."""
+    """The run from which some consecutive episodes of an imported run were exported.
+
+    ``episodes`` is their number. ``facts`` describes the run, in the format of exported files.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -221,7 +228,7 @@ class ImportOrigin(BaseModel):
 
 
 class Imported(BaseModel):
-    """Marks a run whose episodes were played elsewhere."""
+    """The files from which a run was imported, and the runs from which their episodes were exported."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -235,7 +242,7 @@ class Imported(BaseModel):
 
 
 class Fork(BaseModel):
-    """The origin of a forked run: an episode of another run, of which the first ``at`` actions are kept."""
+    """The origin of a forked run: an episode of another run. The fork keeps its first ``at`` actions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -244,19 +251,19 @@ class Fork(BaseModel):
     episode: int
     at: int
     repeat: int = 0
-    """The index of the task's repeat in that run; it seeds the episode."""
+    """Which repeat of its task the episode is in the other run. The seed of the episode depends on it."""
     without: tuple[str, ...] = ()
-    """Rules and skills that the planner had in the other run, but does not have in this one."""
+    """Rules and skills that the planner had in the other run, but does not have in the fork."""
     change: str = ""
-    """Describes what is different after those actions."""
+    """Describes how the fork differs from the other run after the kept actions."""
 
 
 GRAPH_PLANNER = "graph"
-"""The planner that run.json names for a run of a prompt graph."""
+"""If a run has passes of a prompt graph instead of episodes, its run.json names this planner."""
 
 
 class RunFile(BaseModel):
-    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, or empty."""
+    """The content of run.json."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -269,22 +276,24 @@ class RunFile(BaseModel):
     unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
-    """Where the events are, if they are not in the run's folder."""
+    """The schema in a PostgreSQL database that holds the events, or None if they are in the run's folder."""
     made_of: RunInputs | None = None
+    """The inputs of the run, or None if they were not recorded."""
     rerun_of: str = ""
+    """The folder of the run that this one repeats, or empty."""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
-    """Number of recorded replies to prompts whose wording has changed since."""
+    """How many model calls got a recorded reply although the wording of their prompt has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
-    """Maps reasons to the number of selected tasks that are not played because they cannot be judged here."""
+    """Maps each reason why tasks cannot be judged in this installation to the number of tasks skipped for it."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
-    """The environment's action that delivers an answer. Recorded only if the environment is neither shipped nor
-    installed, because then it is not loaded when a run is read."""
+    """The name of the action with which plans deliver an answer. It is recorded only if the environment is neither
+    shipped nor installed, because readers of a run do not load such an environment."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of the environment. Recorded in the same cases as ``answering``."""
+    """All milestones of the environment. They are recorded only if ``answering`` would be recorded."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
-    """Set for a run of one episode that continues from a recorded action."""
+    """The origin of a forked run: a run of one episode that continues another run after a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
-    """Set for a run whose episodes were played elsewhere, and imported."""
+    """The origin of an imported run, whose episodes were played elsewhere."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -297,7 +306,7 @@ class RunFile(BaseModel):
             digests = file.made_of.digests if file.made_of else frozenset[str]()
             return file.model_copy(update={"config": with_current_paths(file.config, folder, digests)})
         except FileNotFoundError as error:
-            raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
+            raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of a run") from error
         except ValidationError as error:
             first, *others = validation_faults(error, "the whole file")
             more = f", and {len(others)} more" if others else ""
@@ -309,12 +318,12 @@ class RunFile(BaseModel):
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
 
     def write(self, folder: Path) -> None:
-        """Write the file atomically."""
+        """Write run.json in a run's folder. Readers see either the old content or the new one."""
         write_atomically(folder / CONFIG_FILE, self.model_dump_json(indent=2))
 
 
 class Entry(BaseModel):
-    """An episode of a run: a task, and the index of its repeat."""
+    """An episode of a run. All tasks may be repeated: ``repeat`` is the number of the repeat, counted from 0."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -329,7 +338,7 @@ class Entry(BaseModel):
 
 
 def index_of(scope: str) -> int:
-    """Return the index of the episode that a scope belongs to; -1 if there is none."""
+    """Return the index of the episode that a scope such as ``task/3/restart/1`` belongs to, or -1 if there is none."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
     return int(number) if name == "task" and number.isdecimal() else -1

@@ -1,4 +1,4 @@
-"""The versions of Python, of packages and of planbook's own code, and what has changed since a run began."""
+"""The versions of Python, of packages and of planbook's own code, and the changes of versions and inputs of a run."""
 
 import platform
 import subprocess
@@ -16,21 +16,21 @@ RECORDED_PACKAGES = (
     "tree-sitter".split()
 )
 CODE = "planbook code"
-"""Key of planbook's code among the versions. In an editable installation, files change while the version does not."""
+"""Key of planbook's code among the versions. In a checkout, the code may change while planbook's version does not."""
 HERE = Path(__file__).resolve().parents[1]
 HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
 """Number of digits of a commit or digest that are recorded."""
 GIT_SECONDS = 5.0
-"""Time limit for a git command. If it takes longer, the files are read instead."""
+"""Time limit for a git command. If a command takes longer, only a digest of the files identifies the code."""
 
 
 @cache
 def versions() -> Mapping[str, str]:
     """Return a dict that maps the names of software to the installed versions.
 
-    They are read only once, which takes half a second if many packages are installed.
+    The versions are read only once, because this takes half a second if many packages are installed.
     """
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
@@ -39,17 +39,17 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def code() -> str:
-    """Return the commit of planbook's code, or a digest of the files if they have changed or are in no checkout."""
+    """Return the commit of planbook's code, with a digest of the files if they have changed, or else only a digest."""
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:DIGITS]}"
-    folders = (HERE, *(HERE / name for name in PACKAGES))  # the packages are links in a checkout
+    folders = (HERE, *(HERE / name for name in PACKAGES))  # in a checkout, the packages are links, which are followed
     digest = texts_digest(folder_digest(folder, CODE_FILES) for folder in folders)[:DIGITS]
     return f"commit {commit[:DIGITS]}, changed ({digest})" if commit else f"files {digest}"
 
 
 def _git(*arguments: str) -> str | None:
-    """Return the output of a git command in the folder of planbook; None if it fails, or if there is no git."""
+    """Return the output of a git command in the folder of planbook, or None if it fails or git is not installed."""
     command = ["git", "-C", str(HOME), *arguments]
     try:
         process = subprocess.run(command, check=False, capture_output=True, text=True, timeout=GIT_SECONDS)
@@ -66,15 +66,18 @@ INPUTS = {
     "models": "model {}",
     "prices": "the {}",
 }
-"""Maps each part of the inputs to the phrase for one of its inputs, whose name replaces the braces.
+"""Maps each field of ``RunInputs`` to a phrase for one of its inputs. The name of the input replaces the braces.
 
-The only input of the part ``prices`` has the name "price table"."""
+For example, a changed prompt called ``act`` is "prompt act". The only input in ``prices`` is called "price table"."""
 DECISIVE = ("data", "prompts", "knowledge")
-"""Parts of the inputs. If one of them changes, new episodes cannot be compared with those played before."""
+"""Fields of ``RunInputs``. If an input in one of them changes, new episodes cannot be compared with earlier ones."""
 
 
 class InputChange(NamedTuple):
-    """A changed version or digest: the recorded one and the current one, each of which is None if it does not exist."""
+    """A version or input that has changed: its recorded and its current version or digest.
+
+    ``then`` is None for a new input, and ``now`` if it no longer exists. ``part`` is VERSIONS or a key of INPUTS.
+    """
 
     part: str
     name: str
@@ -90,12 +93,12 @@ class InputChange(NamedTuple):
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changes of the versions that a run recorded; an older planbook did not record all of them."""
+    """Return the changes of those versions that a run has recorded. (An older planbook recorded fewer.)"""
     return [InputChange(VERSIONS, name, old, now.get(name)) for name, old in then.items() if now.get(name) != old]
 
 
 def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
-    """Return the changed inputs. The list is empty for a run of an older planbook, which did not record its inputs."""
+    """Return the changed inputs. If an older planbook did not record the inputs (``then`` is None), return []."""
     found = list[InputChange]()
     for part in INPUTS if then else ():
         before, after = getattr(then, part), getattr(now, part)
@@ -105,5 +108,5 @@ def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
 
 
 def decisive_changes(all_changes: list[InputChange]) -> list[InputChange]:
-    """Return those changes after which new episodes cannot be compared with earlier ones."""
+    """Return those of the changes after which new episodes cannot be compared with earlier ones."""
     return [change for change in all_changes if change.part in DECISIVE]

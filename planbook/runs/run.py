@@ -46,17 +46,20 @@ from planbook.writing import TEMPORARY, open_atomic
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"
-"""The price table that was given to the run, if any."""
+"""Name of the run's own price table. The file exists only if the user has given the run a price table."""
 FORMULATOR_SHARE = 0.1
-"""A run of `planbook build` keeps this share of its budget for its manual, unless another share is given."""
+"""A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""Key that marks a pause in an event that otherwise ends an invocation."""
+"""A key in an event that ends an invocation. It means that the invocation only pauses."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
-"""Patterns of files that may be left by a run that was killed at its beginning. The last is of an older planbook."""
+"""Patterns of files that a run may leave if it is killed at its beginning. An older planbook wrote ``run.new``."""
 
 
 class Run:
-    """The open folder of a run. ``file`` is the content of its run.json, ``store`` has its events."""
+    """An open run. ``file`` is the content of its run.json, and ``store`` holds its events.
+
+    One command that plays the run is an invocation. A run has several invocations if it is resumed.
+    """
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
@@ -65,7 +68,7 @@ class Run:
         self.store, self._claim, self.file = store, claimed, file
         self.meter = Meter()
         self.is_new = False
-        """True if this process created the run. Then nothing can have changed since the run began."""
+        """True if this process has created the run, so that its inputs cannot have changed since it began."""
         self.versions_recorded = False
         """True once this process has recorded the environment's versions."""
 
@@ -82,15 +85,18 @@ class Run:
         forked: Fork | None = None,
         unjudgeable: Mapping[str, int] = {},
     ) -> Self:
-        """Create a run in a folder, or open the existing one if it has the same configuration. Raises BadRun.
+        """Create a run in a folder. If the folder holds a run with the same configuration, open that run to play it.
 
-        ``store`` is the URL of a PostgreSQL database for the events; a wrong URL raises BadArgument, and a missing
-        driver raises MissingRequirement. ``made_of`` has the digests of the inputs. ``rerun_of`` is the folder of the
-        run that this one repeats. ``forked`` names the action after which the only episode continues. ``unjudgeable``
-        maps reasons to the number of tasks that were left out for these reasons.
+        ``store`` is the URL of a PostgreSQL database for the events. By default, they are in a file in the folder.
+        ``made_of`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
+        ``forked`` describes the episode that the run's only episode continues. ``unjudgeable`` maps each reason why
+        tasks cannot be judged to the number of tasks that were left out for this reason.
 
-        ``run.json`` is written last. In a folder without it, files of planbook are leftovers, and are deleted. Any
-        other file raises BadRun.
+        ``run.json`` is written last. If it is missing, but the folder has other files of a run, these are left from a
+        run that was killed at its beginning, and are deleted.
+
+        Raises BadRun if the folder holds a run with other settings or files that are not a run's, or if it cannot be
+        used; BadArgument if the URL is wrong; or MissingRequirement if the driver for PostgreSQL is missing.
         """
         with ExitStack() as cleanup:
             try:
@@ -129,10 +135,11 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None, graphs: bool = False) -> Self:
-        """Open an existing run; ``to_play`` claims it for this process. Raises BadRun if that is not possible.
+        """Open an existing run. With ``to_play``, also claim it for this process.
 
-        ``store`` is the URL of the run's database. It may contain the password, which ``run.json`` does not. ``graphs``
-        also accepts the run of a prompt graph, which has one episode and no environment.
+        ``store`` is the URL of the run's database, which may contain the password (``run.json`` does not contain it).
+        With ``graphs``, a run of a prompt graph is accepted, too; it has no environment. Raises BadRun if the folder
+        holds no run, if the run cannot be read, or if it cannot be played.
         """
         file = RunFile.read(folder)
         if file.config.planner == GRAPH_PLANNER and not graphs:
@@ -161,7 +168,7 @@ class Run:
 
     @property
     def prices(self) -> Path | None:
-        """The run's own price table; None if it uses the shipped one."""
+        """The path of the run's own price table, or None if the run uses the shipped price table."""
         path = self.folder / PRICES_FILE
         return path if path.is_file() else None
 
@@ -172,7 +179,7 @@ class Run:
 
     @property
     def is_played(self) -> bool:
-        """True while a process plays the run, on this machine or on another one with access to the same database."""
+        """True while a process plays the run, on this machine or on another one that uses the same database."""
         return is_claimed(self.folder) or self.store.is_claimed()
 
     @classmethod
@@ -196,11 +203,11 @@ class Run:
     def begin_invocation(
         self, invocation: InvocationSettings | None = None, *, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
-        """Begin an invocation of a command. The spending of earlier invocations counts towards its budget.
+        """Begin an invocation: one command that plays this run. Its budget also covers earlier invocations.
 
-        The run keeps its budget, timeouts and price table unless new ones are given. ``models`` are asked in addition
-        to the run's own. The ``note`` is recorded with the invocation. Raises BadArgument if the budget limits money
-        but a model has no price, or BadPrices for a bad price table.
+        A budget, timeouts or a price table in ``invocation`` replace the run's own. ``models`` names models that will
+        be asked in addition to the run's own. ``note`` is recorded with the invocation. Raises BadArgument if the
+        budget limits money, but a model has no price. Raises BadPrices if the price table is invalid.
         """
         new, old = invocation or InvocationSettings(), self.file
         prices = new.prices or self.prices
@@ -224,13 +231,13 @@ class Run:
         self._record_invocation(note or {})
 
     def _with_manual_share(self, budget: Budget) -> Budget:
-        """Return the budget. If this is a run of `planbook build`, reserve a share of its limits for the manual."""
+        """Return the budget. In a run of `planbook build`, a share of its limits is reserved for writing the manual."""
         if self.config.learning is None or budget == Budget() or budget.formulator is not None:
             return budget
         return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
 
     def end_invocation(self) -> None:
-        """End the invocation, and record the time played so far."""
+        """End the invocation, and record for how many seconds the run has been played in all invocations."""
         self._record_invocation({"over": True, SECONDS: self.meter.spent.seconds})
         reworded = self.meter.spent.reworded
         if reworded != self.file.reworded_replies:
@@ -238,7 +245,7 @@ class Run:
             self.file.write(self.folder)
 
     def pause(self) -> None:
-        """Stop the clock until ``go_on`` is called. The cost of model calls that are still running counts."""
+        """Stop the clock until ``go_on`` is called. Model calls that are still running count towards the budget."""
         self.meter.stop_clock()
         self._record_invocation({"over": True, PAUSED: True, SECONDS: self.meter.spent.seconds})
 
@@ -249,7 +256,10 @@ class Run:
 
     @cached_property
     def invocations(self) -> list[Body]:
-        """The events that begin, pause and end invocations. Read only once: no other process adds any."""
+        """The bodies of the events that begin, pause and end invocations.
+
+        They are read only once, because no other process adds such events while this one plays the run.
+        """
         return [event.body for event in self.store.events("run", "sitting")]
 
     def _record_invocation(self, body: Body) -> None:
@@ -267,7 +277,7 @@ class Run:
         return EpisodeJournal(self.store, path, metered)
 
     def mark_imported(self, imported: Imported, config: Config) -> None:
-        """Mark the run as imported from files. From then on, it can only be read."""
+        """Record that the run was imported from files, and its configuration. From then on, it can only be read."""
         self.file = self.file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
         self.file.write(self.folder)
@@ -278,7 +288,7 @@ class Run:
 
     @cached_property
     def _entries(self) -> list[Entry]:
-        """The episodes of the run. Read only once, because there may be many, and they do not change."""
+        """The episodes of the run. They never change, so they are read only once."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def own_events(self) -> Iterator[Event]:
@@ -286,26 +296,28 @@ class Run:
         return filter(self.is_own, self.store.events())
 
     def is_own(self, event: Event) -> bool:
-        """Return whether an event belongs to this run, not to a copied episode."""
+        """Return False if an event belongs to an episode that was copied from another run."""
         return not (self.config.copies and event.scope.startswith("task/"))
 
     def close(self) -> None:
-        """Close the store; another process may then play the run."""
+        """Close the store, and end the claim, so that another process may play the run."""
         self.store.close()
         if self._claim is not None:
             os.close(self._claim)
 
 
 DIVERGED = "diverged"
-"""Cause of an ending that does not count: the episode's record could not be repeated, so a new attempt began."""
+"""The cause of an ending that does not count: the recorded part of the attempt could not be repeated, so the next
+attempt at the episode began."""
 AGAIN = "again"
-"""Key in the event of an invocation that plays episodes again, for the scopes of the endings that no longer count."""
+"""A key in the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count,
+because this invocation plays their episodes again."""
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return what run.json records about an environment, so that readers need not load it.
+    """Return what run.json records about an environment, so that readers of the run need not load it.
 
-    It is empty for an environment that is shipped or installed.
+    The dict is empty for a shipped or installed environment, which readers may load, and if it cannot be loaded now.
     """
     if env in known_environments():
         return {}
@@ -323,7 +335,10 @@ def superseded_scopes(run: Run) -> frozenset[str]:
 
 
 def recorded_endings(run: Run) -> dict[int, Ending]:
-    """Return a dict that maps the index of each ended episode to its ending. If it has several, the last one counts."""
+    """Return a dict that maps the index of each ended episode to its ending.
+
+    If several attempts at an episode have ended, the last ending counts.
+    """
     endings: dict[int, Ending] = {}
     excluded = superseded_scopes(run)
     for row in run.store.events("task", "outcome"):
@@ -334,7 +349,7 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
 
 
 def last_path(run: Run, entry: Entry) -> str:
-    """Return the scope of an episode's last attempt that has ended. Raises BadArgument if none has."""
+    """Return the scope of an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
     ended = [row.scope for row in run.store.events(entry.path, "outcome")]
     if not ended:
         raise BadArgument(
@@ -344,7 +359,7 @@ def last_path(run: Run, entry: Entry) -> str:
 
 
 def broken_paths(run: Run) -> list[str]:
-    """Return the scopes of the BROKEN endings. Raises BadArgument for a run of `planbook build`."""
+    """Return the scopes of the attempts with the outcome BROKEN. Raises BadArgument for a run of `planbook build`."""
     if run.config.learning is not None:
         raise BadArgument(
             f"{run.folder} is a run of `planbook build`: later knowledge depends on how these episodes ended; "
@@ -355,7 +370,7 @@ def broken_paths(run: Run) -> list[str]:
 
 
 def played_again_lines(run: Run) -> Iterator[str]:
-    """Yield a line for each attempt whose episode was played again: the attempt's outcome, and the episode's now."""
+    """Yield a line for each attempt whose episode was played again, with its outcome and that of the new attempt."""
     excluded = superseded_scopes(run)
     if not excluded:
         return

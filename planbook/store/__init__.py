@@ -1,6 +1,6 @@
 """The store of a run, which records everything that happens in one append-only table of events.
 
-- ``store`` reads and writes events, has the journal of an episode, and keeps the tables in a SQLite file.
+- ``store`` reads and writes events, in a SQLite file or through ``postgres``. Also has the journal of an episode.
 - ``postgres`` keeps the tables in a schema of a PostgreSQL database.
 - ``tables`` defines the tables. Besides events, they hold what the processes of a run share: the money and calls that
   are spent or reserved, and the leases on episodes (which worker plays which episode).

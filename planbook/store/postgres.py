@@ -1,4 +1,4 @@
-"""A store in a schema of a PostgreSQL database, for runs that several machines play. Needs psycopg."""
+"""A store in a schema of a PostgreSQL database, for runs that are played on several machines. Needs psycopg."""
 
 import os
 import re
@@ -25,17 +25,17 @@ DEFAULTS: Mapping[str, Any] = {
     "tcp_user_timeout": 60_000,
     "application_name": "planbook",
 }
-"""Default connection parameters. With them, this process notices the loss of the server within about a minute."""
+"""Default connection parameters. With them, this process notices within about a minute if the server is lost."""
 HEARTBEAT = (
     b"SET tcp_keepalives_idle = 20",
     b"SET tcp_keepalives_interval = 10",
     b"SET tcp_keepalives_count = 3",
     b"SET tcp_user_timeout = 60000",
 )
-"""Settings with which the server notices within a minute that a worker's machine is lost, and releases its locks."""
+"""Settings with which the server notices within a minute if this machine is lost. It then releases our locks."""
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
-"""Parameters that a recorded URL may have. Others can name files, or options that a server may execute."""
+"""Parameters that a URL in run.json may have. Others could name files, or options for the server to execute."""
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -47,12 +47,14 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])
     WITH ORDINALITY AS new (scope, kind, n, body, at, place)
 ORDER BY place
 """
-"""Adds events and texts in one statement: one transaction and one round trip to the server."""
+"""Adds events and texts in one statement, which is one transaction, and needs one round trip to the server."""
 LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
-"""SQL for the key of a numbered advisory lock of one run. All runs in a database share one space of keys."""
+"""SQL for the key of an advisory lock, made from the run's schema and a number.
+
+The schema is needed because all runs in a database share the same keys."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({LOCK_KEY})", f"SELECT pg_advisory_unlock({LOCK_KEY})"
 PLAYING, FIRST_EPISODE = 0, 1
-"""The number of the lock held by the process that plays the run, and the number of the first episode's lock."""
+"""Numbers of locks: the lock of the process that has claimed the run, and the lock of the first episode."""
 IS_LOCKED = f"""
 SELECT EXISTS (
     SELECT FROM pg_locks
@@ -61,15 +63,15 @@ SELECT EXISTS (
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
 """
-"""Tells whether the lock PLAYING is held. The view pg_locks shows the two halves of a key in two columns."""
+"""Tells whether a process holds the lock PLAYING. The view pg_locks shows the two halves of a key in two columns."""
 WAIT_SECONDS = 0.05
 """Seconds between two attempts to claim a run."""
 PATIENCE_SECONDS = 2
-"""Seconds to wait for the server to notice that the process that played the run has died."""
+"""Seconds for which ``claim`` tries again. If the last process died, the server may need this time to notice it."""
 
 
 def create_schema(location: Schema) -> None:
-    """Create the schema and its empty tables. Raises BadRun."""
+    """Create the schema and its empty tables. Raises BadRun if the database cannot be reached, or refuses."""
     with closing(_connect(location)) as connection:
         encoding = connection.info.parameter_status("server_encoding")
         if encoding not in ENCODINGS:
@@ -110,7 +112,10 @@ def _is_lost(error: BaseException) -> bool:
 
 
 class Postgres:
-    """The tables in a schema. One connection writes events, another holds locks, and a pool is for everything else."""
+    """The tables in a schema.
+
+    One connection writes events, another one holds locks, and a pool of connections is used for everything else.
+    """
 
     def __init__(self, location: Schema, *, to_write: bool) -> None:
         self._location = location
@@ -128,7 +133,10 @@ class Postgres:
         self._session_lock = threading.Lock()
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
-        """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
+        """Write events and texts in one transaction. A text that exists already is skipped.
+
+        Raises BadRun if an event exists already, or the database cannot be written.
+        """
         hashes = sorted(texts)  # the same order in all processes, so that two writers of the same texts cannot deadlock
         columns = [hashes, [texts[digest] for digest in hashes], *map(list, zip(*rows, strict=True))]
         assert self._writer is not None
@@ -143,7 +151,7 @@ class Postgres:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection to read with. Raises BadRun."""
+        """Yield a connection for reading. Raises BadRun if the database cannot be read."""
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -154,7 +162,10 @@ class Postgres:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun."""
+        """Yield a connection in a transaction, which is committed when the block ends.
+
+        Raises BadRun if the database cannot be written.
+        """
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -162,9 +173,9 @@ class Postgres:
             raise self._database_error("written", error.orig or error) from error
 
     def last_settled_row(self, number: int) -> int:
-        """Return the id of the last event, after waiting until all events with smaller ids are committed.
+        """Return the id of the last event. First wait until all events with smaller ids are committed.
 
-        Does not wait if there is no event after ``number``.
+        If there is no event after ``number``, return without waiting.
         """
         last = select(func.max(EVENT.c.id))
         with self.reading() as connection:
@@ -177,7 +188,10 @@ class Postgres:
 
     @contextmanager
     def lock(self, index: int) -> Iterator[bool]:
-        """Try to take an advisory lock. It belongs to the connection: if the process dies, the server releases it."""
+        """Try to lock the episode with this index, and yield whether this succeeded.
+
+        The lock is an advisory lock of the connection. If the process dies, the server releases it.
+        """
         if not self._try_lock(FIRST_EPISODE + index):
             yield False
             return
@@ -190,21 +204,27 @@ class Postgres:
                     self._in_session(UNLOCK, FIRST_EPISODE + index)
 
     def claim(self) -> None:
-        """Claim the run for this process until it ends. Raises BadRun if another process plays it."""
+        """Claim the run until this process ends. Raises BadRun if another process has claimed it."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self._try_lock(PLAYING):
             if time.monotonic() < deadline:
                 time.sleep(WAIT_SECONDS)
                 continue
-            raise BadRun(f"{self._location} is being played by another process; wait for it, or name another folder")
+            raise BadRun(f"{self._location} is in use by another process; wait until it ends, or name another folder")
 
     def is_claimed(self) -> bool:
-        """Return whether any process holds the lock of ``claim``, without trying to take it. Raises BadRun."""
+        """Return whether a process has claimed the run. This does not prevent another process from claiming it.
+
+        Raises BadRun if the database cannot be read.
+        """
         with self.reading() as connection:
             return bool(connection.execute(text(IS_LOCKED), {"schema": self._location.schema}).scalar_one())
 
     def _try_lock(self, number: int) -> bool:
-        """Take a lock if it is free. The server lets a session take a lock twice, so ``_locked`` is checked as well."""
+        """Take a lock if it is free, and return whether it was.
+
+        The server lets a session take its own lock again, so ``_locked`` tells which locks this process has.
+        """
         try:
             with self._session_lock:
                 if number in self._locked or not self._in_session(TRY_LOCK, number):
@@ -234,7 +254,7 @@ class Postgres:
         self._engine.dispose()
 
     def _database_error(self, verb: str, error: BaseException) -> BadRun:
-        """Return the error to raise. If the connection is lost, it names the error that was noticed first."""
+        """Return the error to raise. If the connection is lost, its message is that of the first error."""
         if not _is_lost(error):
             return BadRun(f"{self._location} cannot be {verb}: {_first_line(error)}; nothing recorded so far is lost")
         self._lost = self._lost or _first_line(error)
@@ -245,7 +265,7 @@ class Postgres:
 
 
 def _connect(location: Schema, *, autocommit: bool = True) -> psycopg.Connection[Any]:
-    """Open a connection; by default it commits each statement. Raises BadRun."""
+    """Open a connection, which commits each statement by default. Raises BadRun if the server cannot be reached."""
     try:
         parameters = {**DEFAULTS, **conninfo_to_dict(location.url), "client_encoding": "utf8"}
         return psycopg.connect(**parameters, autocommit=autocommit)
@@ -256,7 +276,7 @@ def _connect(location: Schema, *, autocommit: bool = True) -> psycopg.Connection
 
 
 def check_host(location: Schema) -> None:
-    """Raise BadRun unless the recorded server is on this machine, or the user has named its host in PGHOST."""
+    """Raise BadRun unless the server in run.json is on this machine, or the user has named its host in PGHOST."""
     try:
         parameters = conninfo_to_dict(location.url)
     except psycopg.Error as error:

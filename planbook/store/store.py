@@ -1,7 +1,7 @@
-"""The store of a run: one append-only table of events, from which everything else is read.
+"""The store of a run: an append-only table of events, from which everything about the run is read.
 
-Every event is committed before the next action, so a killed process loses nothing. The tables are in a SQLite file,
-which several processes may write at the same time, or in a schema of a PostgreSQL database.
+Every event is committed before the next action, so a killed process loses nothing. The table, and a few auxiliary ones,
+are in a SQLite file, or in a schema of a PostgreSQL database. Several processes may write at the same time.
 """
 
 import fcntl
@@ -24,13 +24,13 @@ from planbook.envs import missing_extra
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
 from planbook.store.tables import (
-    AFTER,
     AFTER_SLASH,
-    ALL,
-    BELOW,
     EVENT,
     METADATA,
     RESTART,
+    SELECT_ALL,
+    SELECT_IN_SCOPE,
+    SELECT_KIND_AFTER_ROW,
     TEXT,
     Event,
     EventRow,
@@ -51,9 +51,9 @@ Watch = Callable[[EventKind, Body], None]
 
 
 class EpisodeJournal:
-    """The journal of one episode. Recorded events are read once; new events are committed to the store immediately.
+    """The journal of one episode, or of another scope (a path under which events are stored).
 
-    ``watch`` is called with each new event.
+    Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``watch``.
     """
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
@@ -69,9 +69,9 @@ class EpisodeJournal:
         return self._recorded.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event and commit it. Raises BadRun."""
+        """Add an event and commit it. Raises BadRun if the run was interrupted, or the event cannot be written."""
         if self._store.journals_closed:
-            raise BadRun("the run was interrupted: what happens now in its episodes is not recorded")
+            raise BadRun("the run was interrupted: its episodes are no longer recorded")
         self._store.put(scope, kind, number, body)
         self._recorded[scope, kind, number] = body
         if self._watch is not None:
@@ -84,18 +84,18 @@ class Store:
     def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
         self.location = location
         self.journals_closed = False
-        """True once events of episodes are no longer recorded, although threads may still play episodes."""
+        """True once no more events of episodes are recorded, although threads may still be playing episodes."""
         self._stored_texts: set[str] = set()
         self._database = _open(location, to_write=to_write)
         with self._database.reading() as connection:
             self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
-        """Add one event and commit it. Raises BadRun if it exists already, or cannot be written."""
+        """Add one event and commit it. Raises BadRun if its scope, kind and number exist already, or writing fails."""
         self.put_all([(scope, kind, n, body)])
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
-        """Add events in one transaction: all of them or none."""
+        """Add events in one transaction. Raises BadRun if one of them cannot be added; then none of them is."""
         if not rows:
             return
         at = time.time()
@@ -110,9 +110,10 @@ class Store:
     ) -> Iterator[Event]:
         """Yield events in the order in which they were written.
 
-        ``scope`` selects the events of a scope and of all scopes below it. ``kind`` selects one or several kinds.
+        By default, all events are yielded. ``scope`` selects the events of a scope and of all scopes below it. ``kind``
+        selects the events of one or several kinds.
         """
-        query = ALL if scope is None else BELOW
+        query = SELECT_ALL if scope is None else SELECT_IN_SCOPE
         if kind is not None:
             query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
         parameters = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
@@ -121,45 +122,47 @@ class Store:
                 yield event
 
     def events_since(self, number: int) -> Iterator[tuple[int, Event]]:
-        """Yield (row number, event) for all events after row ``number``, in order; 0 yields all events.
+        """Yield (row number, event) for all events after row ``number``, in order. If it is 0, all events are yielded.
 
-        A caller that always passes the last row number that it received misses no event, however many processes write.
+        No event is missed if each call passes the last row number that the previous call has yielded, even while
+        several processes write events. (``events_of_kind_after`` is faster, but may miss an event.)
         """
         last = self._database.last_settled_row(number)
-        query = ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
+        query = SELECT_ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
         with self._database.reading() as connection:
             yield from read_events(connection, query)
 
     @property
     def last_row(self) -> int:
-        """The number of the last row; 0 if there is none."""
+        """The number of the last row of the table of events, or 0 if there are no events."""
         return self._database.last_settled_row(0)
 
-    def events_after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
+    def events_of_kind_after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
         """Yield (row number, event) for the events of a kind after row ``number``.
 
-        In PostgreSQL, this may miss an event that another process commits late.
+        In PostgreSQL, another process may commit an event after one with a larger row number was yielded here. A later
+        call that passes the larger number misses this event.
         """
         with self._database.reading() as connection:
-            yield from read_events(connection, AFTER, {"row": number, "of_kind": kind})
+            yield from read_events(connection, SELECT_KIND_AFTER_ROW, {"row": number, "of_kind": kind})
 
     def lock(self, index: int) -> AbstractContextManager[bool]:
-        """Lock an episode against other threads and processes. Yield False if one of them has locked it already.
+        """Lock the episode with this index until the block ends. Yield False if it is locked already.
 
-        A worker that leases an episode holds this lock. It is released if the process dies, or if its machine does not
-        answer for a minute.
+        A worker holds this lock while it leases the episode. The lock is released if the worker's process dies, or if
+        its machine does not answer for a minute.
         """
         return self._database.lock(index)
 
     def claim(self) -> None:
-        """Claim the run until this process ends. Raises BadRun if another process plays it.
+        """Claim the run until this process ends. Raises BadRun if another process has claimed it.
 
-        If the store is a file, this does nothing, because ``Run`` locks the run's folder.
+        If the store is a file, this method does nothing, because ``Run`` locks the run's folder.
         """
         self._database.claim()
 
     def is_claimed(self) -> bool:
-        """Return whether a process on any machine plays the run; always False if the store is a file. Raises BadRun."""
+        """Return whether a process on any machine has claimed the run; always False if the store is a file."""
         return self._database.is_claimed()
 
     @property
@@ -169,17 +172,21 @@ class Store:
 
     @property
     def ledger(self) -> StoreLedger:
-        """The spending and reservations of all processes."""
+        """The amounts that all processes of the run have spent or reserved."""
         return StoreLedger(self._database.writing)
 
     def close(self) -> None:
-        """Close the database; everything is already written."""
+        """Close the database. All events are already committed."""
         self.journals_closed = True
         self._database.close()
 
 
 def create_schema(url: str) -> Schema:
-    """Create a schema for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
+    """Create a schema for a new run in a PostgreSQL database.
+
+    Raises BadArgument if the URL is not that of a PostgreSQL database, BadRun if the schema cannot be created, or
+    MissingRequirement if psycopg is not installed.
+    """
     location = Schema.new(url)
     _postgres().create_schema(location)
     _user_urls[without_password(url)] = url
@@ -187,15 +194,15 @@ def create_schema(url: str) -> Schema:
 
 
 _user_urls: dict[str, str] = {}
-"""Maps URLs without the password to the full URLs that the user has given in this process."""
+"""The URLs that the user has given in this process. Maps each URL without its password to the full URL."""
 
 
 def recorded_location(location: Schema, url: str | None) -> Schema:
     """Return a location from run.json, with the password that the user gave for the same database.
 
-    The password is in ``url``, or in a URL that was given earlier in this process. A stranger may have written
-    run.json, so this raises BadRun if the server is on another machine, unless the user has named it by a URL or by
-    PGHOST. Raises MissingRequirement if psycopg is not installed.
+    The password is in ``url``, or in a URL that the user gave earlier in this process. A run may come from a stranger,
+    so run.json cannot be trusted: if it names a server on another machine, this raises BadRun, unless the user has
+    given a URL with this server or has named it in PGHOST. Raises MissingRequirement if psycopg is not installed.
     """
     if url:
         _user_urls[without_password(url)] = url
@@ -213,7 +220,7 @@ def _open(location: StoreLocation, *, to_write: bool) -> "Sqlite | Postgres":
 
 
 def _postgres() -> Any:
-    """Import the module only when it is needed: most machines have no psycopg. Raises MissingRequirement."""
+    """Import ``postgres`` only when it is needed. Raises MissingRequirement if psycopg is not installed."""
     try:
         from planbook.store import postgres
     except ImportError as error:
@@ -226,23 +233,23 @@ def _postgres() -> Any:
 
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
-LOCKS = "-lock"
-"""Suffix of the lock file in the store's folder. Its bytes are locked, but never written."""
+LOCK_SUFFIX = "-lock"
+"""Suffix of the name of the lock file, which is next to the store's file. It is locked, but never written."""
 WRITING, FIRST_EPISODE = 0, 1
-"""The byte that a writer locks, and the byte that is locked for the first episode."""
+"""Bytes of the lock file: the byte that a process locks to write, and the byte for the first episode."""
 FLOCK = "hhqqi0q"
-"""The layout of struct flock: kind, whence, start, length, process (0)."""
+"""The layout of the C struct flock: kind, whence, start, length, process (0)."""
 
 
 class Sqlite:
-    """The file of a store, and its lock file.
+    """The SQLite file of a store, and a lock file next to it.
 
-    A writer locks a byte of the lock file, because the kernel wakes a waiting process as soon as the lock is free.
-    SQLite itself would wait by sleeping for milliseconds.
+    A process that writes locks a byte of the lock file. If SQLite's own lock were used, a waiting process would sleep
+    for some milliseconds between its attempts. With this lock, the kernel wakes it as soon as the lock is free.
     """
 
     def __init__(self, path: Path, *, to_write: bool) -> None:
-        self._path, self._locks = path, path.with_name(f"{path.name}{LOCKS}")
+        self._path, self._locks = path, path.with_name(f"{path.name}{LOCK_SUFFIX}")
         self._engine = _open_engine(path, to_write=to_write)
         self._thread_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -258,7 +265,7 @@ class Sqlite:
                 raise self._unusable(error) from error
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
-        """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
+        """Write events and texts in one transaction. Texts that exist already are skipped. Raises BadRun on failure."""
         try:
             assert self._writer is not None
             with self._thread_lock, _locked(self._lock_file, WRITING), self._writer as writer:
@@ -279,7 +286,7 @@ class Sqlite:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection to read with. Raises BadRun."""
+        """Yield a connection for reading. Raises BadRun if the file cannot be read."""
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -288,7 +295,7 @@ class Sqlite:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun."""
+        """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun on failure."""
         try:
             with self._thread_lock, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
                 yield connection
@@ -296,7 +303,7 @@ class Sqlite:
             raise self._cannot_write(error.orig or error) from error
 
     def last_settled_row(self, number: int) -> int:
-        """Return the id of the last event. Only one process writes at a time, so all smaller ids are committed."""
+        """Return the id of the last event. All smaller ids are committed, because only one process writes at a time."""
         with self.reading() as connection:
             return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
 
@@ -313,10 +320,10 @@ class Sqlite:
                 os.close(descriptor)  # releases the lock
 
     def claim(self) -> None:
-        """Do nothing: the process that plays has locked the run's folder."""
+        """Do nothing, because ``Run`` claims the run by locking its folder."""
 
     def is_claimed(self) -> bool:
-        """Return False: the lock on the run's folder says whether the run is played."""
+        """Return False. Whether the run is claimed can be seen from the lock on its folder."""
         return False
 
     def _open_locks(self) -> int:
@@ -326,7 +333,7 @@ class Sqlite:
             raise self._cannot_write(error) from error
 
     def close(self) -> None:
-        """Close the files and release all locks; everything is already written."""
+        """Close the files and release all locks. All events are already committed."""
         with self._thread_lock:
             if self._writer is not None:
                 self._writer.close()
@@ -341,7 +348,7 @@ class Sqlite:
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
     """Wait for a lock on one byte, and hold it until the block ends.
 
-    The lock belongs to the open file, not to the process.
+    The lock belongs to the open file, so threads that opened the file separately exclude each other.
     """
     _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
@@ -351,7 +358,7 @@ def _locked(descriptor: int, byte: int) -> Iterator[None]:
 
 
 def _try_lock(descriptor: int, byte: int) -> bool:
-    """Lock one byte if it is free. Returns True if it was."""
+    """Try to lock one byte. Return False if another file description has locked it."""
     try:
         _lock(descriptor, byte, fcntl.F_OFD_SETLK)
     except BlockingIOError:
@@ -364,7 +371,10 @@ def _lock(descriptor: int, byte: int, command: int, kind: int = fcntl.F_WRLCK) -
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
-    """Open a connection without SQLAlchemy, which would double the time that every action waits for its event."""
+    """Open a connection without SQLAlchemy, which would double the time for committing an event.
+
+    Each action of an episode waits until its event is committed.
+    """
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -372,10 +382,10 @@ def _open_writer(path: Path) -> sqlite3.Connection:
 
 
 def _open_engine(path: Path, *, to_write: bool) -> Engine:
-    """Return an engine for the file. An engine that only reads works even in a folder without write permission.
+    """Return an engine for the file. An engine that only reads works even if the folder is not writable.
 
-    In such a folder, SQLite can read the file only if it is declared ``immutable``. It then ignores the write-ahead
-    log, so a file is declared immutable only if its log is empty or missing.
+    In such a folder, SQLite can read a file only if the file is declared ``immutable``. Then it ignores the write-ahead
+    log, so the file is declared immutable only if its log is empty or missing.
     """
     mode = "rwc" if to_write else "ro"
     log, index = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))

@@ -1,6 +1,6 @@
-"""The tables of a run: events and their texts, the ledger of spending and reservations, and leases on episodes.
+"""The tables of a run: events, their long texts, the ledger (amounts spent and reserved), and leases on episodes.
 
-``Schema`` names the place of the tables in a PostgreSQL database.
+The tables are in a SQLite file, or in a schema of a PostgreSQL database, which ``Schema`` names.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from planbook.planner import AllowsCall, Amount, Body
 
 METADATA = sa.MetaData()
 SCOPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-"""Scopes are sorted by bytes, as in SQLite, so that the scopes below a scope are a range."""
+"""The type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does, so scopes below a scope are a range."""
 EVENT = sa.Table(
     "event",
     METADATA,
@@ -42,7 +42,7 @@ LEDGER = sa.Table(
     sa.Column("tokens", sa.Integer, nullable=False),
     sa.Column("money", sa.Float, nullable=False),
 )
-"""The amounts spent, and the amount reserved for each model call under way; see ``StoreLedger``."""
+"""The amount spent so far, and the amount reserved for each running model call. See ``StoreLedger``."""
 LEASE = sa.Table(
     "lease",
     METADATA,
@@ -51,8 +51,8 @@ LEASE = sa.Table(
     sa.Column("lost", sa.Integer, nullable=False),
     sa.Column("events", sa.Integer, nullable=False),
 )
-"""For each leased episode: the last worker, the number of workers lost on it in a row, and the highest number of events
-that the episode had when a worker was lost."""
+"""The leases: for each leased episode, the worker that has leased it last. ``lost`` is the number of workers that were
+lost on the episode in a row, and ``events`` the highest number of events that it had when a worker was lost."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -79,14 +79,15 @@ class EventRow(NamedTuple):
 
 
 LONG_TEXT = 400
-"""Strings of at least this many characters go to the table of texts."""
+"""Strings of at least this many characters are stored in the table of texts, each only once."""
 TEXT_KEY = "$text"
+"""Key of the object ``{"$text": HASH}``, which replaces a long string in the body of an event."""
 ESCAPE = "\\"
-"""Prefix added to a key of a body if the key could be mistaken for a key of the store, such as TEXT_KEY."""
+"""Prefix that is added to a key in a body if the key begins with ``$`` or with this prefix."""
 
 
 def pack(body: Body, texts: dict[str, str]) -> str:
-    """Return a body as JSON, with hashes in place of long strings.
+    """Return the body of an event as JSON, with a hash in place of each long string.
 
     The long strings are added to ``texts``, which maps hashes to strings.
     """
@@ -108,7 +109,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def unpack(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return the original value, with its long strings."""
+    """Return the original of a packed value. ``texts`` maps the hashes in it to the long strings."""
     if isinstance(value, list):
         return [unpack(item, texts) for item in value]
     if not isinstance(value, dict):
@@ -138,7 +139,8 @@ def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
 def _storable(text: str) -> bool:
     """Return whether databases can store a text unchanged.
 
-    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses NUL. Both are stored as JSON escapes instead.
+    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. If a text has one of these, it
+    is stored with JSON escapes instead.
     """
     try:
         return b"\0" not in text.encode("utf-8")
@@ -147,7 +149,9 @@ def _storable(text: str) -> bool:
 
 
 RESTART = "/restart/"
-"""Separates the scope of an episode from the number of a restart. (A scope is a path that groups events.)"""
+"""Separates the scope of an episode from the number of a restart, as in ``task/3/restart/1``.
+
+A scope is a path that groups events."""
 
 
 def restart_scope(path: str, number: int) -> str:
@@ -156,29 +160,31 @@ def restart_scope(path: str, number: int) -> str:
 
 
 def without_restart(scope: str) -> str:
-    """Return a scope without the numbers of restarts."""
+    """Return a scope without its restarts: ``task/3/ask`` for ``task/3/restart/1/ask``."""
     return re.sub(rf"{RESTART}\d+", "", scope)
 
 
 AFTER_SLASH = chr(ord("/") + 1)
-"""The character after "/" ends the range of scopes below a scope. A range uses the index, LIKE does not."""
+"""The character that follows "/". The scopes below ``task/3`` are those from ``task/3/`` up to ``task/30``, exclusive.
+
+This range is looked up in the index; a comparison with LIKE would not use it."""
 ROWS = 500
 """Number of events that are read at a time."""
-ALL = sa.select(EVENT).order_by(EVENT.c.id)
-BELOW = ALL.where(
+SELECT_ALL = sa.select(EVENT).order_by(EVENT.c.id)
+SELECT_IN_SCOPE = SELECT_ALL.where(
     sa.or_(
         EVENT.c.scope == sa.bindparam("scope"),
         sa.and_(EVENT.c.scope >= sa.bindparam("first"), EVENT.c.scope < sa.bindparam("end")),
     )
 )
-"""Selects the events of a scope and of all scopes below it. It is compiled once, because every episode uses it."""
-AFTER = ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
+"""Selects the events of a scope and of all scopes below it. The query is compiled once, and used for all episodes."""
+SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
 
 
 def read_events(
     connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any] = {}
 ) -> Iterator[tuple[int, Event]]:
-    """Yield (row number, event) for the rows that a query selects."""
+    """Yield (row number, event) for each row that a query selects. The events have their original bodies."""
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
         bodies = [json.loads(row.body) for row in rows]
@@ -195,7 +201,7 @@ URL_STARTS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema in a PostgreSQL database with the tables of one run."""
+    """The name of a schema in a PostgreSQL database, which holds the tables of one run."""
 
     url: str = field(repr=False)
     """A URL for libpq; it may contain a password."""
@@ -203,14 +209,17 @@ class Schema:
 
     @classmethod
     def new(cls, url: str) -> Self:
-        """Return a schema with a new name, without creating it. Raises BadArgument unless the URL is for PostgreSQL."""
+        """Return an unused name for a schema, without creating the schema.
+
+        Raises BadArgument if the URL is not that of a PostgreSQL database.
+        """
         if not url.startswith(URL_STARTS):
             option = f"--store {without_password(url)}"
             raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store, a file is used")
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
 
     def redacted(self) -> Self:
-        """Return the schema without the password, for run.json."""
+        """Return the same schema with a URL without a password, which run.json may contain."""
         return replace(self, url=without_password(self.url))
 
     def __str__(self) -> str:
@@ -228,15 +237,15 @@ def without_password(url: str) -> str:
 
 Connect = Callable[[], AbstractContextManager[sa.Connection]]
 SPENT, ACTIONS = "spent", "actions"
-"""Names of the row with the amount spent, and of the row with the number of actions (in the column ``calls``). Every
-other row has the name of a model call, and the amount that is reserved for the call."""
+"""Names of two rows of the ledger: the row with the amount spent so far, and the row whose column ``calls`` holds the
+number of actions so far. Every other row has the name of a model call, and the amount that is reserved for it."""
 
 
 class StoreLedger:
     """Implements ``planner.Ledger`` with a table. ``writing`` begins a transaction.
 
-    Every transaction that reserves or settles an amount first changes the row SPENT. Only one process can do so at a
-    time, so the processes wait for each other.
+    Every transaction that reserves or settles an amount begins with a change of the row SPENT, which locks this row. So
+    only one process at a time can reserve or settle an amount.
     """
 
     def __init__(self, writing: Connect) -> None:
@@ -250,14 +259,17 @@ class StoreLedger:
             _put(connection, ACTIONS, Amount(actions))
 
     def count_actions(self, number: int) -> int:
-        """Add to the number of actions. Returns the number of actions of all processes so far."""
+        """Add ``number`` to the number of actions. Return the number of actions of all processes so far."""
         row = LEDGER.c.call == ACTIONS
         with self._writing() as connection:
             connection.execute(sa.update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))
             return int(connection.execute(sa.select(LEDGER.c.calls).where(row)).scalar_one())
 
     def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
-        """Reserve an amount for a call if ``allows`` accepts what is spent and reserved. Returns whether it does."""
+        """Reserve an amount for a model call if ``allows`` returns True, and return its result.
+
+        ``allows`` is called with the amount spent so far and the amount reserved for other calls.
+        """
         with self._writing() as connection:
             _spend(connection, Amount())
             amounts = {
@@ -301,31 +313,36 @@ LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))
 
 
 class Losses(NamedTuple):
-    """The number of workers lost on an episode in a row, and the highest number of events that the episode had then."""
+    """The number of workers that were lost on an episode in a row, without progress between them.
+
+    ``events`` is the highest number of events that the episode had when a worker was lost.
+    """
 
     lost: int
     events: int
 
 
 class Leases:
-    """Keeps leases in a table. A worker leases an episode while it holds the episode's lock.
+    """Keeps the leases on episodes in a table. A worker may lease an episode only while it holds the episode's lock.
 
-    A lost worker no longer holds the lock, but its lease is still in the table.
+    If a worker is lost, its lock is released, but its lease stays in the table. So a lease on an episode that is not
+    locked shows that a worker was lost.
     """
 
     def __init__(self, reading: Connect, writing: Connect) -> None:
         self._reading, self._writing = reading, writing
 
     def open(self) -> None:
-        """Delete all leases, and with them the counts of lost workers."""
+        """Delete all leases, including the numbers of lost workers."""
         with self._writing() as connection:
             connection.execute(sa.delete(LEASE))
 
     def losses(self, episode: int, count: Callable[[], int]) -> Losses:
-        """Return the number of workers that were lost on an episode in a row, without progress between them.
+        """Return how many workers were lost on an episode in a row, without progress between them.
 
-        The caller must hold the episode's lock, so a lease that still exists belongs to a lost worker. ``count``
-        returns the number of events of the episode.
+        The caller must hold the episode's lock. So if there is a lease, the worker that it names was lost. ``count``
+        returns the number of the episode's events. If this has grown since the last loss, the count of losses begins
+        again.
         """
         with self._reading() as connection:
             lease = connection.execute(LEASE_OF, {"of": episode}).first()
@@ -343,7 +360,7 @@ class Leases:
             connection.execute(sa.insert(LEASE), row)
 
     def give_back(self, episode: int) -> None:
-        """End a lease although the episode has not ended, because the worker was not lost."""
+        """Delete the lease of a worker that leaves an episode before its end, so that it does not count as lost."""
         with self._writing() as connection:
             connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
 

@@ -1,7 +1,7 @@
-"""Stop and pause a run while it is played: with Ctrl-C, with switches in this process, and with requests in the store.
+"""Stop and pause a run while it is played: by Ctrl-C, by ``Switches`` in this process, and by requests in the store.
 
-A request is an event of the kind ``control`` in the scope ``run``. The requests are numbered from 0. ``planbook watch``
-writes them, and the driver of worker processes writes "stop" to reach its workers.
+A request is an event of the kind ``control`` in the scope ``run``. It reaches all processes that play the run.
+``planbook watch`` writes requests, and the driver of worker processes writes the request "stop" for its workers.
 """
 
 import logging
@@ -22,15 +22,14 @@ from planbook.store import Store
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
-"""Seconds between two readings of the requests."""
+"""Seconds between two readings of the requests in the store."""
 SCOPE = "run"
 TRIES = 20
-"""Maximum number of attempts to write an event while other processes write events of the same kind."""
+"""Maximum number of attempts to write an event. An attempt fails if another process writes an event with its number."""
 Request = Literal["pause", "go on", "stop"]
 RUNNING = "running"
-"""Key in an event whose value is the call that keeps a worker in another process from stopping.
-
-Such an event is the worker's reply to a "stop", not a request."""
+"""A key in some events of the kind ``control``. Such an event is not a request, but the reply of a worker in another
+process to "stop". The value of the key is the call that the worker must finish before it can stop."""
 
 
 class Switches:
@@ -45,21 +44,21 @@ class Switches:
 
     @property
     def stopped(self) -> bool:
-        """True once the run must end. A stop is final."""
+        """True after ``stop`` was called. This cannot be undone."""
         return self._stop.is_set()
 
     @property
     def paused(self) -> bool:
-        """True while episodes wait."""
+        """True while episodes must wait, until ``go_on`` is called."""
         return not self._go.is_set() and not self.stopped
 
     def must_stop(self) -> bool:
-        """Wait until a pause is over, then return whether the run must end. Models call this before each retry."""
+        """Wait until a pause is over, and return whether the run must end. Models call this before each retry."""
         self._go.wait()
         return self.stopped
 
     def stop(self) -> None:
-        """Begin no other episode, and end the running episodes at their next action."""
+        """Make the running episodes end at their next action or model call. No other episode is begun."""
         self._stop.set()
         self._go.set()
 
@@ -80,15 +79,15 @@ class Switches:
 class RequestListener:
     """Reads the requests in the store while ``listening``, and sets the switches accordingly.
 
-    Requests before the current invocation are skipped. If several processes play a run, one of them is the leader,
-    which records pauses. The others pass ``is_played``, which returns False once the leader has ended; then they stop,
-    and are ``abandoned``.
+    Requests to earlier invocations of the run are skipped. If several processes play a run, one of them is the leader,
+    which records pauses. The other processes pass ``is_played``, which returns False once the leader has ended. Then
+    ``abandoned`` becomes True, and the process stops.
     """
 
     def __init__(self, run: Run, is_played: Callable[[], bool] | None = None) -> None:
         self.switches = Switches()
         self.stopped = False
-        """True if a request from outside stopped the run."""
+        """True if a request in the store, not this process, stopped the run."""
         self.abandoned = False
         """True if the leader has ended before this process was stopped."""
         self._run, self._is_played = run, is_played
@@ -130,13 +129,13 @@ class RequestListener:
             switches.go_on()
 
     def _report_running_calls(self) -> None:
-        """Tell the leader which calls keep this process from stopping. What it logs itself, the user may not see."""
+        """Tell the leader which calls keep this process from stopping. The user may not see the log of this process."""
         for call in running_calls(threading.enumerate()):
             append_event(self._run.store, SCOPE, "control", {"do": "stop", RUNNING: call})
 
 
 def count_handled_requests(store: Store) -> int:
-    """Return the number of requests before the current invocation, which the last event with ``jobs`` began."""
+    """Return the number of requests before the current invocation. Its first event is the last one with ``jobs``."""
     seen = handled = 0
     for event in store.events(SCOPE, ("control", "sitting")):
         seen += event.kind == "control"
@@ -150,7 +149,10 @@ def send_request(store: Store, request: Request) -> None:
 
 
 def append_event(store: Store, scope: str, kind: EventKind, body: Body) -> None:
-    """Add an event after the others of its kind, even while other processes do the same. Raises BadRun on failure."""
+    """Add an event with the next number of its scope and kind, even while other processes add such events.
+
+    Raises BadRun if the event cannot be written.
+    """
     for tries_left in reversed(range(TRIES)):
         with suppress(BadRun) if tries_left else nullcontext():
             store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)
@@ -179,11 +181,11 @@ def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]
 
 
 REPORT_SECONDS = 0.2
-"""Maximum seconds between two calls of ``poll`` in ``in_threads``."""
+"""While threads are running, ``in_threads`` calls ``poll`` at least once in this many seconds."""
 STOPPING = "Stopping at the next action or model call. Press Ctrl-C again to stop immediately."
 STILL_RUNNING = "Still running: %s."
 Message = BaseException | bool
-"""A message from a thread: the error that ended it, False if there is something to report, or True at its end."""
+"""A message from a thread: the error that ended it, True if it has finished, or False if it only asks for ``poll``."""
 
 
 def in_threads(
@@ -192,12 +194,12 @@ def in_threads(
     stop: Callable[[], None],
     poll: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Run ``work`` in ``count`` threads. Returns False if it was stopped.
+    """Run ``work`` in ``count`` threads. Return False if it was stopped before it was finished.
 
-    ``work`` gets a function that it calls when there is something to report. ``poll`` is called in this thread after
-    each such call, and regularly. ``stop`` is called after Ctrl-C or an error; it must make the work end soon. If a
-    thread raises an error, the error is raised here after all threads have ended. A second Ctrl-C raises
-    KeyboardInterrupt immediately, although threads may still be at work.
+    ``poll`` is called in the calling thread, at regular intervals. The argument of ``work`` is a function with which a
+    thread can ask for another call of ``poll``. After Ctrl-C or an error in a thread, ``stop`` is called, which must
+    make the work end soon. When all threads have ended, the error is raised in the calling thread. A second Ctrl-C
+    raises KeyboardInterrupt immediately, although threads may still be running.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
@@ -221,12 +223,12 @@ def in_threads(
 
 
 def running_calls(threads: Iterable[threading.Thread]) -> list[str]:
-    """Return the calls, such as ``agent.look(), called in line 2``, that threads are carrying out for plans."""
+    """Return the calls that threads are carrying out for plans, such as "agent.look(), called in line 2"."""
     return list(filter(None, map(running_call, threads)))
 
 
 def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
-    """Call ``work`` in a thread, and send the error that it raises."""
+    """Call ``work`` in a thread, and send a message when it ends, or the error that it raises."""
     try:
         work(lambda: messages.put(False))
         messages.put(True)
@@ -237,7 +239,7 @@ def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueu
 
 
 def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None]) -> bool:
-    """Wait until all threads have ended. Returns False if one was stopped; raises the error of a thread."""
+    """Wait until all threads have finished. Return False if one was stopped. If one fails, raise its error."""
     while count:
         try:
             message = messages.get(timeout=REPORT_SECONDS)
@@ -253,9 +255,9 @@ def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[]
 
 
 class Execution(InvocationSettings):
-    """Settings of one invocation that plays a run: how many episodes at a time, where, with which budget and sandbox.
+    """Settings of one command that plays a run: how many episodes at a time, where, with which budget and sandbox.
 
-    ``switches`` stops and pauses this run only.
+    ``switches`` stops and pauses the run from another thread of this process.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)

@@ -44,14 +44,14 @@ def play_episodes(
     execution: Execution | None = None,
     watch: Watch | None = None,
 ) -> bool:
-    """Play every episode of a run that has no ending yet. Returns False if it was stopped.
+    """Play every episode of a run that has no ending yet. Return False if the run was stopped.
 
-    ``memory`` is the knowledge for planners; workers in other processes load it themselves. ``on_ending`` is called in
-    this thread when an episode ends. If this process plays an episode, ``watch`` is called in the episode's thread with
-    each new event.
+    ``memory`` gives planners their knowledge; workers in other processes load the knowledge themselves. ``on_ending``
+    is called in the calling thread when an episode ends. ``watch`` is called with each new event of the episodes that
+    this process plays, in the episode's thread.
 
-    Call this again to resume a run that was stopped or killed. Ended episodes are not played again; unfinished ones
-    first repeat their recorded part.
+    Calling this again resumes a run that was stopped or killed. Ended episodes are not played again. In an unfinished
+    episode, the recorded part is repeated first.
     """
     execution = execution or Execution()
     driver = RunDriver(run, on_ending, execution)
@@ -61,9 +61,9 @@ def play_episodes(
 def play_in_order(
     run: Run, play: Callable[[Entry, EpisodeWorker], Ending], on_ending: OnEnding, execution: Execution
 ) -> bool:
-    """Play the episodes of a run one after the other, because each depends on earlier ones.
+    """Play the episodes of a run one after the other, for runs in which an episode depends on earlier ones.
 
-    Returns False if the run was stopped.
+    Return False if the run was stopped.
     """
     switches, endings = execution.switches or Switches(), queue.SimpleQueue[tuple[Entry, Ending]]()
 
@@ -84,7 +84,7 @@ def play_in_order(
 
 
 class RunDriver:
-    """Starts and replaces the workers that play a run. Other processes may join the run."""
+    """Starts the workers that play a run, and replaces those that are lost. Other processes may join the run."""
 
     def __init__(self, run: Run, on_ending: OnEnding, execution: Execution) -> None:
         self._run, self._on_ending, self._execution = run, on_ending, execution
@@ -105,10 +105,10 @@ class RunDriver:
         return finished
 
     def play_elsewhere(self) -> bool:
-        """Play in other processes, each watched by a thread of this one.
+        """Play in other processes. A thread of this process waits for each of them, and replaces it if it is lost.
 
-        Together they play as many episodes at a time as there are jobs. If the environment is not parallel, each plays
-        one.
+        Together, they play as many episodes at a time as the number of jobs (``--jobs``). If the environment is not
+        parallel, each process plays only one episode at a time.
         """
         jobs = min(self._execution.jobs, len(self._open))
         if not jobs:
@@ -132,10 +132,11 @@ class RunDriver:
                     self._recount()
 
     def _keep_working(self, pool: WorkerPool, job: Job) -> None:
-        """Run a job to its end. Start another worker if one is lost, or if its sandbox fails.
+        """Run a job in a worker until it ends. If the worker is lost, or its sandbox fails, start another worker.
 
-        Unless the run was stopped, raises the worker's error, or WorkerFailed if workers do not start or their sandbox
-        keeps failing. Raises ClusterLost if no worker can be reached any more.
+        If the worker ends with another error, this error is raised. Raises WorkerFailed if two workers in a row do not
+        start, or if the sandbox fails MAX_LOST times. Raises ClusterLost if no worker can be reached any more. After
+        the run was stopped, no error of a worker is raised.
         """
         not_started = failures = 0
         while not self._switches.stopped:
@@ -162,11 +163,11 @@ class RunDriver:
             self._on_ending(entry, ending)
 
     def _poll(self) -> None:
-        """Report new endings, and count what other processes have spent."""
+        """Report the endings that other processes have recorded, and count what they have spent."""
         self._open.refresh()
         self._report()
         if self._run.config.models:
-            for row, event in self._run.store.events_after(self._row, "ask"):
+            for row, event in self._run.store.events_of_kind_after(self._row, "ask"):
                 self._row = row
                 self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._price)
         self._run.meter.recount(self._spent_before + self._spent_since)
@@ -174,7 +175,7 @@ class RunDriver:
             self._stop()
 
     def _stop(self) -> None:
-        """Ask the workers to stop, through the store."""
+        """Ask the workers to stop, by a request in the store."""
         self._switches.stop()
         if not self._workers_asked_to_stop:
             with suppress(BadRun):
@@ -187,7 +188,7 @@ class RunDriver:
 
 
 def create_job(run: Run, execution: Execution, threads: int) -> Job:
-    """Return the job for a worker in another process, which plays episodes in a number of threads."""
+    """Return the job for a worker in another process, which will play episodes in ``threads`` threads."""
     prices = execution.prices or run.prices
     return Job(
         run.folder.resolve(),
@@ -200,16 +201,16 @@ def create_job(run: Run, execution: Execution, threads: int) -> Job:
 
 
 def join_run(run: Run, execution: Execution) -> WorkerReport:
-    """Help to play a run of another process, until no episode is open or that process has ended."""
+    """Help another process to play its run, until all episodes have ended, or that process has."""
     spent = spent_so_far(run.own_events(), prices_from(execution.prices or run.prices))
     job = create_job(run, execution, execution.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent), lambda: run.is_played)
 
 
 def pool_opener(executor: Executor) -> OpenPool:
-    """Return the function that opens an executor's pool of workers.
+    """Return the function that opens a pool of workers for an executor: the value of ``--executor``.
 
-    Raises MissingRequirement if the executor is not installed, or if the cluster cannot be reached.
+    Raises MissingRequirement if Ray is needed but not installed, or if its cluster cannot be reached.
     """
     if executor != "ray":
         return local_pool
@@ -221,7 +222,10 @@ def pool_opener(executor: Executor) -> OpenPool:
 
 
 def check_executor(config: Config, execution: Execution) -> None:
-    """Check that the executor can play a run. Raises BadArgument or MissingRequirement if it cannot."""
+    """Check that a run can be played with the chosen executor.
+
+    Raises BadArgument if the run does not allow this executor, or MissingRequirement if the executor is not available.
+    """
     if execution.executor == "threads":
         return
     option = f"--executor {execution.executor}"

@@ -1,4 +1,4 @@
-"""Open the language models that answer a run's roles. A model is imported and opened when a role first asks it."""
+"""Open the language models of a run. Each role, such as ``planner``, has a model. It is opened by the first call."""
 
 import threading
 from collections.abc import Callable, Set
@@ -25,14 +25,15 @@ from planbook.runs import Run, is_run
 from planbook.sandbox import nearest_names
 
 LEARNING_ROLES = ("builder", "consolidator", "formulator")
-"""The roles that ask models in order to learn. All other roles play."""
+"""The roles of models that write rules and manuals. All other roles are for playing episodes."""
 
 
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
-    """Return the roles of a run, whose model calls count towards its budget. A waiting model checks ``stopped``.
+    """Return the roles of a run. Their model calls count towards the run's budget.
 
-    ``config`` replaces the run's own configuration of models. A forked episode uses the recorded replies first.
-    Raises BadRun if the original of a fork cannot be read.
+    While a model waits, it calls ``stopped``, and gives up if the result is True. If ``config`` is given, it names the
+    models instead of the run's own configuration. In a forked run, the replies that the original episode got before the
+    fork are repeated first. Raises BadRun if the run of the original episode cannot be read.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
@@ -62,10 +63,11 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 def open_model(
     spec: str, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
 ) -> Model:
-    """Open a model by its name, such as openai:NAME or recorded:NAME.
+    """Open the model that is specified by ``spec``, such as openai:NAME or recorded:NAME.
 
-    A recording is named by the name of a shipped recording, by a file, or by the folder of a run. A ``strict``
-    recording answers only prompts in the recorded wording. Raises ModelError, or BadRun for the folder of a run.
+    In recorded:NAME, the NAME is that of a shipped recording, or the path of a file or of a run's folder. With
+    ``strict``, a recording answers a prompt only if its wording is the recorded one. Raises ModelError if the model
+    cannot be opened, or BadRun if the run in the folder cannot be read.
     """
     from planbook.planner import RecordedModel, load_model
 
@@ -89,17 +91,17 @@ def open_model(
 
 
 def _list_shipped(name: str) -> str:
-    """Return a sentence that lists the shipped recordings with names similar to ``name``, or all if none is similar."""
+    """Return a sentence that lists the shipped recordings with names similar to ``name``, or all if there are none."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
     similar = nearest_names(Path(name).stem, shipped, limit=5)
     return f"Shipped recordings{' with similar names' if similar else ''}: {', '.join(similar or shipped)}"
 
 
 def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
-    """Check that every role that the run uses has a model, and that each model can be opened.
+    """Check that there is a model for every role that the run uses, and that each of these models can be opened.
 
-    ``extra_roles`` are roles besides those of the planning method. Raises BadArgument, BadRun, ModelError or
-    UnknownEnvironment if a check fails.
+    ``extra_roles`` are roles that the run uses in addition to those of the planning method. Raises BadArgument, BadRun,
+    ModelError or UnknownEnvironment if a check fails.
     """
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
@@ -122,9 +124,9 @@ def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
 
 
 def _never_asked(config: Config, roles: Set[str]) -> set[str]:
-    """Return the subset of ``roles`` that the method never uses in this run.
+    """Return those of the ``roles`` that the planning method does not use in this run.
 
-    This may open an environment, because the environment's goals may decide which roles are used.
+    Some methods use a role only in certain environments. Then this function opens the environment.
     """
     strategy = method(config.planner)
     uncertain = strategy.conditional_roles.keys() & roles

@@ -1,7 +1,8 @@
-"""Workers in other processes: new processes on this machine, or actors of a Ray cluster. Ray is imported when used.
+"""Workers in other processes: new processes on this machine, or actors of a Ray cluster.
 
-Ray takes minutes to give up on an address, and ends this whole process a minute after the cluster's head has died. So
-this module checks the cluster itself, before a run begins and while it is played.
+Ray is imported only when it is used. It takes minutes to notice that no cluster answers at an address, and it ends this
+whole process a minute after the cluster's head has died. So this module checks the cluster without Ray, before a run
+begins and while it is played.
 """
 
 import importlib
@@ -37,10 +38,12 @@ from planbook.workers.worker import play_in_threads, worker_name
 
 @dataclass(frozen=True)
 class Job:
-    """The input of a worker in another process. ``spent`` is the spending of the run so far.
+    """What a worker in another process needs to play a run.
 
-    Files that run.json (``file``) names, such as a library or an environment, must have the same path on the worker's
-    machine.
+    ``folder`` is the run's folder, ``file`` the content of its run.json, and ``store`` the place of its events.
+    ``threads`` is the number of episodes that the worker plays at a time. ``prices`` is the path of a price table, and
+    ``spent`` what the run has spent so far. A file that run.json names, such as a library or an environment, must have
+    the same path on the worker's machine.
     """
 
     folder: Path
@@ -53,7 +56,7 @@ class Job:
 
 
 class WorkerReport(NamedTuple):
-    """The result of a worker in another process: its name, its spending, and the error that ended it, if any."""
+    """The result of a worker in another process: its name, what it has spent, and the error that ended it, if any."""
 
     worker: str
     spent: Spending = Spending()
@@ -61,7 +64,10 @@ class WorkerReport(NamedTuple):
 
 
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
-    """Play open episodes of a run in this process until there are none, or until the run is stopped."""
+    """Play open episodes of a run in this process, until all episodes have ended or the run is stopped.
+
+    ``is_played`` returns False once the leader has ended: the process whose command began or resumed the run.
+    """
     meter, error = Meter(), None
     try:
         with closing(Store(job.store)) as store:
@@ -86,7 +92,7 @@ def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
 
 
 def sendable(error: BaseException) -> BaseException:
-    """Return an error that can be pickled, with its traceback as a note: pickling drops the traceback."""
+    """Return the error, or a similar one that can be pickled. The traceback is added as a note: pickling drops it."""
     origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))
@@ -100,7 +106,7 @@ def sendable(error: BaseException) -> BaseException:
 
 
 class WorkerLost(Exception):
-    """The process of a worker has ended, or cannot be reached; ``begun`` is True if it had begun its job."""
+    """The process of a worker has died, or cannot be reached. ``begun`` is True if the worker had begun its job."""
 
     def __init__(self, *, begun: bool) -> None:
         self.begun = begun
@@ -108,10 +114,10 @@ class WorkerLost(Exception):
 
 
 class WorkerPool(NamedTuple):
-    """Runs up to ``capacity`` workers at the same time, on a number of machines.
+    """Runs up to ``capacity`` workers at the same time, on ``machines`` machines.
 
-    ``work`` runs a job in a new worker and returns its report. It raises WorkerLost if the worker is lost, or
-    ClusterLost if no worker can be reached any more.
+    ``work`` is a function that runs a job in a new worker and returns the worker's report. It raises WorkerLost if the
+    worker is lost, or ClusterLost if no worker can be reached any more.
     """
 
     capacity: int
@@ -120,7 +126,7 @@ class WorkerPool(NamedTuple):
 
 
 OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
-"""Opens a pool; the argument is the largest useful number of workers."""
+"""A function that opens a pool. Its argument is the largest number of workers that would be of use."""
 
 
 # New processes on this machine
@@ -133,7 +139,7 @@ def local_pool(jobs: int) -> Iterator[WorkerPool]:
     try:
         yield WorkerPool(min(jobs, len(os.sched_getaffinity(0))), partial(work_in_process, processes=processes))
     finally:
-        for process in processes:  # all have ended, unless Ctrl-C was pressed twice
+        for process in processes:  # all processes have ended already, unless Ctrl-C was pressed twice
             process.kill()
 
 
@@ -146,15 +152,16 @@ gc.freeze()
 gc.enable()
 serve()
 """
-"""The program of a worker process. ``multiprocessing`` would import the user's main program again.
-Imported modules are kept out of garbage collection."""
+"""The program of a worker process. It exempts the imported modules from garbage collection.
+
+``multiprocessing`` is not used, because it would import the user's main program in the worker, too."""
 BEGUN = b"begun\n"
 
 
 def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any:
-    """Run a job in a new process, which shares only the store with this one, and return its report.
+    """Run a job in a new process, and return its report. The process is added to ``processes``.
 
-    The process is added to ``processes``. Raises WorkerLost if the process ends without a report.
+    Raises WorkerLost if the process ends without a report.
     """
     begun, report = False, b""
     with (
@@ -163,7 +170,7 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
             [sys.executable, "-P", "-c", BOOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the driver alone
+            start_new_session=True,  # so that Ctrl-C reaches only the driver
         ) as process,
     ):
         processes.append(process)
@@ -180,10 +187,11 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
 
 
 def serve() -> NoReturn:
-    """Run the job in the worker process, which ends when the driver closes its standard input or dies.
+    """Read a job from standard input, run it, write the report to standard output, and end this worker process.
 
-    Processes that the worker started end with it. The kernel's parent-death signal cannot be used instead: it is sent
-    as soon as the thread that started the worker ends.
+    The process also ends when the driver, which started it, dies, because its standard input is then closed. (The
+    kernel's parent-death signal cannot be used for this: it is sent as soon as the driver's thread that started the
+    worker ends.)
     """
     job = pickle.load(sys.stdin.buffer)
     results = os.fdopen(os.dup(1), "wb")
@@ -206,24 +214,25 @@ def _exit_with_driver() -> NoReturn:
 
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Defaults that silence a warning of Ray's and turn off its usage reports."""
+"""Environment variables that silence a warning of Ray and turn off its usage reports. The user's values are kept."""
 CONNECT_SECONDS = 5.0
 GREET_SECONDS = 10.0
-"""Seconds that the head may take to identify itself."""
+"""Time limit for the answer of a cluster's head to a greeting."""
 CHECK_SECONDS = 1.0
 """Seconds between two checks of the cluster."""
 OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
-"""Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own
-cluster. The head of another may be restarted, and Ray waits a minute for it."""
+"""A cluster is lost if one of its parts does not answer for this many seconds. The first number is for a cluster that
+this process has started: nobody restarts its head. The second is for a cluster that this process has joined: its head
+may be restarted, and Ray waits a minute for it."""
 LOCAL_ADDRESSES = ("local", "auto")
-"""Addresses of a cluster that Ray starts, or finds, on this machine."""
+"""Addresses with a meaning for Ray: "local" starts a cluster on this machine, and "auto" finds a running one."""
 
 
 class RemoteJob:
     """An actor that carries out one job in a process of the cluster."""
 
     def begin(self) -> None:
-        """Return once the process is running."""
+        """Do nothing. The call returns once the actor's process is running."""
 
     def carry_out(self, job: Job) -> WorkerReport:
         """Return the report of the job."""
@@ -231,9 +240,9 @@ class RemoteJob:
 
 
 def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
-    """Run a job in a new actor, which occupies one processor of the cluster, and return its report.
+    """Run a job in a new actor, which occupies one processor of the cluster, and return the actor's report.
 
-    ``check`` is called regularly; it raises ClusterLost when the cluster can no longer be reached. Raises WorkerLost if
+    ``check`` is called regularly, and raises ClusterLost if the cluster can no longer be reached. Raises WorkerLost if
     only the actor is lost.
     """
     ray = importlib.import_module("ray")
@@ -253,10 +262,10 @@ def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
 
 @contextmanager
 def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
-    """Yield a pool with a worker for each processor of the cluster, at least one and at most ``jobs``.
+    """Yield a pool with one worker for each processor of a Ray cluster, but at least one and at most ``jobs`` workers.
 
-    If this process has already joined a cluster, that cluster is used. Otherwise it is the cluster at RAY_ADDRESS or,
-    if that is unset, a new cluster on this machine, which is shut down at the end.
+    If this process has already joined a cluster, that cluster is used. Otherwise, the cluster at the address in
+    RAY_ADDRESS is joined. If that is not set, a new cluster is started on this machine, and shut down at the end.
     """
     ray = importlib.import_module("ray")
     joined = ray.is_initialized()
@@ -276,10 +285,13 @@ def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
 
 
 def _parts() -> dict[str, str]:
-    """Return the addresses of the cluster's head, and of the raylet, which is the process that runs workers here."""
+    """Return the addresses of the cluster's head, and of the raylet: the process of Ray that runs workers here.
+
+    If this process is a Ray client, return no addresses.
+    """
     ray = importlib.import_module("ray")
     context = ray.get_runtime_context()
-    if not context.gcs_address:  # a Ray client itself notices that its cluster is gone
+    if not context.gcs_address:  # a Ray client, which needs no check: it notices that its cluster is gone
         return {}
     nodes = {node["NodeID"]: node for node in ray.nodes()}
     own = nodes[context.get_node_id()]
@@ -287,7 +299,10 @@ def _parts() -> dict[str, str]:
 
 
 def check_cluster() -> None:
-    """Check that a cluster exists or can be started. Raises MissingRequirement, ImportError."""
+    """Check that a cluster answers at RAY_ADDRESS, if it is set.
+
+    Raises MissingRequirement if no cluster answers, or ImportError if Ray is not installed.
+    """
     if not importlib.import_module("ray").is_initialized():
         check_address(cluster_address())
 
@@ -297,7 +312,7 @@ def _join(address: str) -> None:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     logging.getLogger("ray").setLevel(logging.ERROR)
-    # Ray prints every lost worker on standard output despite log_to_driver=False; the driver reports it already.
+    # Even with log_to_driver=False, Ray prints every lost worker on standard output. The driver already reports these.
     setattr(importlib.import_module("ray._private.worker"), "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
     try:
         ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)
@@ -308,7 +323,7 @@ def _join(address: str) -> None:
 
 
 def cluster_address() -> str:
-    """Return the address in RAY_ADDRESS, or "local", which stands for a new cluster on this machine, if it is unset."""
+    """Return the address in RAY_ADDRESS, or "local" if it is not set: then a new cluster is started on this machine."""
     return os.environ.get("RAY_ADDRESS", "") or "local"
 
 
@@ -325,9 +340,9 @@ def check_address(address: str) -> None:
 
 @contextmanager
 def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[[], None]]:
-    """Watch the parts of a cluster from a background thread; ``parts`` maps their names to addresses (HOST:PORT).
+    """Watch the parts of a cluster in a background thread. ``parts`` maps their names to addresses (HOST:PORT).
 
-    Yield a function that raises ClusterLost once a part has not answered for ``max_silence`` seconds.
+    Yield a function that raises ClusterLost if a part has not answered for ``max_silence`` seconds.
     """
     answered, losses = dict.fromkeys(parts, time.monotonic()), list[str]()
 
@@ -351,7 +366,7 @@ def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[
 
 
 def _connection_problem(address: str) -> str:
-    """Return why an address cannot be reached; empty if it can."""
+    """Return the reason why an address cannot be reached, or "" if it can."""
     parsed = urlsplit(address if "://" in address else f"//{address}")
     try:
         if not parsed.hostname or not parsed.port:
@@ -363,7 +378,10 @@ def _connection_problem(address: str) -> str:
 
 
 def _head_problem(address: str) -> str:
-    """Return why the server at an address is not the head of a cluster, or "" if it is. Ray client servers pass."""
+    """Return a problem if the server at an address is not the head of a cluster, or else "".
+
+    The address of a Ray client server (ray://HOST:PORT) is not checked.
+    """
     if "://" in address:
         return ""
     client = importlib.import_module("ray._raylet").GcsClient

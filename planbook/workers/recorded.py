@@ -1,4 +1,7 @@
-"""Models that answer from the record of a run."""
+"""Models that repeat the replies recorded in a run.
+
+The place of a model call is its scope (a path within the run) and its number there.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -26,10 +29,11 @@ from planbook.store import Event, without_restart
 
 
 class RecordedRunModel:
-    """A model that answers each request with the reply recorded for it in a run. Threads may share it.
+    """A model that answers each request with the reply that an equal request got in a run. Threads may share it.
 
-    Equal requests may have different replies. The reply at the same place in the same episode is preferred; otherwise
-    the first reply to the request in the run is used. If an episode has several attempts, the last one counts.
+    If the run has several replies to equal requests, the reply at the same place is preferred. If there is none at this
+    place, the first one in the run is used. If an episode has several attempts, the replies at a place are those of the
+    last attempt.
     """
 
     def __init__(self, folder: str, *, strict: bool = False) -> None:
@@ -45,7 +49,7 @@ class RecordedRunModel:
                 self._add(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply. If there is none, raises NotRecorded, which names the nearest recorded request."""
+        """Return the recorded reply. Raises NotRecorded, which describes the most similar request, if there is none."""
         match = self._entries.find(messages, sampling, strict=self.strict)
         if match is None and "/".join(journal_place().split("/")[:2]) in self._open:
             raise NotRecorded(
@@ -79,7 +83,7 @@ class RecordedRunModel:
 
 
 def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
-    """Return a recorded reply as a new one, which takes no time and costs nothing."""
+    """Return a recorded reply as the reply to a new call, which takes no time and costs nothing."""
     text, finish = pass_on(reply.text, on_text)
     return reply.model_copy(
         update={
@@ -94,10 +98,10 @@ def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -
 
 
 class ReplyRepeater:
-    """A model that repeats the replies of an episode in their places, whatever the prompts are.
+    """A model that repeats the reply that was recorded at the place of each call, whatever the prompt is.
 
-    ``replies`` maps places to replies, as ``replies_by_place`` returns them. For a call in any other place, the model
-    asks its ``fallback``, if there is one.
+    ``replies`` is the result of ``replies_by_place``. A call at a place without a recorded reply is passed on to the
+    model ``fallback``, if it is given.
     """
 
     def __init__(self, replies: Mapping[str, Reply], fallback: Model | None = None) -> None:
@@ -105,7 +109,7 @@ class ReplyRepeater:
         self._replies, self._fallback = replies, fallback
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or ask the fallback. Raises NotRecorded if there is neither."""
+        """Return the recorded reply, or else the fallback's reply. Raises NotRecorded if there is no fallback."""
         _task, _index, place = without_restart(journal_place()).split("/", 2)
         if reply := self._replies.get(place):
             return _replayed(reply, on_text)
@@ -115,15 +119,18 @@ class ReplyRepeater:
 
 
 def replies_by_place(path: str, events: Iterable[Event]) -> dict[str, Reply]:
-    """Return a dict that maps places in an episode, relative to its scope ``path``, to the model's replies there."""
+    """Return a dict that maps the places of an episode's model calls to the replies.
+
+    The places are relative to the scope of the episode, ``path``.
+    """
     asks: Iterable[Any] = (event for event in events if event.kind == "ask")
     return {f"{ask.scope}/{ask.n}".removeprefix(f"{path}/"): Reply.model_validate(ask.body["reply"]) for ask in asks}
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return a dict that maps places to the replies that an episode got before its action number ``fork.at``.
+    """Return a dict that maps places to the replies that a fork repeats: those before action number ``fork.at``.
 
-    Raises BadRun if the run cannot be read.
+    Raises BadRun if the original run cannot be read.
     """
     events, actions = list[Event](), 0
     with closing(Run.open(Path(fork.run))) as run:

@@ -1,8 +1,8 @@
 """Play the episodes of a run in threads of this process. A worker is a thread that plays one episode after another.
 
-The loop of every worker: lease an open episode, play it, record its ending, until no episode is open. Leases are kept
-in the run's store, so threads, processes and Ray actors on several machines can share a run. One of the processes is
-the leader: the one whose command began the run or resumed it.
+An episode is open until its ending is recorded. A worker leases an open episode, plays it, records its ending, and goes
+on with the next, until no episode is open. Leases are kept in the run's store, so threads, processes and Ray actors on
+several machines can share a run. One of the processes is the leader: the one whose command began or resumed the run.
 """
 
 import logging
@@ -40,16 +40,16 @@ from planbook.workers.models import roles_of
 
 LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 0.1
-"""Seconds between two attempts to lease an episode while other workers have leased all open episodes."""
+"""Seconds between two attempts to lease an episode, while all open episodes are leased by other workers."""
 MAX_LOST = 3
-"""An episode is given up after this many workers in a row were lost on it without progress.
+"""If this many workers in a row are lost while they play an episode, without progress between them, it is given up.
 
-The last of them plays it alone, so that a further loss affects no other episode."""
+The last of these workers plays no other episode in the meantime, so its loss affects this episode only."""
 LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
 
 
 class OpenEpisodes:
-    """The episodes of a run that have no ending, as last read from the store. Threads may share this object."""
+    """The open episodes of a run, as last read from the store. Threads may share this object."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._excluded, self._lock = run, superseded_scopes(run), threading.Lock()
@@ -61,13 +61,13 @@ class OpenEpisodes:
         self._endings.clear()
 
     def refresh(self, *, reread: bool = False) -> None:
-        """Read the endings that were recorded since the last call. If ``reread``, read all endings again.
+        """Read the endings that were recorded since the last call. With ``reread``, read all endings again.
 
-        Rereading finds events that PostgreSQL committed late, after an event with a larger id had been read.
+        Rereading finds an ending that PostgreSQL committed only after a later ending had been read.
         """
         with self._lock:
             self._row = 0 if reread else self._row
-            for row, event in self._run.store.events_after(self._row, "outcome"):
+            for row, event in self._run.store.events_of_kind_after(self._row, "outcome"):
                 self._row = row
                 if (index := index_of(event.scope)) in self._open and event.scope not in self._excluded:
                     ending = Ending.model_validate(event.body)
@@ -75,20 +75,20 @@ class OpenEpisodes:
                         self._endings.append((self._open.pop(index), ending))
 
     def mark_ended(self, entry: Entry, ending: Ending) -> None:
-        """Note that this process has ended an episode."""
+        """Remove an episode that this process has ended, so that it need not be read from the store."""
         with self._lock:
             if self._open.pop(entry.index, None):
                 self._endings.append((entry, ending))
         self._ended.set()
 
     def take_ended(self) -> list[tuple[Entry, Ending]]:
-        """Return the episodes that have ended since the last call."""
+        """Return the episodes that were seen to end since the last call, with their endings."""
         with self._lock:
             ended, self._endings = self._endings, []
             return ended
 
     def wait(self) -> None:
-        """Wait until another thread has ended an episode, or for IDLE_SECONDS, then read new endings."""
+        """Wait until a thread of this process ends an episode, but at most IDLE_SECONDS. Then read new endings."""
         self._ended.wait(IDLE_SECONDS)
         self._ended.clear()
         self.refresh()
@@ -105,7 +105,7 @@ class OpenEpisodes:
 
 
 class SharedLock:
-    """Lets threads play in parallel. A thread whose episode may end the process plays alone."""
+    """Lets threads play in parallel. If playing an episode may end the process, its thread plays alone."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -113,7 +113,10 @@ class SharedLock:
 
     @contextmanager
     def acquire(self, *, alone: bool) -> Iterator[None]:
-        """Wait until the thread may play, and hold the lock until the block ends."""
+        """Wait until the thread may play, and hold the lock until the block ends.
+
+        With ``alone``, wait until no thread plays. Until the block ends, no other thread may then begin to play.
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
             self._alone = alone
@@ -131,8 +134,8 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    Only the leader passes ``open_episodes``. It records a lease only if workers have been lost on the episode, because
-    its own death would end the run anyway.
+    Only the leader passes ``open_episodes``. Leases are recorded to count lost workers. Because the death of the leader
+    ends the whole run, the leader records its leases only on episodes on which other workers were lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:
@@ -142,7 +145,10 @@ class EpisodeQueue:
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease an open episode until the block ends; yield None once all have ended. Raises EpisodeStopped."""
+        """Lease an open episode until the block ends. Yield None if all episodes have ended.
+
+        While all open episodes are leased by other workers, wait. Raises EpisodeStopped if the run is stopped.
+        """
         while self.open_episodes:
             for entry in self.open_episodes:
                 if self._switches.stopped:
@@ -159,7 +165,10 @@ class EpisodeQueue:
         yield None
 
     def _losses(self, entry: Entry) -> Losses | None:
-        """Return how many workers were lost on a locked episode; None if the episode has ended, or is given up now."""
+        """Return how many workers were lost on a locked episode, or None if the episode has ended.
+
+        If too many were lost, the episode is given up here, which is an ending, too.
+        """
         self.open_episodes.refresh()
         if entry not in self.open_episodes:
             return None
@@ -174,7 +183,7 @@ class EpisodeQueue:
 
     @contextmanager
     def _end_lease_on_error(self, entry: Entry) -> Iterator[None]:
-        """End the lease if the worker leaves the episode without an ending. Otherwise the worker counts as lost."""
+        """Delete the lease if playing the episode raises an error. Otherwise the worker would count as lost."""
         try:
             yield
         except BaseException:
@@ -186,7 +195,7 @@ class EpisodeQueue:
 
 
 class EpisodeWorker:
-    """Plays episodes in one thread. Each worker has its own environment; the sandbox and the models are shared.
+    """Plays episodes in one thread. Each worker has its own environment, but workers share the sandbox and the models.
 
     ``guard`` is called before every action, and may raise EpisodeStopped or BudgetEnded.
     """
@@ -213,7 +222,7 @@ class EpisodeWorker:
         return self._environment
 
     def drop_environment(self) -> None:
-        """Close the environment, so that the next episode gets a new one. Errors are only logged."""
+        """Close the environment, so that the next episode gets a new one. An error in closing it is only logged."""
         environment, self._environment = self._environment, None
         if environment is not None:
             try:
@@ -224,7 +233,10 @@ class EpisodeWorker:
     def play_arguments(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
-        """Return the arguments of ``play``: an episode, the planning method, and the method's options."""
+        """Return the arguments of ``planner.play`` for an episode, its planning method, and the method's options.
+
+        ``path`` is the scope under which the events of the episode are recorded in the journal.
+        """
         config = self._config
         strategy = method(config.planner)
         settings = EpisodeSettings(
@@ -246,9 +258,10 @@ class EpisodeWorker:
 
 
 def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end. If it ends BROKEN, the worker gets a new environment.
+    """Play one episode to its end, or return its recorded ending. If it is BROKEN, the worker's environment is closed.
 
-    If the recorded part of an attempt cannot be repeated, the attempt is recorded as BROKEN, and a new one begins.
+    If an attempt at the episode was begun earlier, its recorded part is repeated first. If that is impossible, for
+    example because the environment behaves differently, the attempt is recorded as BROKEN, and a new attempt begins.
     """
     while True:
         path, journal, ending = _current_attempt(run, entry, watch)
@@ -278,7 +291,7 @@ def give_up(run: Run, entry: Entry, message: str) -> Ending:
 def _current_attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
     """Return the scope of an episode's current attempt, the attempt's journal, and its ending if it has one.
 
-    An attempt that diverged from its record, or whose ending no longer counts, is followed by one in a new scope.
+    If an attempt could not be repeated as recorded, or its ending no longer counts, the next attempt has a new scope.
     """
     path, restarts, excluded = entry.path, 0, superseded_scopes(run)
     while True:
@@ -298,9 +311,9 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 
 
 def _record_versions(run: Run, environment: Environment) -> None:
-    """Record the versions that an environment knows only after an episode has begun, unless they are recorded already.
+    """Record those versions that an environment knows only after an episode has begun, such as that of the browser.
 
-    They may differ from the versions in an earlier invocation, for example after an update of the browser.
+    They are recorded once in an invocation, and only if they differ from those recorded last.
     """
     if run.versions_recorded:
         return
@@ -324,9 +337,10 @@ def play_in_threads(
     poll: Callable[[], None] = lambda: None,
     open_episodes: OpenEpisodes | None = None,
 ) -> bool:
-    """Play the open episodes of a run in threads of this process. Returns False if the run was stopped.
+    """Play the open episodes of a run in ``count`` threads of this process. Return False if the run was stopped.
 
-    ``poll`` is called in this thread after each ending, and regularly. Only the leader passes ``open_episodes``.
+    ``poll`` is called in the calling thread: after each ending, and at regular intervals. ``watch`` is called in an
+    episode's thread with each new event. Only the leader passes ``open_episodes``.
     """
     queue = EpisodeQueue(run, switches, open_episodes)
     if not queue.open_episodes:
@@ -350,7 +364,10 @@ def play_in_threads(
 def workers_of(
     run: Run, unsafe_no_sandbox: bool, switches: Switches, *, silent: bool = False
 ) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Yield a function that opens a worker. All workers share a sandbox; if ``silent``, they ask no model."""
+    """Yield a function that opens a worker. All workers share one sandbox.
+
+    With ``silent``, workers cannot ask models, and their actions do not count towards the budget.
+    """
 
     def guard() -> None:
         switches.guard()
@@ -371,7 +388,7 @@ def workers_of(
 
         try:
             yield open_worker
-        except KeyboardInterrupt:  # the second Ctrl-C: episodes that are still played must not record a false ending
+        except KeyboardInterrupt:  # the second Ctrl-C: threads still play episodes, but must not record a false ending
             run.store.journals_closed = True
             raise
 

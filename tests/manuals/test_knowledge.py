@@ -208,7 +208,7 @@ def procedure(code: str) -> Procedure:
 @pytest.mark.parametrize(
     ("update", "message"),
     [
-        ({"rules": RULES[:1]}, "differ in rule_3. Formulate again"),
+        ({"rules": RULES[:1]}, "differ in rule_3. Write the manual again"),
         ({"rules": (RULES[0].model_copy(update={"content": "Newer."}), RULES[1])}, "differ in rule_0"),
         ({"rules": (RULES[0], *RULES)}, "several rules have the same id: rule_"),
         ({"manual": "no manual"}, r"manual\.md was not written: line 1"),

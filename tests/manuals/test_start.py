@@ -209,8 +209,8 @@ def test_no_names_give_no_knowledge() -> None:
 @pytest.mark.parametrize(
     ("environment", "names", "message"),
     [
-        ("toy", ["fetsh"], "no start 'fetsh': toy has fetch; or name the path"),
-        ("shelf", ["fetch"], "none ship for shelf"),
+        ("toy", ["fetsh"], "no start 'fetsh': toy has fetch; or give a folder"),
+        ("shelf", ["fetch"], "shelf has no shipped starts"),
         ("toy", ["fetch", "fetch"], "'fetch' is named more than once"),
         ("toy", [str(SHIPPED)], r"cannot be read.*needs example\.md and rules\.json"),
     ],

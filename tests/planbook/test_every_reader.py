@@ -128,7 +128,7 @@ REFUSED: Mapping[Callable[[Path], Path], Mapping[str, ExpectedRefusal]] = {
     unfinished: {**NO_RULES, "rerun": OVER_BUDGET},
     not_begun: {**NO_RULES, "rerun": OVER_BUDGET},
     an_empty_folder: {
-        **dict.fromkeys(READERS, ExpectedRefusal("there is no run.json; name the folder of one")),
+        **dict.fromkeys(READERS, ExpectedRefusal("there is no run.json; name the folder of a run")),
         "stats": ExpectedRefusal("holds no run, and none lies below it"),
     },
     another_folder: dict.fromkeys(READERS, ExpectedRefusal("is not the run.json of a run, or was written by a later")),

@@ -116,7 +116,7 @@ def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
 )
 def test_a_rule_is_useless_only_if_the_difference_is_significant(counts: tuple[int, ...], reason: str) -> None:
     names = ("obeyed", "obeyed_solved", "others", "others_solved")
-    assert Obedience(**dict(zip(names, counts, strict=True))).useless_reason == reason
+    assert Obedience(**dict(zip(names, counts, strict=True))).reason_to_drop == reason
 
 
 def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> None:

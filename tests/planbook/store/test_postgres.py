@@ -67,7 +67,7 @@ def test_a_reader_of_many_writers_misses_no_event(schema: Schema, store: Store) 
 def test_a_run_is_played_by_one_process_at_a_time(schema: Schema, store: Store) -> None:
     store.claim()
     with closing(Store(schema)) as other:
-        with pytest.raises(BadRun, match="is being played by another process"):
+        with pytest.raises(BadRun, match="is in use by another process"):
             other.claim()
         with other.lock(0):
             pass

@@ -113,7 +113,7 @@ def test_a_run_that_is_played_on_another_machine_cannot_be_played(tmp_path: Path
     assert invoke(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
     shutil.copytree(folder, copy)
     with closing(Run.open(folder, to_play=True)):
-        with pytest.raises(BadRun, match="is being played by another process"):
+        with pytest.raises(BadRun, match="is in use by another process"):
             Run.open(copy, to_play=True)
         with closing(FollowedRun(copy)) as following:
             following.catch_up()
