@@ -157,7 +157,7 @@ def planners(name: str | None) -> CommandResult:
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
-    """Return the usable planning methods, and a dict that maps the other registered methods to why they are unusable."""
+    """Return the usable planning methods, and a dict that maps the other registered methods to the reasons."""
     methods, unusable = {**METHODS}, dict[str, str]()
     for name, entry in registered_methods().items():
         if name in METHODS:

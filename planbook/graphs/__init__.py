@@ -100,7 +100,7 @@ def check(name: str) -> CommandResult:
 def _layers(file: GraphFile) -> list[list[str]]:
     """Return the names of the nodes in each layer, as if every branch were taken.
 
-    The name of a node in a branch or a loop is followed by the node that decides whether it runs: ``repair (if sound)``.
+    A node in a branch or a loop is followed by the name of the node that decides whether it runs: "repair (if sound)".
     """
     notes: dict[str, str] = {}
     for node in file.all_nodes:

@@ -64,8 +64,8 @@ class GraphArguments(NamedTuple):
 class GraphResult(BaseModel):
     """Output of ``graph run --json``.
 
-    ``answer`` is the answer of the last pass, and ``answers`` maps each node of this pass to its answer. ``problem`` says
-    why the passes stopped early; it is empty if all passes were finished.
+    ``answer`` is the answer of the last pass, and ``answers`` maps each node of this pass to its answer. ``problem``
+    says why the passes stopped early; it is empty if all passes were finished.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -52,9 +52,9 @@ def report_runs(
     """Write a page about runs to the file ``out``, and return the exit code and the JSON output.
 
     By default, the page about one run is written into the run's folder, and a page about several runs into the current
-    folder. ``episodes`` selects the episodes that can be opened on the page: "all", "failed", a number N for the first N,
-    or None for as many as fit on a page of reasonable size. ``prices`` is a file with a price table. By default, each
-    run's own prices are used.
+    folder. ``episodes`` selects the episodes that can be opened on the page: "all", "failed", a number N for the first
+    N, or None for as many as fit on a page of reasonable size. ``prices`` is a file with a price table. By default,
+    each run's own prices are used.
 
     Raises BadRun if a run cannot be read, BadArgument if the selection is invalid or the file cannot be written, or
     BadPrices if the price table is invalid.
@@ -121,8 +121,8 @@ def page_pieces(
 ) -> Iterator[str]:
     """Yield the text of the page in pieces.
 
-    ``kicker`` is the line above the heading. ``together`` holds the blocks that compare several runs. ``chunks`` are the
-    compressed documents of episodes. ``live`` is the state of the run if `planbook watch` shows it, or else None.
+    ``kicker`` is the line above the heading. ``together`` holds the blocks that compare several runs. ``chunks`` are
+    the compressed documents of episodes. ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
     section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
     stream = _template().stream(
@@ -155,7 +155,7 @@ def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selectio
 
 
 def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return the choices for filtering episodes: for each attribute of a row, pairs of a value and its displayed name."""
+    """Return the choices of the filters for episodes: for each attribute, pairs of a value and its displayed name."""
     choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
     words = {"not_run": "not ended yet"} if live else {}
     return {

@@ -1,4 +1,4 @@
-"""Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG, and also shows its numbers in a table.
+"""Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG, and also lists its numbers.
 
 A chart is left out if it says nothing that the page's tables do not say, for example if all tasks were solved.
 """
@@ -88,7 +88,7 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
 def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     """Yield a line chart of the tokens per solved task after each episode, with a line for each run.
 
-    Yield nothing if no run has learned, or has used what another run learned.
+    Yield nothing if nothing was spent on learning, neither in these runs nor for the libraries that they use.
     """
     costs = [(number, run, payoff) for number, run in enumerate(runs, first) if (payoff := run.payoff())]
     if not any(payoff.has_learned for _, _, payoff in costs):
@@ -126,7 +126,7 @@ def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
 
 
 def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield a line chart for each setting in ``SETTING_AXES``. A line connects runs that differ only in this setting."""
+    """Yield a line chart for each setting in ``SETTING_AXES``. A line joins runs that differ only in this setting."""
     for setting, (name, axis) in SETTING_AXES.items():
         groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
         for run in runs:
@@ -152,8 +152,7 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
 
 
 def with_options(run: RunResults) -> dict[str, Any]:
-    """Return a run's configuration as JSON. It includes all options of the planning method, even those left at defaults.
-    """
+    """Return a run's configuration as JSON, with all options of its planning method, even those left at their defaults."""
     config = run.run.config
     options = effective_options(config, min(run.environments, default=config.env))
     return {**config.model_dump(mode="json"), "planner_options": options}
