@@ -152,7 +152,7 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
 
 
 def with_options(run: RunResults) -> dict[str, Any]:
-    """Return a run's configuration as JSON, with all options of its planning method, even those left at their defaults."""
+    """Return a run's configuration as JSON, with all options of its planning method, including defaults."""
     config = run.run.config
     options = effective_options(config, min(run.environments, default=config.env))
     return {**config.model_dump(mode="json"), "planner_options": options}
