@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
         "demo": ("commands.testing", "Show the main features with what ships: no key, no download."),
         "run": ("commands.playing", "Play tasks with a planning method."),
-        "join": ("commands.playing", "Help to play a run that another process plays."),
+        "join": ("commands.playing", "Help another process to play a run."),
         "exec": ("commands.checking", "Run one plan file and print its steps."),
         "replay": ("commands.rerunning", "Play tasks with stored procedures, or replay a run."),
         "rerun": ("commands.rerunning", "Play a run again and compare."),

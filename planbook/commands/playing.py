@@ -80,10 +80,10 @@ class JoinResult(BaseModel):
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
 def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
-    """Help to play a RUN that another process plays, on this machine or another one.
+    """Help another process, on this machine or another one, to play RUN.
 
-    If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
-    continues its episodes. This process ends when the process that plays the run ends.
+    RUN is the run's folder. If the events of the run are in PostgreSQL, a copy of the folder is enough. If this process
+    is lost, another one continues its episodes. This process ends when the process that plays the run ends.
     """
     execution = settings.execution()
     with closing(Run.open(run)) as opened:
