@@ -27,7 +27,7 @@ NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float
 SHAPES: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
 """Maps the types of collections to the JSON formats in which their values are written."""
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
-WITHOUT_VALUE = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
+WITHOUT_VALUE = {"extra_forbidden": "there is no such option", "missing": "this option is required"}
 """Messages for the error types of pydantic that concern an option's name rather than its value."""
 IN_JSON = {
     "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
@@ -125,13 +125,13 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
         near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
         return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
     if not name and error["type"] in ("model_type", "dict_type"):
-        return f"{error['input']} does not fit; write NAME=VALUE"
+        return f"{error['input']} is not a valid value; write NAME=VALUE"
     if field is None:
         return f"{name}: {error['msg']}" if name else error["msg"]
     value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
-    message = f"{name}: {value} does not fit; it takes {describe_values(field)}"
+    message = f"{name}: {value} is not a valid value; expected {describe_values(field)}"
     example = IN_JSON.get(error["type"])
-    return f"{message}, so write {example.format(flag=flag, name=name)}" if example and flag else message
+    return f"{message}; for example, {example.format(flag=flag, name=name)}" if example and flag else message
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -94,7 +94,7 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
             f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
         )
     if missing:
-        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
+        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: these count as no_plan.", style="yellow")
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
@@ -106,7 +106,7 @@ def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> Non
     unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
     if unmatched:
         ERRORS.print(
-            f"No procedure is certain for {unmatched} of {len(visible)} goals: those count as no_plan.", style="yellow"
+            f"No certain procedure for {unmatched} of {len(visible)} goals: these count as no_plan.", style="yellow"
         )
 
 

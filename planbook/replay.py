@@ -197,7 +197,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     except EnvsError as error:
         worker.drop_environment()
         return Comparison(
-            sameness=Sameness.NOT_COMPARED, event="the environment", expected="an episode", actual=str(error)
+            sameness=Sameness.NOT_COMPARED, event="the environment", expected="it can play the task", actual=str(error)
         )
     return Comparison(sameness=Sameness.SAME)
 

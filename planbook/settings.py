@@ -58,9 +58,9 @@ def _expand_ranges(text: str, flag: str) -> Iterable[int]:
     for part in map(str.strip, text.split(",")):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise BadArgument(f"{flag} {text}: write A-B, N, or several with commas")
+            raise BadArgument(f"{flag} {text}: write N, A-B, or several of these separated by commas")
         if last and int(last) < int(first):
-            raise BadArgument(f"{flag} {text}: {part} runs backwards; write {last}-{first}")
+            raise BadArgument(f"{flag} {text}: {part} is in the wrong order; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
 
 
@@ -138,7 +138,9 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     @model_validator(mode="after")
     def _again_needs_a_run(self) -> Self:
         if self.again and not self.resume:
-            raise BadArgument(f"--again {self.again} plays episodes of a run once more: name the run with --resume")
+            raise BadArgument(
+                f"--again {self.again} plays episodes of an existing run again: name the run with --resume"
+            )
         return self
 
     @model_validator(mode="after")
@@ -159,7 +161,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         refused = [name for name in fields if name in names and self.was_given(name)]
         if refused:
             flags = ", ".join(details.flag for name in refused if (details := option_of(name, fields[name])))
-            raise BadArgument(f"{source} already says what is played; leave out {flags}")
+            raise BadArgument(f"{source} already determines what is played; leave out {flags}")
 
     def refuse_fixed_by_run(self, source: str) -> None:
         """Raise BadArgument if a field was given that the existing run fixes, since it cannot change on resume.
@@ -276,7 +278,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
                 source = f"--goals {self.goals}:{number}"
                 task, goal = _read_goal(line, source)
                 if task in goals:
-                    raise BadArgument(f"{source}: {task} is used twice; write a file for each of its wordings")
+                    raise BadArgument(f"{source}: {task} is used twice; write a separate file for its second wording")
                 goals[task] = goal
         if not goals:
             raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")

@@ -50,8 +50,8 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
         kind, _, name = model.partition(":")
         if kind not in FREE and table.price(name) is None:
             raise BadArgument(
-                f"{model} has no price, so --budget money={budget.money:g} cannot be kept; give a price table that "
-                "has it (--prices FILE), or limit calls or tokens"
+                f"{model} has no price, so --budget money={budget.money:g} cannot be checked; give a price table that "
+                "contains the model (--prices FILE), or limit calls or tokens"
             )
 
 
