@@ -280,7 +280,7 @@ class Config(PlayingSettings):
     actions: int = Field(ge=0)
     """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, use the knowledge that this run had after so many episodes."""
+    """If the library is a run of `planbook build`, use the knowledge that this run had after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)

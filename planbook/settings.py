@@ -138,9 +138,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     @model_validator(mode="after")
     def _again_needs_a_run(self) -> Self:
         if self.again and not self.resume:
-            raise BadArgument(
-                f"--again {self.again} plays episodes of an existing run again: name the run with --resume"
-            )
+            raise BadArgument(f"--again {self.again} plays episodes of a run again; name the run with --resume")
         return self
 
     @model_validator(mode="after")

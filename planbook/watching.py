@@ -212,7 +212,7 @@ class Pages:
 POLL_SECONDS = 1.0
 """Seconds between two reads of the store."""
 HEARTBEAT = 15
-"""After so many reads without news, a comment is sent. This is how the server notices that a connection is closed."""
+"""After this many reads without news, a comment is sent. This is how the server notices that a connection is closed."""
 
 
 def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> None:
@@ -273,7 +273,7 @@ def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[
 async def _news(pages: Pages, version: int, is_stopping: Callable[[], bool]) -> AsyncIterator[str]:
     """Yield the updates that follow a version, as server-sent events. The id of an event is the version of the run.
 
-    If the run cannot be read, the reason is sent as an event of type ``problem``. The next update is tried as usual.
+    If the run cannot be read, the reason is sent as an event of type ``problem``, and the next update is still tried.
     """
     sent, silent_reads = "", 0
     while not is_stopping():

@@ -184,7 +184,7 @@ def file_format(requested: str | None, out: Path) -> str:
 
 
 def _describe_export(exported: "ExportResult") -> str:
-    """Describe in one line which episodes were written, and which were left out for what reasons."""
+    """Describe in one line how many episodes were written, and how many were left out and why."""
     left_out = ", ".join(f"{count} {reason}" for reason, count in exported.left_out.items())
     task_only = ", ".join(f"{count} {reason}" for reason, count in exported.task_only.items())
     location = "" if exported.out == "-" else f" in {exported.out}"

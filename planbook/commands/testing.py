@@ -42,7 +42,7 @@ class CurvePoint(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The test run used the knowledge that the build had after so many of its tasks."""
+    """The test run used the knowledge that the build had after this many of its tasks."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState

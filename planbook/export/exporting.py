@@ -191,7 +191,7 @@ def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
 
 STANDARD_OUTPUT = Path("-")
 GROUP_CHARACTERS = 16_000_000
-"""A group of rows is written when its JSON has so many characters. This limits the use of memory."""
+"""A group of rows is written when its JSON has this many characters. This limits the use of memory."""
 COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
     "planner": lambda trajectory: trajectory.run.planner,
     "env": lambda trajectory: trajectory.task.env,

@@ -28,7 +28,7 @@ from planbook.store import Event
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
 NAME_CHARACTERS = 60
-"""In the name of a run's folder, the names of the environment and the planner are cut after so many characters."""
+"""In the name of a run's folder, the names of the environment and the planner are cut after this many characters."""
 BATCH = 5_000
 """Number of events that are written in one transaction."""
 SEVERAL = "several"

@@ -96,7 +96,7 @@ VIEWER = Path(__file__).parent / "viewer"
 SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
 """The files that make up the page's only script, in this order."""
 BUFFERED = 500
-"""The template engine joins so many pieces of the page before it yields them as one text."""
+"""The template engine joins this many pieces of the page before it yields them as one text."""
 View = dict[str, Any]
 
 

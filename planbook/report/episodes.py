@@ -30,11 +30,11 @@ from planbook.store import Event
 from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 
 CHUNK = 200_000
-"""A chunk is full when its JSON has so many characters: enough to compress well, few enough to decompress quickly."""
+"""A chunk is full when its JSON has this many characters: enough to compress well, few enough to decompress quickly."""
 TEXT = "\x01"
 """Key of a reference to a long text. It is a control character, which ``escape_json`` escapes in all other keys."""
 LONG_TEXT = 400
-"""A text with at least so many characters is stored separately, and replaced by a reference."""
+"""A text with at least this many characters is stored separately, and replaced by a reference."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class LongTexts(Items):
 PAGE_BYTES = 25_000_000
 """Default limit for the compressed data. Larger pages take seconds to open, and mail programs refuse them."""
 CALLS_WITH_PROMPTS = 600
-"""For the first and the last so many calls of an episode, the page contains the prompts.
+"""The page contains the prompts of this many calls at the beginning of an episode, and as many at its end.
 
-The prompts of all calls between them are only in the run's store.
+The prompts of the calls between them are only in the run's store.
 """
 Json = dict[str, Any]
 

@@ -38,7 +38,7 @@ from planbook.planner import (
 from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 
 SHOWN_LINES, SHOWN_CHARS = 4, 400
-"""A text is cut after so many lines, or after so many characters if this is less."""
+"""A text is cut after this many lines or this many characters, whichever comes first."""
 INDENT = 2
 """Number of columns by which a nested item is indented."""
 DIM, GOOD, BAD, NOTE = "dim", "green", "red", "yellow"
