@@ -23,13 +23,13 @@ Validated = TypeVar("Validated", bound=BaseModel)
 
 NULL = "null"
 """The text for None on the command line."""
-NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
-SHAPES: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
+TYPE_NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
+COLLECTION_FORMATS: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
 """Maps the types of collections to the JSON formats in which their values are written."""
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
-WITHOUT_VALUE = {"extra_forbidden": "there is no such option", "missing": "this option is required"}
+NAME_FAULTS = {"extra_forbidden": "there is no such option", "missing": "this option is required"}
 """Messages for the error types of pydantic that concern an option's name rather than its value."""
-IN_JSON = {
+JSON_EXAMPLES = {
     "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
@@ -102,10 +102,10 @@ def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") 
     except ValidationError as error:
         faults = (_describe_fault(model, list(fault["loc"]), fault, flag) for fault in error.errors())
         message = "; ".join(dict.fromkeys(faults))
-        raise BadArgument(f"{flag}: {_add_known(message, model)}" if flag else message) from error
+        raise BadArgument(f"{flag}: {_append_option_names(message, model)}" if flag else message) from error
 
 
-def _add_known(message: str, model: type[BaseModel]) -> str:
+def _append_option_names(message: str, model: type[BaseModel]) -> str:
     """Append the names of all options to a message, unless it already lists them."""
     names = ", ".join(model.model_fields) or "none"
     return message if names in message else f"{message.rstrip('?')}. Options: {names}"
@@ -117,20 +117,20 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
     details = option_of(str(loc[0]), field) if field else None
     if field and details and (inner := _model_in(field.annotation)):
         inner_loc = loc[2:] if get_origin(field.annotation) is dict else loc[1:]
-        return f"{details.flag}: {_add_known(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
+        return f"{details.flag}: {_append_option_names(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
     name = details.flag if details else ".".join(map(str, loc))
     if error["type"] == "value_error":  # raised by a validator of planbook
         return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
-    if error["type"] in WITHOUT_VALUE:
+    if error["type"] in NAME_FAULTS:
         near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
-        return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
+        return f"{name}: {NAME_FAULTS[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
     if not name and error["type"] in ("model_type", "dict_type"):
         return f"{error['input']} is not a valid value; write NAME=VALUE"
     if field is None:
         return f"{name}: {error['msg']}" if name else error["msg"]
     value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
     message = f"{name}: {value} is not a valid value; expected {describe_values(field)}"
-    example = IN_JSON.get(error["type"])
+    example = JSON_EXAMPLES.get(error["type"])
     return f"{message}; for example, {example.format(flag=flag, name=name)}" if example and flag else message
 
 
@@ -192,12 +192,12 @@ def _describe_types(annotation: Any) -> Iterator[str]:
         yield from map(str, parts)
     elif origin is Annotated:
         yield from _describe_types(parts[0])
-    elif origin in SHAPES:
-        yield SHAPES[origin].format(*(", ".join(_describe_types(part)) for part in parts))
+    elif origin in COLLECTION_FORMATS:
+        yield COLLECTION_FORMATS[origin].format(*(", ".join(_describe_types(part)) for part in parts))
     elif parts:
         for part in parts:
             yield from _describe_types(part)
     elif annotation is bool:
         yield from ("true", "false")
     else:
-        yield NAMES.get(annotation) or str(getattr(annotation, "__name__", annotation))
+        yield TYPE_NAMES.get(annotation) or str(getattr(annotation, "__name__", annotation))

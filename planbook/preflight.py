@@ -31,12 +31,12 @@ from planbook.runs import (
 )
 from planbook.workers import Execution, check_executor, check_roles
 
-MADE_OF = "made_of"
+INPUTS_KEY = "made_of"
 """Key of the current inputs in the event that begins an invocation.
 
 The event has this key only if the inputs have changed, or are the original ones again after a change.
 """
-PUT_BACK = "restore the version that it was played with"
+RESTORE_VERSION = "restore the version that it was played with"
 
 
 # Before a run begins
@@ -187,7 +187,7 @@ def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: st
         model.model_validate(options)
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {PUT_BACK}") from error
+        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {RESTORE_VERSION}") from error
 
 
 def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
@@ -211,7 +211,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     if (
         (refused := decisive_changes(changes(_latest_inputs(run), current)))
         and not execution.allow_changed
-        and _would_mix(run, plays_again)
+        and _would_mix_episodes(run, plays_again)
     ):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
@@ -222,7 +222,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     must_record = recorded or changes(
         _latest_inputs(run), current
     )  # even if nothing differs from the original inputs any more
-    return {"changed": recorded, MADE_OF: current.model_dump(mode="json")} if must_record else {}
+    return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
 
 
 def _refuse_other_release(run: Run, plays_again: bool) -> None:
@@ -231,7 +231,7 @@ def _refuse_other_release(run: Run, plays_again: bool) -> None:
     Another release may run plans differently in its sandbox.
     """
     then, now = run.versions.get("planbook", ""), versions()["planbook"]
-    if _release(then) != _release(now) and _would_mix(run, plays_again):
+    if _release(then) != _release(now) and _would_mix_episodes(run, plays_again):
         raise BadRun(
             f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox runs plans "
             f"differently from that of planbook {now}. Play it again: `planbook rerun {run.folder}`; or resume it with "
@@ -247,7 +247,7 @@ def _join(found: list[InputChange]) -> str:
     return "; ".join(map(str, found))
 
 
-def _would_mix(run: Run, plays_again: bool) -> bool:
+def _would_mix_episodes(run: Run, plays_again: bool) -> bool:
     """Return True if some episodes of the run have begun, and some are still to be played, or will be played again."""
     kinds: tuple[EventKind, ...] = ("task", "learnt")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
@@ -263,5 +263,5 @@ def _is_unfinished(run: Run) -> bool:
 def _latest_inputs(run: Run) -> RunInputs | None:
     """Return the latest recorded inputs: those of the last resume that found changes, or those of the run's start."""
     rows: Any = run.store.events("run", "sitting")
-    recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
+    recorded = [row.body[INPUTS_KEY] for row in rows if INPUTS_KEY in row.body]
     return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of

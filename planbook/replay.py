@@ -47,13 +47,13 @@ def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
     if not ids:
         return False
     then, now = (
-        {key: _essential(key[1], body) for key, body in events.items() if key[1] not in IGNORED_KINDS}
+        {key: _compared_part(key[1], body) for key, body in events.items() if key[1] not in IGNORED_KINDS}
         for events in (recorded, replayed)
     )
     return then.keys() == now.keys() and _Renaming(ids).fits(then, {key: now[key] for key in then})
 
 
-def _essential(kind: str, body: Any) -> Any:
+def _compared_part(kind: str, body: Any) -> Any:
     """Return the part of an event that is compared. For a model call, this is the prompt and the text of the reply."""
     if kind != "ask":
         return body
@@ -191,7 +191,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     try:
         play(*worker.play_arguments(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
-        return _with_ending(run, entry, path, worker, recorded, describe_mismatch(mismatch))
+        return _play_to_the_end(run, entry, path, worker, recorded, describe_mismatch(mismatch))
     except MissingRequirement:
         raise
     except EnvsError as error:
@@ -216,7 +216,7 @@ def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
     )
 
 
-def _with_ending(
+def _play_to_the_end(
     run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Events, comparison: Comparison
 ) -> Comparison:
     """Play the episode once more, to its end, with the recorded replies, and complete the comparison.

@@ -10,7 +10,7 @@ from planbook.planner import Budget, Prices, Reply, Spending, add_cost
 from planbook.store import Event
 
 Pricing = Callable[[str, Reply], float | None]
-FREE = ("scripted", "exchange", "recorded")
+FREE_KINDS = ("scripted", "exchange", "recorded")
 """Kinds of models whose replies cost nothing."""
 SECONDS = "seconds"
 """Key in the body of an event that ends an invocation or begins a pause: the seconds played so far."""
@@ -28,7 +28,7 @@ def prices_from(path: Path | None) -> Pricing:
 
     def price(model: str, reply: Reply) -> float | None:
         kind, _, name = without_recording(model).partition(":")
-        return 0.0 if kind in FREE or reply.replayed else table.cost(name, reply.usage)
+        return 0.0 if kind in FREE_KINDS or reply.replayed else table.cost(name, reply.usage)
 
     return price
 
@@ -48,7 +48,7 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
     table = Prices.load(path)
     for model in sorted(set(map(without_recording, models))):
         kind, _, name = model.partition(":")
-        if kind not in FREE and table.price(name) is None:
+        if kind not in FREE_KINDS and table.price(name) is None:
             raise BadArgument(
                 f"{model} has no price, so --budget money={budget.money:g} cannot be checked; give a price table that "
                 "contains the model (--prices FILE), or limit calls or tokens"

@@ -223,7 +223,7 @@ def _check_options(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict
 
 DEFAULT_ACTIONS = 10_000
 """Default of ``--actions``: the maximum number of actions in a task, counted over all plans that run in this task."""
-FREE = "session"
+SESSION_TASK = "session"
 """Id and type of the task that stands in if the environment has no tasks. The client decides what to do in it."""
 
 
@@ -259,7 +259,7 @@ def _tasks_to_serve(settings: Settings, environment: type[Environment], chosen: 
 
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         split, goal = environment.splits[0], "Do what the client asks for."
-        return [Task(id=FREE, env=environment.name, split=split, type=FREE, goal=goal)]
+        return [Task(id=SESSION_TASK, env=environment.name, split=split, type=SESSION_TASK, goal=goal)]
     return environment.select(settings.selection(), chosen)
 
 

@@ -226,8 +226,8 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
-        ours=figures | _present({name: COLUMNS[name].value(run) for name in measured}),
-        spread=_present({name: COLUMNS[name].spread(run) for name in measured}),
+        ours=figures | _without_none({name: COLUMNS[name].value(run) for name in measured}),
+        spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
         episodes=len(episodes),
@@ -241,7 +241,7 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     )
 
 
-def _present(figures: Mapping[str, float | None]) -> dict[str, float]:
+def _without_none(figures: Mapping[str, float | None]) -> dict[str, float]:
     """Return the figures that are not None."""
     return {name: figure for name, figure in figures.items() if figure is not None}
 

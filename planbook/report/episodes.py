@@ -253,7 +253,7 @@ class DocumentPacker:
             if selection is None and self._documents.size + self._texts.size > PAGE_BYTES:
                 break
             numbers[episode.index] = self._add(episode_document(run, episode))
-        return numbers, _choice(run, selection, len(numbers))
+        return numbers, _missing_note(run, selection, len(numbers))
 
     def pack_outside(self, run: RunResults) -> int | None:
         """Add a document of the events outside of all episodes. Return its number, or None if there are no events."""
@@ -285,7 +285,7 @@ def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result
     return begun[: int(selection)]
 
 
-def _choice(run: RunResults, chosen: str | None, shown: int) -> str:
+def _missing_note(run: RunResults, chosen: str | None, shown: int) -> str:
     begun = sum(bool(episode.events) for episode in run.episodes.values())
     size = f"with all of them the page would be above {PAGE_BYTES / 1e6:.0f} MB"
     reason = f"--episodes {chosen}" if chosen else f"{size}; `planbook report RUN --episodes all` includes them anyway"
