@@ -125,7 +125,7 @@ class _GraphPasses:
         self._begun: dict[str, dict[str, Any]] = {}
 
     def run_all(self) -> tuple[int, GraphResult]:
-        """Run all passes, and print and return the result. The result also describes why the passes stopped early.
+        """Run all passes, print a summary, and return the exit code and the result.
 
         Raises BadRun if the recorded passes do not fit the graph, or ModelError if a model is unavailable.
         """

@@ -307,7 +307,7 @@ def _inputs(run: RunResults) -> Iterator[Block]:
 # Settings
 
 LONG = 300
-"""The value of a setting with more characters is hidden until its name is clicked."""
+"""If the value of a setting has more characters than this, it is hidden until the setting's name is clicked."""
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
