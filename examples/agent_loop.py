@@ -1,4 +1,4 @@
-"""An agent loop that uses only the sandbox of planbook: a chat in which the model's code can do no harm.
+"""An agent loop that uses only the sandbox of planbook. In this chat, the model writes code that can do no harm.
 
 OPENAI_API_KEY=... python examples/agent_loop.py MODEL "Which fruits start with p?"
 """

@@ -10,7 +10,7 @@ from planbook.envs import Environment, Observation, Selection, Task, Verdict, ac
 
 
 class Gymnasium(Environment):
-    """An adapter. A subclass names the Gymnasium environment, puts its states into words, and defines actions."""
+    """An adapter. A subclass names a Gymnasium environment, describes its states in words, and defines actions."""
 
     gym_id: ClassVar[str]
     gym_options: ClassVar[Mapping[str, Any]] = {}
@@ -25,7 +25,7 @@ class Gymnasium(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Make a task for each seed."""
+        """Make a task for each selected id, or each selected seed, or else for five seeds."""
         (kind,) = cls.types
         seeds = [int(task_id.rpartition("/")[2]) for task_id in selection.ids] or selection.seeds or range(5)
         return [

@@ -47,7 +47,7 @@ def planner(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def builder(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Judge an episode that went wrong. After any other episode, edit the rules."""
+    """Answer that the rules caused an error, if the prompt asks for this verdict. Otherwise, edit the rules."""
     question = messages[-1].content
     if "Verdict: Imperfect Rules" in question:
         return "Verdict: Imperfect Rules"
@@ -55,7 +55,7 @@ def builder(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def formulator(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Arrange the rules in a manual by their names. planbook fills in their texts."""
+    """Answer with an outline of the manual that names each rule. planbook inserts the texts of the rules."""
     return MANUAL
 
 

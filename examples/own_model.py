@@ -1,6 +1,6 @@
-"""A model class of your own. This one uses Ollama's chat API, which differs from OpenAI's.
+"""An example of your own model class. It calls models through Ollama's chat API, which differs from OpenAI's API.
 
-It reports token counts and errors to planbook. Run it with a model and the address of its server:
+The class reports token counts and errors to planbook. Run this file with the name of a model and a server's address:
 
 python examples/own_model.py llama3.2 http://localhost:11434
 """
@@ -15,13 +15,13 @@ from planbook.planner import Message, ModelError, OnText, Reply, Sampling, Usage
 
 
 class Ollama:
-    """A model that Ollama serves. Several threads may call it at the same time, since it has no state."""
+    """A model that an Ollama server offers. Several threads may call it at the same time, since it has no state."""
 
     def __init__(self, model: str, address: str) -> None:
         self.name, self._model, self._address = f"ollama:{model}", model, address
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Ask the model for a reply. It arrives in one piece, which is passed to ``on_text``."""
+        """Ask the model for a reply. The reply arrives in one piece, and is passed to ``on_text`` in one call."""
         body = {
             "model": self._model,
             "stream": False,

@@ -15,7 +15,7 @@ PROMPTS = Prompts.of(
 
 
 class RefineOptions(Options):
-    """The method's options. --planner-option times=2 sets one of them."""
+    """The options of the method. For example, --planner-option times=2 sets the option ``times``."""
 
     times: int = Field(default=1, ge=0, description="How often a plan is revised before it is run.")
 
@@ -34,7 +34,7 @@ class Draft(Payload):
 
 
 class Drafts(Figures):
-    """Statistics of the method over a whole run. --json lists them under ``key``."""
+    """Statistics of the method over a whole run. The output of --json has them under the name in ``key``."""
 
     key = "drafts"
 

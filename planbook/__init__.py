@@ -2,23 +2,26 @@
 
 The stable public interface is the functions ``run``, ``build`` and ``test``, which do what the commands do, and
 ``PlayedRun``, which they return. The engine is in the packages ``sandbox``, ``envs``, ``planner``, ``rules`` and
-``manuals``, whose folders are beside this one in the repository; each lists its public names in ``__all__``.
+``manuals``, whose folders are next to this one in the repository. Each of these packages lists its public names in
+``__all__``.
 
-This package puts the parts together.
+The modules of this package put the engine's parts together:
 
 - Input: each setting is declared once, as a field in ``config`` or ``settings``. ``options`` and ``option_values`` turn
   these fields into command-line options; ``api`` turns them into keyword arguments. ``cli`` loads and calls the
   ``commands``.
 - Runs on disk: ``runs`` creates and opens the folder of a run. Its ``store`` holds the events, from which ``spending``
-  computes the cost. ``inputs`` records digests of everything that the run depends on. ``preflight`` checks what a run
-  needs before it begins, and what has changed before it is resumed.
+  computes the cost. ``inputs`` records digests of everything that the run depends on. Before a run begins,
+  ``preflight`` checks whether it has everything it needs; before it is resumed, ``preflight`` checks what has changed.
 - Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
   episodes, ``replay`` plays recorded episodes again and compares the results, ``graphs`` runs prompt graphs without an
   environment.
-- Results: ``results`` computes them, ``compare`` compares runs, ``papers`` compares runs with publications.
+- Results: ``results`` computes the results of a run, ``compare`` compares runs with each other, and ``papers`` compares
+  runs with published results.
 - Output: ``terminal`` prints, ``report`` writes an HTML page, ``watching`` shows a run in the browser while it is
   played, ``export`` writes files for other programs, and ``serving`` offers an environment to MCP clients. ``wording``
-  formats numbers, outcomes and events as text; ``writing`` writes files atomically; ``console`` has the consoles.
+  formats numbers, outcomes and events as text; ``writing`` writes files atomically; ``console`` defines the consoles
+  for standard output and standard error.
 - ``errors`` defines the errors and exit codes of the command line.
 
 Imports go in one direction only: ``pyproject.toml`` declares the order of the modules, and a test checks it.
@@ -32,9 +35,10 @@ from typing import TYPE_CHECKING, Any
 
 
 def lazy_getattr(package: str) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a package that imports its public names under ``if TYPE_CHECKING``.
+    """Return a module-level ``__getattr__`` for a package that imports its public names under ``if TYPE_CHECKING``.
 
-    Type checkers and readers see plain imports. At run time, a module is imported when one of its names is first used.
+    Type checkers and readers see plain imports. At run time, these imports are skipped; ``__getattr__`` imports a
+    module when one of its names is first used.
     """
 
     def load(name: str) -> Any:
@@ -43,7 +47,7 @@ def lazy_getattr(package: str) -> Callable[[str], Any]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
             value = getattr(import_module(module), name)
-        except AttributeError as error:  # else `from package import name` would only say that the name is missing
+        except AttributeError as error:  # without this, `from package import name` would hide the failing module
             raise ImportError(f"{package}.{name}: {module} cannot be imported: {error}", name=module) from error
         setattr(sys.modules[package], name, value)
         return value
@@ -54,7 +58,7 @@ def lazy_getattr(package: str) -> Callable[[str], Any]:
 @cache
 def _modules_by_name(package: str) -> dict[str, str]:
     """Return a dict that maps each name imported for type checkers to its module."""
-    import ast  # sandbox workers use none of these names, and so skip this import
+    import ast  # imported here, since sandbox workers never call this function
     from pathlib import Path
 
     tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))

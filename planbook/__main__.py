@@ -1,4 +1,4 @@
-"""``planbook`` and ``python -m planbook``."""
+"""Entry point of the ``planbook`` command and of ``python -m planbook``."""
 
 import sys
 

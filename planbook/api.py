@@ -35,9 +35,9 @@ STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
 
 @dataclass(frozen=True, repr=False)
 class PlayedRun:
-    """A run that was played, and its results; ``PlayedRun.read(folder)`` reads any run.
+    """A run and its results, as ``run``, ``build`` and ``test`` return it. ``PlayedRun.read`` reads any earlier run.
 
-    The run stays in its ``folder``, where `planbook report` and `planbook show` find it.
+    All data of the run stays in its ``folder``. Pass this folder to `planbook report` or `planbook show`.
     """
 
     folder: Path
@@ -46,14 +46,14 @@ class PlayedRun:
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
-        """Read the run in a folder. Raises BadRun if the folder holds no run, or one that cannot be read."""
+        """Read the run in a folder. Raises BadRun if the folder holds no run, or if the run cannot be read."""
         run = cls(Path(folder))
         assert run.results
         return run
 
     @cached_property
     def results(self) -> RunResults:
-        """The table of results, with all counts."""
+        """The results of all episodes, with the counts and the cost."""
         return read_folder(self.folder)
 
     @property
@@ -114,20 +114,23 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 
     Every option of the command is a keyword argument, named like the field of ``planbook.settings.Settings``:
 
-    - ``env``: a name, FILE.py:Class, an Environment class, or an instance, whose options are used. Each episode has its
-      own instance. A class that is not in a file is recorded as ``object:NAME``; such a run can only be resumed
-      by passing the class again, and its episodes are played in threads.
+    - ``env``: a name, FILE.py:Class, an Environment class, or an instance of one. Only the class and the options of an
+      instance are used, since each episode creates its own instance. A class that is not in a file is recorded as
+      ``object:NAME``; such a run can only be resumed by passing the class again, and its episodes are played in
+      threads.
     - ``planner``: by default "procedures"; ``planner_options`` and ``env_options`` are mappings.
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
-    - ``model``: a name, such as "openai:NAME" or "recorded:FILE", or an object with the Model protocol, which may be
-      called from several threads and is recorded as ``object:NAME``; or ``models``, which maps roles to models.
+    - ``model``: a name, such as "openai:NAME" or "recorded:FILE", or an object that implements the Model protocol. The
+      object may be called from several threads, and is recorded as ``object:NAME``. To use several models, give
+      ``models`` instead, which maps roles to models.
     - ``sampling``: a mapping such as {"temperature": 0.7}, or a dict that maps each role to such a mapping.
     - ``actions``, ``limits``, ``budget`` (calls, tokens, actions, seconds, money in dollars), ``timeouts`` (seconds).
     - ``jobs``, ``executor``: how many episodes are played at the same time, and where.
     - ``out``: the run's folder. If it holds the same run, that run is resumed. ``resume`` names a run to resume.
 
-    ``verbose`` prints what the command prints. A run that ends early (budget, Ctrl-C) is returned, too; see
-    ``PlayedRun.stopped``. A second Ctrl-C, while the run is stopping, raises KeyboardInterrupt immediately.
+    With ``verbose``, everything that the command prints is printed. A run that the budget or Ctrl-C ends early is
+    returned like a finished one; ``PlayedRun.stopped`` says why it ended. A second Ctrl-C, while the run is stopping,
+    raises KeyboardInterrupt immediately.
 
     Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
     cannot be used, EnvsError, PlannerError (ModelError for an unavailable model), ManualsError or SandboxError.
@@ -152,7 +155,7 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 
 
 def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
-    """Play test tasks with what was learned, as `planbook test` does, and learn nothing from them.
+    """Play test tasks with the knowledge from earlier runs, as `planbook test` does, and learn nothing from them.
 
     Takes the arguments of ``run``. ``library`` is a run of ``build`` (or its folder); ``after=N`` uses the knowledge
     as it was after N tasks. Without a model, the stored procedures are played. Raises the errors of ``run``.
@@ -178,14 +181,17 @@ def _play(play: Callable[[Settings], tuple[int, Summary]], arguments: dict[str, 
 
 
 def _settings(arguments: dict[str, Any]) -> Settings:
-    """Return the arguments as settings, with objects replaced by the names to record. Raises BadArgument."""
+    """Return the arguments as settings, with each object replaced by the name under which the run records it.
+
+    Raises BadArgument if an argument is invalid.
+    """
     values = {name: value for name, value in arguments.items() if value is not None}
     if "model" in values:
         if "models" in values:
             raise BadArgument("model names one model for all roles, models maps roles to models; give one of the two")
         values["models"] = {"default": values.pop("model")}
     objects = {**_environment(values.get("env")), **_models(values.get("models"))}
-    if "resume" in values:  # the run has recorded the names of the objects
+    if "resume" in values:  # run.json already holds the names of the objects, which are registered by now
         values = {name: value for name, value in values.items() if name not in objects}
     else:
         values |= {name: value for name, value in objects.items() if name != "env_options" or name not in values}

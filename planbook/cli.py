@@ -1,6 +1,7 @@
-"""Entry point of the command line. Lists the commands, and turns each error into one line and an exit code.
+"""The ``planbook`` command line: lists the commands, and reports each error as one line and an exit code.
 
-A command's module, in ``commands`` or ``graphs``, is loaded when the command is called.
+The commands are defined in ``commands`` and ``graphs``. The module of a command is imported only when this command is
+called, so that the others start quickly.
 """
 
 import gc
@@ -19,7 +20,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
         "demo": ("commands.testing", "Show the main features with what ships: no key, no download."),
         "run": ("commands.playing", "Play tasks with a planning method."),
-        "join": ("commands.playing", "Help to play a run that another process plays."),
+        "join": ("commands.playing", "Help another process to play a run."),
         "exec": ("commands.checking", "Run one plan file and print its steps."),
         "replay": ("commands.rerunning", "Play tasks with stored procedures, or replay a run."),
         "rerun": ("commands.rerunning", "Play a run again and compare."),
@@ -53,22 +54,23 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "bench": ("commands.inspection", "Measure planbook and its peers."),
     },
 }
-"""Maps subjects to commands, and each command to its module and summary, so that `planbook --help` loads no module."""
+"""Maps each heading of `planbook --help` to its commands, and each command to its module and its summary. The summaries
+are repeated here so that `planbook --help` does not have to import the modules."""
 
 
 class Commands(click.Group):
-    """Lists the commands by subject, without loading them."""
+    """The group of all commands. It lists them under the headings of ``COMMANDS``, without importing their modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return [name for group in COMMANDS.values() for name in group]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the module of a command and return the command, or None."""
+        """Import the module of a command, and return the command. Return None if there is no such command."""
         module = next((group[cmd_name][0] for group in COMMANDS.values() if cmd_name in group), None)
         if module is None:
             return None
-        gc.disable()  # imports leave no garbage, and looking for it takes an eighth of their time
+        gc.disable()  # imports create no garbage, and garbage collection takes an eighth of their time
         loaded = vars(import_module(f"planbook.{module}")).values()
         from planbook.console import show_log
 
@@ -80,7 +82,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named command, or fail and suggest the nearest name."""
+        """Return the named command. If there is none, fail with a message that suggests the most similar name."""
         if args[0] not in self.list_commands(ctx):
             from planbook.sandbox import closest
 
@@ -89,7 +91,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands of each subject."""
+        """Write the commands under their headings."""
         for title, group in COMMANDS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, summary) for name, (_, summary) in group.items()])
@@ -105,8 +107,8 @@ def planbook() -> None:
 
 
 def main() -> None:
-    """Run the command line. Errors of planbook are reported in one line; any other error keeps its traceback."""
-    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None if closed by the shell (>&-)
+    """Run the command line. Errors of planbook are reported in one line; other errors are shown with a traceback."""
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # a stream closed with >&- is None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print
@@ -115,7 +117,7 @@ def main() -> None:
     except click.NoSuchOption as error:
         from planbook.sandbox import nearest_names
 
-        # click's own suggestions also compare the hyphens
+        # replaces click's suggestions, which count the hyphens as similarity
         suggestions = nearest_names(error.option_name, error.possibilities or (), 3)
         click.NoSuchOption(error.option_name, possibilities=suggestions, ctx=error.ctx).show()
         sys.exit(2)
@@ -129,5 +131,5 @@ def main() -> None:
         if code is None:
             raise
         if isinstance(error, click.Abort) and threading.active_count() > 1:
-            os._exit(code)  # interrupted twice: a normal exit may wait until the models answer
+            os._exit(code)  # after a second Ctrl-C; a normal exit would wait for threads whose models have not replied
         sys.exit(code)

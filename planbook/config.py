@@ -1,9 +1,9 @@
 """The configuration of a run, which run.json stores as ``config``. Most of its fields are also command-line options.
 
-Each field is declared once: in ``PlayingSettings`` if it is recorded as it was given, in ``BuildingSettings`` if it is
-about learning, or in ``InvocationSettings`` if it may change on resume. A command or a caller fills in
-``planbook.settings.Settings``, and these settings make the ``Config`` that a run records. A command that continues the
-run must make the same one.
+Each field is declared once: in ``PlayingSettings`` if ``Config`` has the same field, in ``BuildingSettings`` if it
+concerns learning, or in ``InvocationSettings`` if it may change when a run is resumed. A command or a Python caller
+fills in ``planbook.settings.Settings``, from which the run's ``Config`` is made. A command that continues the run must
+produce an equal ``Config``.
 """
 
 import json
@@ -22,16 +22,16 @@ from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"
 LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNED_LIBRARY: SHIPPED / "learnt"}
-"""The libraries that ship: procedures written by hand, and what a recorded run of `planbook build` learned."""
+"""The shipped libraries: procedures written by hand, and what a recorded run of `planbook build` learned."""
 RECORDINGS = SHIPPED / "recordings"
-"""The recordings that ship, for ``recorded:NAME``."""
+"""The folder of the recorded replies that ship with planbook, for models named ``recorded:NAME``."""
 NO_MODEL = "none"
 SourceOfTypes = Literal["found", "given"]
 FOUND: SourceOfTypes = "found"
 GIVEN: SourceOfTypes = "given"
-"""Source of task types: found in the plans that solve the tasks, or given by the environment."""
+"""Where task types come from: planbook finds them in the plans that solve the tasks, or the environment gives them."""
 UNTYPED = frozenset({"", "task"})
-"""Placeholder types of tasks in environments without task types."""
+"""The types that tasks have in environments without task types."""
 Executor = Literal["threads", "processes", "ray"]
 
 
@@ -39,17 +39,17 @@ Executor = Literal["threads", "processes", "ray"]
 
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
-    """Return the role that an option names (by default, DEFAULT_ROLE), and the text after it."""
+    """Split a text such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
     role, found, rest = text.partition(separator)
     return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
 def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return a dict that maps roles to models, from a mapping or from texts (ROLE=MODEL).
+    """Return a dict that maps roles to models. ``values`` is such a mapping, or consists of texts ([ROLE=]MODEL).
 
-    The model ``none`` is dropped from a mapping, but kept from texts, since it may override the model of a run.
-
-    Raises BadArgument if a role has two models, or if a role has ``none`` although there is a model for all roles.
+    From a mapping, the entries of roles with the model ``none`` are removed. From texts, they are kept, since ``none``
+    may later override the model that a run used. Raises BadArgument if two texts name the same role, or if a mapping
+    has ``none`` for one role although it has a model for all roles.
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
@@ -80,7 +80,7 @@ def _sampling_by_role(values: Any) -> dict[str, Any]:
 
 
 def reader(read: Callable[[Any], Any]) -> BeforeValidator:
-    """Return a validator that calls ``read`` for texts and collections, and leaves any other value to pydantic."""
+    """Return a validator that calls ``read`` for strings and collections, and passes any other value on to pydantic."""
     return BeforeValidator(
         lambda value: read(value) if isinstance(value, Iterable) and not isinstance(value, BaseModel) else value
     )
@@ -91,7 +91,7 @@ def _pairs_of(flag: str) -> BeforeValidator:
 
 
 def split_names(value: Any) -> Any:
-    """Split a text at its commas; return anything else unchanged."""
+    """Split a string at its commas, and return the non-empty parts. Return a value that is not a string unchanged."""
     return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
 
@@ -99,7 +99,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 class SettingsModel(BaseModel):
-    """Base class of the models of settings."""
+    """Base class of all models of settings. Its instances cannot be changed, and accept no unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -251,9 +251,9 @@ class InvocationSettings(SettingsModel):
 
 
 class EpisodeSource(SettingsModel):
-    """A source of the episodes from which `planbook build` learns: a run's folder, or a file.
+    """A source of the episodes from which `planbook build` learns: a run's folder, or a file exported from a run.
 
-    ``sha256`` is the digest of its episodes as JSON Lines: the same for the run and for any file exported from it.
+    ``sha256`` is the digest of its episodes in JSON Lines. A run and the files exported from it have the same digest.
     """
 
     path: str
@@ -269,24 +269,24 @@ class LearningSettings(BuildingSettings):
 
 
 class Config(PlayingSettings):
-    """The recorded configuration of a run. The run can only be resumed with an equal one.
+    """The configuration that a run records. The run can only be resumed with an equal configuration.
 
-    ``models`` and ``sampling`` map roles to their values; the role ``default`` stands for all roles that have no entry.
+    ``models`` and ``sampling`` map roles to their values; the role ``default`` stands for all roles without an entry.
     """
 
     selection: Selection = Selection()
     repeats: int = Field(default=1, ge=1)
-    """How often every task is played. The option has a limit, which older runs may exceed."""
+    """How often every task is played. The upper limit of the option does not apply here: older runs may exceed it."""
     actions: int = Field(ge=0)
     """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, use what that run had learned after this many episodes."""
+    """If the library is a run of `planbook build`, use the knowledge that this run had after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Where task types and params come from: the environment, or plans and goals, which hide the environment's own."""
+    """Where task types and params come from. If they are found, the environment's own types and params are hidden."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
-    """Maps task ids to other wordings of their goals. Planners get these instead of the environment's."""
+    """Maps task ids to other wordings of their goals. Planners get these goals instead of the environment's goals."""
     learning: LearningSettings | None = None
     """Settings for building rules; None if nothing is learned."""
 
@@ -297,7 +297,7 @@ class Config(PlayingSettings):
         return str(self.planner_options.get("source", planner))
 
     def task_overrides(self, task: Task) -> dict[str, Any]:
-        """Return the fields of a task that planners and learners see differently from the environment."""
+        """Return the task's fields that are replaced for planners and learners, with the values that they see."""
         untyped = {"type": "", "params": {}} if self.types == FOUND else {}
         return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals else {})
 
@@ -323,7 +323,7 @@ class Config(PlayingSettings):
 
 
 def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings as pairs (dotted name, text). Empty collections and None are left out."""
+    """Yield nested settings as pairs of a dotted name and a text. Empty collections and None are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))
@@ -357,8 +357,8 @@ def _are_mappings(value: Any) -> bool:
 def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
     """Return all options of the planning method, including defaults that depend on the named ``environment``.
 
-    The recorded options are returned unchanged if the method is not known here (``known_method``), no longer takes
-    them, or lacks a file.
+    The recorded options are returned unchanged if this installation does not know the method (``known_method``), or if
+    the method no longer accepts these options or needs a file that is missing.
     """
     try:
         options = known_method(config.planner).options
@@ -368,11 +368,11 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
 
 
 PAPER_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
-"""Learning options that ``--paper`` takes from a paper. Comparisons with a paper check the same options."""
+"""Learning options that ``--paper`` sets as in a paper. A comparison with a paper checks whether they agree."""
 
 
 class PaperSettings(NamedTuple):
-    """The settings that ``--paper`` takes from a paper; those that the paper does not state are empty."""
+    """The settings that ``--paper`` takes from a paper. Settings that the paper does not state are empty or None."""
 
     paper: str = ""
     options: Mapping[str, JsonValue] = {}

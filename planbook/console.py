@@ -1,4 +1,8 @@
-"""Consoles and the log for people, tables of figures, JSON results, and an input that can be ended."""
+"""The terminal's input and output: consoles, the log, tables of numbers, and JSON results.
+
+Output for people goes to a console (``console()`` or ``ERRORS``), which escapes control characters. ``relayed_input``
+makes it possible to stop waiting for standard input.
+"""
 
 import json
 import logging
@@ -28,14 +32,14 @@ from planbook.wording import escape_control
 PLAIN_WIDTH = 110
 """Width, in columns, of output that is not a terminal."""
 ALL = "all"
-"""Name of the row that sums up the others."""
+"""Name of the row that holds the totals of the other rows."""
 
 
 class FigureTable(Table):
-    """A table that never cuts off a figure, whatever the width of the terminal.
+    """A table that never cuts off a number, however narrow the terminal is.
 
-    If the terminal is too narrow, the table drops its borders and wraps its headings. If that is not enough, it
-    becomes a list.
+    If the table does not fit, it is printed without borders and with wrapped headings. If that does not fit either, it
+    is printed as a list.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -78,9 +82,10 @@ def right_aligned(
     title: str | None = None,
     unbroken: bool = False,
 ) -> Table:
-    """Return an empty table with a column of names (unless ``name`` is None) and right-aligned columns.
+    """Return an empty table with a first column for the names of its rows, and right-aligned ``columns`` for numbers.
 
-    Long names are folded in a narrow terminal; ``unbroken`` figures are never wrapped.
+    ``name`` is the heading of the first column; if it is None, there is no such column. Long names are wrapped in a
+    narrow terminal. If ``unbroken`` is true, the numbers are never wrapped.
     """
     table = FigureTable(title=title, title_justify="left")
     if name is not None:
@@ -91,7 +96,7 @@ def right_aligned(
 
 
 def table_of(grid: Grid) -> Table:
-    """Return a grid as a table, with a line above the row ``all``, which sums up the others."""
+    """Return a grid as a table. A line separates the row ``all``, which holds the totals, from the rows above it."""
     table = right_aligned(grid.name, grid.columns, title=grid.title)
     for row in grid.rows:
         is_total = row[0] == ALL and len(grid.rows) > 1
@@ -110,20 +115,20 @@ _JSON = ContextVar("json", default=False)
 
 
 class SafeConsole(Console):
-    """The console of all output. It escapes control characters, and prints nothing from a thread inside ``quiet``."""
+    """A console that escapes control characters, and prints nothing while the current thread is inside ``quiet``."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Render a text with its control characters escaped."""
+        """Render a text, with its control characters escaped."""
         return super().render_str(escape_control(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Render anything with its text escaped. Control codes that rich itself writes are not text, and are kept."""
+        """Render an object, with control characters in its text escaped. Control codes of rich itself are kept."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=escape_control(segment.text))
 
     @property
     def quiet(self) -> bool:
-        """True while nothing is printed."""
+        """True while the current thread is inside ``quiet``, so that nothing is printed."""
         return _QUIET.get()
 
     @quiet.setter
@@ -157,7 +162,7 @@ def quiet() -> AbstractContextManager[None]:
 
 @contextmanager
 def ending_in_json() -> Iterator[None]:
-    """Reserve standard output for a JSON object: until the block ends, everything is printed to standard error.
+    """Keep standard output free for one JSON object: until the block ends, all other output goes to standard error.
 
     This includes what the user's own code prints, for example tools and judges.
     """
@@ -180,7 +185,8 @@ def print_json(result: BaseModel | Mapping[str, Any]) -> None:
 def relayed_input() -> Iterator[None]:
     """Relay standard input through a socket, which is shut down when the block ends.
 
-    This wakes a thread that still waits for input. Afterwards, nothing more can be read from standard input.
+    The shutdown wakes a thread that still waits for input: it reads the end of the file. After the block, nothing more
+    can be read from standard input.
     """
     source, (sender, receiver) = os.dup(0), socket.socketpair()
 
@@ -215,5 +221,5 @@ LOG_HANDLER = LogHandler()
 def show_log(package: str) -> None:
     """Print the log of a package on standard error."""
     log = logging.getLogger(package)
-    log.addHandler(LOG_HANDLER)  # a second call adds nothing
+    log.addHandler(LOG_HANDLER)  # has no effect if the handler was added before
     log.setLevel(logging.INFO)

@@ -1,9 +1,9 @@
-"""Errors of the application, and the exit code of every reported error.
+"""The errors that this package defines, and the exit codes of all errors that the command line reports.
 
 PlanbookError
-├── BadArgument     an option with an invalid value
-├── BadRun          a run folder that cannot be read, or does not fit the request
-└── ClusterLost     the Ray cluster that plays a run is gone
+├── BadArgument     an option has an invalid value
+├── BadRun          a run's folder cannot be read, or cannot be used for what was requested
+└── ClusterLost     the connection to the Ray cluster that plays a run was lost
 """
 
 from collections.abc import Mapping
@@ -22,15 +22,15 @@ class PlanbookError(Exception):
 
 
 class BadArgument(PlanbookError):
-    """An option with an invalid value."""
+    """An option has an invalid value."""
 
 
 class BadRun(PlanbookError):
-    """A run folder that cannot be read, or does not fit the request."""
+    """A run's folder cannot be read, or cannot be used for what was requested."""
 
 
 class ClusterLost(PlanbookError):
-    """The Ray cluster that plays a run is gone, or cannot be reached any more."""
+    """The connection to the Ray cluster that plays a run was lost."""
 
 
 REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)

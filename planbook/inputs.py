@@ -1,7 +1,7 @@
-"""Digests of what a run depends on: data, prompts, knowledge, models and prices. Seeds are recorded with them.
+"""The inputs of a run: digests of its data, prompts, knowledge, models and prices, and its seeds.
 
-``current_inputs`` collects them when a run begins or is resumed; ``planbook.runs.changes`` compares them. ``run.json``
-also records the versions of the software.
+When a run begins or is resumed, ``current_inputs`` collects its inputs. ``planbook.runs.changes`` compares them with
+the inputs that the run recorded earlier. ``run.json`` also records the versions of the software.
 """
 
 import ast
@@ -23,17 +23,17 @@ from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, Run, RunInputs, is_run
 COMMON_TEMPLATES = ("repair.j2", "action_docs.j2")
 """Templates that every method uses if it asks a model."""
 LEARNING_TEMPLATES = ("automanual/conclu*.j2", "trajectory.j2")
-"""The planner's templates that are used to learn from an episode, whichever method played it."""
+"""The planner's templates for learning from an episode. They are used for the episodes of every planning method."""
 CODE_FOLDERS = ("procedures", "helpers")
 TEXT_FILES = ("rules.json", "manual.md", "skills.json", "reflections.json", "types.json", "example.md")
-"""Files that a library has for an environment; see ``planbook.manuals.knowledge``."""
+"""Files that a library may hold for an environment, next to the folders of code; see ``planbook.manuals.knowledge``."""
 
 
 def current_inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> RunInputs:
-    """Return the inputs that a run of these tasks would have now.
+    """Return the inputs that a run of these tasks would have if it began now.
 
-    This reads the files of the tasks, which takes about 0.3 ms per game of ALFWorld, or one second for the 3,553 games
-    of its training split. Raises EnvsError, ManualsError, PlannerError or BadRun if an input cannot be read.
+    This reads the files of all tasks: for ALFWorld, about 0.3 ms per game, or one second for the 3,553 games of the
+    training split. Raises EnvsError, ManualsError, PlannerError or BadRun if an input cannot be read.
     """
     return RunInputs(
         data=data_digests(config, tasks),
@@ -46,7 +46,7 @@ def current_inputs(config: Config, tasks: Sequence[Task], prices: Path | None = 
 
 
 def inputs_of_graph(config: Config, prices: Path | None = None) -> RunInputs:
-    """Return the inputs of a run of a prompt graph, apart from the graph itself, which is in the configuration."""
+    """Return the inputs of a run of a prompt graph. The graph itself is recorded in the run's configuration."""
     return RunInputs(
         prompts=graph_templates(),
         models=model_digests(config),
@@ -56,7 +56,7 @@ def inputs_of_graph(config: Config, prices: Path | None = None) -> RunInputs:
 
 
 def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digests of the tasks' data, and of the environment's code if it does not ship with planbook."""
+    """Return the digests of the tasks' data. Add those of the environment's code, unless it ships with planbook."""
     by_id = {task.id: task for task in tasks}
     digests = dict(config.environment.checksums(list(by_id.values()), config.environment_options))
     kind, _, target = config.env.partition(":")
@@ -70,7 +70,10 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def model_digests(config: Config) -> dict[str, str]:
-    """Return the digests of recordings and scripts. Recordings that the run itself extends are left out."""
+    """Return the digests of the files that act as models: recordings of replies, and scripts.
+
+    Recordings to which the run itself adds replies are left out.
+    """
     digests = {spec: _model_digest(spec) for spec in sorted(set(config.models.values()))}
     return {spec: digest for spec, digest in digests.items() if digest}
 
@@ -92,12 +95,12 @@ def _digest_if_file(path: Path) -> str:
 
 
 def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
-    """Return the digest of the price table if a model is asked."""
+    """Return the digest of the price table, or an empty dict if the run asks no model."""
     return {"price table": file_digest(prices or SHIPPED_PRICES)} if config.models else {}
 
 
 def seeds_of(config: Config) -> dict[str, int | None]:
-    """Return the run's own seed, and the seeds sent to models in the first repeat; each later repeat adds 1 to them."""
+    """Return the run's own seed, and the seeds sent to models in the first repeat. Each later repeat adds 1 to them."""
     seeds: dict[str, int | None] = {"run": config.seed}
     roles = {DEFAULT_ROLE: Sampling(), **config.sampling} if config.models else {}
     for role, sampling in roles.items():
@@ -106,7 +109,7 @@ def seeds_of(config: Config) -> dict[str, int | None]:
 
 
 def prompt_digests(config: Config) -> dict[str, str]:
-    """Return the digests of all templates and graphs, and of the method's code unless it ships with planbook."""
+    """Return the digests of all templates and graphs. Add those of the method's code, unless it ships with planbook."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     digests: dict[str, str] = {}
@@ -174,7 +177,10 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
 
 
 def _start_names(config: Config) -> tuple[str, ...]:
-    """Return the names of the examples that the run starts from: its own, or the default ones if it asks a model."""
+    """Return the names of the examples with which the run starts.
+
+    A build records its own names. Any other run starts with the default examples if it asks a model, or else with none.
+    """
     if config.learning is not None:
         return config.learning.start
     if not method(config.planner).roles:
@@ -192,7 +198,7 @@ def _demonstration_digests(config: Config) -> dict[str, str]:
 
 
 def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield the name, then the digest, of each file that may be shown as a demonstration, in search order."""
+    """Yield the name and then the digest of each file with this demonstration, in the order of the search."""
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
@@ -200,7 +206,7 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def module_digests(file: Path, owner: str) -> dict[str, str]:
-    """Return the digests of all modules and packages that a file imports from its own folder, even indirectly."""
+    """Return the digests of all modules and packages from a file's own folder that it imports, even indirectly."""
     digests: dict[str, str] = {}
     open_files = [file.resolve()]
     while open_files:
@@ -225,7 +231,10 @@ def package_digests(entry_point: str, owner: str) -> dict[str, str]:
 
 
 def _find_module(folder: Path, name: str) -> Path | None:
-    """Return the module's file or the package's folder, or None if it does not exist or an installed one hides it."""
+    """Return the file of a module, or the folder of a package, that would be imported from this folder.
+
+    Return None if the folder has no such module, or if Python would import an installed one with the same name.
+    """
     if name == "planbook" or name in sys.stdlib_module_names:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):

@@ -1,7 +1,7 @@
-"""Validate and describe options, which are fields of pydantic models.
+"""Validate and describe options. Each option is a field of a pydantic model.
 
-Fields that are declared with ``option`` are options of the command line. Planners and environments have their own
-models, whose fields are given as NAME=VALUE.
+A field that is declared with ``option`` has its own command-line option, such as ``--jobs``. The options of planners
+and environments are the fields of their own models; users give them as NAME=VALUE, for example ``-o tasks=FILE``.
 """
 
 import json
@@ -23,18 +23,18 @@ Validated = TypeVar("Validated", bound=BaseModel)
 
 NULL = "null"
 """The text for None on the command line."""
-NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
-SHAPES: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
-"""Maps the types of collections to their formats; collections are written as JSON."""
+TYPE_NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
+COLLECTION_FORMATS: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
+"""Maps the types of collections to the JSON formats in which their values are written."""
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
-WITHOUT_VALUE = {"extra_forbidden": "there is no such option", "missing": "this has to be given"}
-"""Maps those error types of pydantic that are not about a value to messages."""
-IN_JSON = {
+NAME_FAULTS = {"extra_forbidden": "there is no such option", "missing": "this option is required"}
+"""Messages for the error types of pydantic that concern an option's name rather than its value."""
+JSON_EXAMPLES = {
     "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
     "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
 }
-"""Maps pydantic's error types to examples that show how to write the collection."""
+"""Maps error types of pydantic to examples that show how to write the expected collection in JSON."""
 
 
 # The fields of a model as options of the command line
@@ -42,7 +42,11 @@ IN_JSON = {
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as an option: ``many`` allows several values, ``on_resume`` allows a change on resume."""
+    """Marks a field as a command-line option in the help's section ``group``.
+
+    If ``many`` is true, the option may be given several times. If ``on_resume`` is true, its value may change when a
+    run is resumed.
+    """
 
     group: str
     flag: str = ""
@@ -60,7 +64,7 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the option that a field is marked with, including its flag; None if the field is not an option."""
+    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made of the name."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
     return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
@@ -69,9 +73,9 @@ def option_of(name: str, field: FieldInfo) -> Option | None:
 
 
 def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
-    """Read NAME=VALUE texts. A value that is valid JSON is read as JSON, any other as a string.
+    """Parse texts of the form NAME=VALUE. A value that is valid JSON is decoded; any other value is kept as a string.
 
-    A mapping is returned as a dict. Raises BadArgument if a text has no name or no equals sign.
+    If ``values`` is a mapping, it is only copied. Raises BadArgument if a text has no name or no equals sign.
     """
     if isinstance(values, Mapping):
         return dict(values)
@@ -88,45 +92,46 @@ def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[st
 
 
 def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") -> Validated:
-    """Return the values as an instance of the model. Raises BadArgument, which lists every fault.
+    """Return the values as an instance of the model. Raises BadArgument with a message that lists every fault.
 
-    ``flag`` is the option that takes the values as NAME=VALUE; if empty, each field is a separate option.
+    ``flag`` is the option with which the user gave the values as NAME=VALUE. It is empty if each field has its own
+    option.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
         faults = (_describe_fault(model, list(fault["loc"]), fault, flag) for fault in error.errors())
         message = "; ".join(dict.fromkeys(faults))
-        raise BadArgument(f"{flag}: {_add_known(message, model)}" if flag else message) from error
+        raise BadArgument(f"{flag}: {_append_option_names(message, model)}" if flag else message) from error
 
 
-def _add_known(message: str, model: type[BaseModel]) -> str:
-    """Add the options that exist, unless the message lists them."""
+def _append_option_names(message: str, model: type[BaseModel]) -> str:
+    """Append the names of all options to a message, unless it already lists them."""
     names = ", ".join(model.model_fields) or "none"
     return message if names in message else f"{message.rstrip('?')}. Options: {names}"
 
 
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
-    """Describe the fault of one option, and what to write instead."""
+    """Return a message that says what is wrong with one option, and what to write instead."""
     field = model.model_fields.get(str(loc[0])) if loc else None
     details = option_of(str(loc[0]), field) if field else None
     if field and details and (inner := _model_in(field.annotation)):
         inner_loc = loc[2:] if get_origin(field.annotation) is dict else loc[1:]
-        return f"{details.flag}: {_add_known(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
+        return f"{details.flag}: {_append_option_names(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
     name = details.flag if details else ".".join(map(str, loc))
     if error["type"] == "value_error":  # raised by a validator of planbook
         return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
-    if error["type"] in WITHOUT_VALUE:
+    if error["type"] in NAME_FAULTS:
         near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
-        return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
+        return f"{name}: {NAME_FAULTS[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
     if not name and error["type"] in ("model_type", "dict_type"):
-        return f"{error['input']} does not fit; write NAME=VALUE"
+        return f"{error['input']} is not a valid value; write NAME=VALUE"
     if field is None:
         return f"{name}: {error['msg']}" if name else error["msg"]
     value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
-    message = f"{name}: {value} does not fit; it takes {describe_values(field)}"
-    example = IN_JSON.get(error["type"])
-    return f"{message}, so write {example.format(flag=flag, name=name)}" if example and flag else message
+    message = f"{name}: {value} is not a valid value; expected {describe_values(field)}"
+    example = JSON_EXAMPLES.get(error["type"])
+    return f"{message}; for example, {example.format(flag=flag, name=name)}" if example and flag else message
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
@@ -152,7 +157,7 @@ def options_table(options: type[BaseModel], flag: str) -> Table:
 
 
 def option_facts(options: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return what ``options_table`` shows, for ``--json``."""
+    """Return the contents of ``options_table`` as JSON, for ``--json``."""
     return {name: _facts(field) for name, field in options.model_fields.items()}
 
 
@@ -162,7 +167,7 @@ def _facts(field: FieldInfo) -> dict[str, JsonValue]:
 
 
 def default_of(field: FieldInfo) -> JsonValue:
-    """Return the default as JSON."""
+    """Return the default value of a field, converted to JSON."""
     value: JsonValue = to_jsonable_python(field.get_default(call_default_factory=True))
     return value
 
@@ -181,18 +186,18 @@ def describe_values(field: FieldInfo) -> str:
 
 
 def _describe_types(annotation: Any) -> Iterator[str]:
-    """Yield a description of each alternative of a type."""
+    """Yield a description of each alternative of a type, for example ``number`` and ``null`` for ``int | None``."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         yield from map(str, parts)
     elif origin is Annotated:
         yield from _describe_types(parts[0])
-    elif origin in SHAPES:
-        yield SHAPES[origin].format(*(", ".join(_describe_types(part)) for part in parts))
+    elif origin in COLLECTION_FORMATS:
+        yield COLLECTION_FORMATS[origin].format(*(", ".join(_describe_types(part)) for part in parts))
     elif parts:
         for part in parts:
             yield from _describe_types(part)
     elif annotation is bool:
         yield from ("true", "false")
     else:
-        yield NAMES.get(annotation) or str(getattr(annotation, "__name__", annotation))
+        yield TYPE_NAMES.get(annotation) or str(getattr(annotation, "__name__", annotation))

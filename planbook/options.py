@@ -1,6 +1,7 @@
-"""Command-line options, made from the fields of ``Settings``.
+"""Builds click options from the fields of ``Settings``.
 
-pydantic-settings and cyclopts have no repeated NAME=VALUE options, so either would need more code than this.
+The libraries pydantic-settings and cyclopts were considered. Neither supports options of the form NAME=VALUE that may
+be repeated, so that either of them would need more code than this module.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +36,10 @@ CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 
 
 def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - named like PRICES and TABLE
-    """Add ``--json`` to a command whose function returns an exit code and a result. The result is printed last."""
+    """Decorator that adds ``--json`` to a command. The command's function returns an exit code and a result.
+
+    With ``--json``, the result is printed to standard output when the function has returned.
+    """
 
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
     @wraps(body)
@@ -50,7 +54,7 @@ def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - named like
 
 
 class SettingOption(click.Option):
-    """An option made from a field of ``Settings``; ``group`` is its heading in the help."""
+    """A click option made from a field of ``Settings``. The help lists it under the heading ``group``."""
 
     def __init__(self, *names: Any, group: str, **attributes: Any) -> None:
         super().__init__(*names, **attributes)
@@ -64,7 +68,7 @@ def _heading(option: click.Option) -> str:
 
 
 class Command(click.Command):
-    """A command whose help groups the options: the command's own options come first, options about output last."""
+    """A command whose help lists options under headings: first the command's own options, last those about output."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each heading."""
@@ -76,10 +80,10 @@ class Command(click.Command):
 
 
 def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
-    """Add the options of the named groups and fields to a command.
+    """Return a decorator that adds the options with these names to a command. A name is a group, or a single field.
 
-    The command's function gets an argument ``settings`` with the options that the user gave. ``planner`` is the default
-    planning method.
+    The command's function is called with ``settings``, which contains only the options that the user gave. The help
+    shows ``planner`` as the default of ``--planner``.
     """
     fields = [
         (field_name, field, option)
@@ -112,7 +116,7 @@ def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Calla
         attributes |= {"multiple": True, "metavar": details.metavar}
     else:
         default = planner if name == "planner" and planner else field.default
-        stated = "default" in str(field.description)  # the help says it in words
+        stated = "default" in str(field.description)  # the help text already states the default
         shown = str(default) if isinstance(default, int | str) and default != "" and not stated else None
         attributes |= {"metavar": details.metavar or _metavar(field), "default": shown}
     return click.option(*filter(None, (details.short, details.flag, name)), cls=SettingOption, **attributes)

@@ -1,4 +1,8 @@
-"""Checks before a run begins, is resumed or joined: does it have everything it needs, and what has changed?"""
+"""Checks that are made before a run begins, is resumed or is joined.
+
+A new run must have everything that it needs. If a run is resumed or joined, these functions find out what has changed
+since it began, and refuse to mix episodes that were played under different conditions.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,16 +31,19 @@ from planbook.runs import (
 )
 from planbook.workers import Execution, check_executor, check_roles
 
-MADE_OF = "made_of"
-"""Key of the current inputs in the event that begins an invocation, if they have changed or changed back."""
-PUT_BACK = "restore the version that it was played with"
+INPUTS_KEY = "made_of"
+"""Key of the current inputs in the event that begins an invocation.
+
+The event has this key only if the inputs have changed, or are the original ones again after a change.
+"""
+RESTORE_VERSION = "restore the version that it was played with"
 
 
 # Before a run begins
 
 
 def check_settings(config: Config, execution: Execution) -> None:
-    """Raise an error if a new run cannot be played with these settings. No task is loaded for this."""
+    """Raise an error if a new run cannot be played with these settings. This check does not load any tasks."""
     check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
     _check_naive_plan(config)
@@ -45,7 +52,10 @@ def check_settings(config: Config, execution: Execution) -> None:
 
 
 def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
-    """Print which procedures and demonstrations are missing. Raises BadArgument if there is no procedure to play."""
+    """Warn about missing procedures and demonstrations.
+
+    Raises BadArgument if the run plays procedures, but there is no procedure for any of its tasks.
+    """
     memory = _initial_memory(config, tasks)
     if config.copies:
         return
@@ -68,8 +78,9 @@ def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
     """Warn about task types without a procedure.
 
-    Raises BadProcedure if a procedure is invalid, or BadArgument if no type has one. With ``--after``, no procedure is
-    needed: the first test run of a learning curve may use the knowledge from before any procedure was learned.
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no task type has a procedure. This BadArgument is
+    not raised with ``--after``: the first run of a learning curve may use the knowledge from before any procedure was
+    learned.
     """
     if config.types == FOUND:
         _check_matches(memory, config, tasks)
@@ -83,21 +94,27 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
             f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
         )
     if missing:
-        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
+        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: these count as no_plan.", style="yellow")
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about goals that match no procedure with certainty. Goals that only an episode reveals are not checked."""
+    """Warn about goals for which no procedure can be chosen with certainty.
+
+    A task without a goal is not checked, since only its episode reveals the goal.
+    """
     visible = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
     unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
     if unmatched:
         ERRORS.print(
-            f"No procedure is certain for {unmatched} of {len(visible)} goals: those count as no_plan.", style="yellow"
+            f"No certain procedure for {unmatched} of {len(visible)} goals: these count as no_plan.", style="yellow"
         )
 
 
 def _check_naive_plan(config: Config) -> None:
-    """Raise BadArgument if the environment has no naive plan. The message names the environments that have one."""
+    """Raise BadArgument if the method is ``naive`` and the environment has no naive plan.
+
+    The message names the environments that have one.
+    """
     if config.planner != "naive" or config.environment.naive:
         return
     environments = [name for name in sorted(known_environments()) if _has_naive_plan(name)]
@@ -105,7 +122,7 @@ def _check_naive_plan(config: Config) -> None:
 
 
 def _check_streaming(config: Config) -> None:
-    """Raise BadArgument for ``--stream`` with a method that cannot run a plan while a model writes it."""
+    """Raise BadArgument if ``--stream`` is used with a method that cannot run a plan while a model writes it."""
     if config.stream and not method(config.planner).streams:
         streaming = ", ".join(name for name, candidate in sorted(METHODS.items()) if candidate.streams)
         raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
@@ -114,7 +131,7 @@ def _check_streaming(config: Config) -> None:
 def _has_naive_plan(environment: str) -> bool:
     try:
         return bool(load_environment(environment).naive)
-    except UnknownEnvironment:  # registered by another package that cannot be imported
+    except UnknownEnvironment:  # another package has registered the environment, but cannot be imported
         return False
 
 
@@ -145,9 +162,10 @@ def print_paper_settings(config: Config) -> None:
 
 
 def check_config(config: Config, folder: Path) -> Config:
-    """Return the configuration if everything that it names still exists.
+    """Return the configuration, unchanged, if everything that it names still exists.
 
-    Raises BadRun, UnknownEnvironment or UnknownStrategy if something does not.
+    Raises BadRun, UnknownEnvironment or UnknownStrategy if a file, an option, the library, the environment or the
+    planning method no longer exists.
     """
     for name in (config.env, config.planner):
         path = Path(name.removeprefix("module:").partition(":")[0])
@@ -169,15 +187,16 @@ def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: st
         model.model_validate(options)
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {PUT_BACK}") from error
+        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {RESTORE_VERSION}") from error
 
 
 def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
-    """Print what has changed since the run began, and return what the invocation records about it.
+    """Print what has changed since the run began, and return a note about the changes for the invocation's record.
 
-    Raises BadRun if new episodes would be added to old ones that were played with other data, prompts or knowledge, or
-    with another release of planbook. ``Execution.allow_changed`` accepts other inputs, now and in later
-    invocations, but never another release. ``plays_again`` is True if ended episodes will be played again.
+    Raises BadRun if new episodes would be added to episodes that were played with other data, prompts or knowledge, or
+    with another release of planbook. If ``Execution.allow_changed`` is true, other inputs are accepted, now and in
+    later invocations; another release is never accepted. ``plays_again`` is True if episodes that have ended will be
+    played again.
     """
     if run.is_new:
         return {}
@@ -192,7 +211,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     if (
         (refused := decisive_changes(changes(_latest_inputs(run), current)))
         and not execution.allow_changed
-        and _would_mix(run, plays_again)
+        and _would_mix_episodes(run, plays_again)
     ):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
@@ -200,14 +219,19 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
     recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
-    must_record = recorded or changes(_latest_inputs(run), current)  # an empty list: the original inputs are back
-    return {"changed": recorded, MADE_OF: current.model_dump(mode="json")} if must_record else {}
+    must_record = recorded or changes(
+        _latest_inputs(run), current
+    )  # even if nothing differs from the original inputs any more
+    return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
 
 
 def _refuse_other_release(run: Run, plays_again: bool) -> None:
-    """Raise BadRun for an unfinished run of another release of planbook, whose sandbox runs plans differently."""
+    """Raise BadRun if episodes are still to be played in a run that another release of planbook began.
+
+    Another release may run plans differently in its sandbox.
+    """
     then, now = run.versions.get("planbook", ""), versions()["planbook"]
-    if _release(then) != _release(now) and _would_mix(run, plays_again):
+    if _release(then) != _release(now) and _would_mix_episodes(run, plays_again):
         raise BadRun(
             f"{run.folder} was begun by planbook {then or 'of an unknown version'}, whose sandbox runs plans "
             f"differently from that of planbook {now}. Play it again: `planbook rerun {run.folder}`; or resume it with "
@@ -223,8 +247,8 @@ def _join(found: list[InputChange]) -> str:
     return "; ".join(map(str, found))
 
 
-def _would_mix(run: Run, plays_again: bool) -> bool:
-    """Return whether new episodes would join old ones: some have begun, and others are open or will be played again."""
+def _would_mix_episodes(run: Run, plays_again: bool) -> bool:
+    """Return True if some episodes of the run have begun, and some are still to be played, or will be played again."""
     kinds: tuple[EventKind, ...] = ("task", "learnt")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
     return begun and (plays_again or _is_unfinished(run))
@@ -237,7 +261,7 @@ def _is_unfinished(run: Run) -> bool:
 
 
 def _latest_inputs(run: Run) -> RunInputs | None:
-    """Return the inputs that were recorded last: when a resume found changes, or else when the run began."""
+    """Return the latest recorded inputs: those of the last resume that found changes, or those of the run's start."""
     rows: Any = run.store.events("run", "sitting")
-    recorded = [row.body[MADE_OF] for row in rows if MADE_OF in row.body]
+    recorded = [row.body[INPUTS_KEY] for row in rows if INPUTS_KEY in row.body]
     return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of

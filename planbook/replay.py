@@ -1,6 +1,7 @@
-"""Replay a run: play its episodes again, and compare each with its recording. Nothing is written.
+"""Replay a run: play its episodes again, and compare each episode with its recording. Nothing is written.
 
-The comparison finds the first difference, and whether the episodes differ only in the names of objects.
+The comparison finds the first event that differs. It also finds out whether the whole episodes differ only in the ids
+of objects, for example if `apple_2` is now called `apple_3`.
 """
 
 import queue
@@ -30,28 +31,29 @@ from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, Switches, 
 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
-"""Maps (scope, kind, number) to the body of that event of an episode."""
-NOT_COMPARED = ("heard", "versions", "sitting", "control")
-"""Kinds of events that do not describe the course of an episode."""
+"""The events of an episode: maps the (scope, kind, number) of each event to its body."""
+IGNORED_KINDS = ("heard", "versions", "sitting", "control")
+"""Kinds of events that do not describe the course of an episode: a part of a streamed reply (``heard``), versions of
+software, the beginning or end of an invocation of planbook (``sitting``), and a request to pause or stop the run."""
 NUMBER = re.compile(r"\d+")
 
 
 def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
     """Return whether one consistent one-to-one renaming of ids turns the recorded episode into the replayed one.
 
-    A renaming changes only the numbers in an id. ``ids`` is the pattern of the ids that the environment declares; if it
-    is empty, the result is False.
+    A renaming changes only the numbers in an id. ``ids`` is a regular expression for the ids that the environment
+    declares. If it is empty, the result is False.
     """
     if not ids:
         return False
     then, now = (
-        {key: _essential(key[1], body) for key, body in events.items() if key[1] not in NOT_COMPARED}
+        {key: _compared_part(key[1], body) for key, body in events.items() if key[1] not in IGNORED_KINDS}
         for events in (recorded, replayed)
     )
     return then.keys() == now.keys() and _Renaming(ids).fits(then, {key: now[key] for key in then})
 
 
-def _essential(kind: str, body: Any) -> Any:
+def _compared_part(kind: str, body: Any) -> Any:
     """Return the part of an event that is compared. For a model call, this is the prompt and the text of the reply."""
     if kind != "ask":
         return body
@@ -67,7 +69,7 @@ class _Renaming:
         self._old_names: dict[str, str] = {}
 
     def fits(self, then: Any, now: Any) -> bool:
-        """Return whether two values are the same except for ids, and the ids agree with the earlier pairs."""
+        """Return True if two values are equal except for ids, and each old id still has the new id found earlier."""
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
         if isinstance(then, list | tuple) and isinstance(now, list | tuple):
@@ -90,14 +92,16 @@ class Sameness(StrEnum):
     """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
-    """The episode has no recorded ending, was BROKEN or NOT_RUN, or can no longer be played in the environment."""
+    """No comparison was possible: the recording has no ending, or ended BROKEN or NOT_RUN, or the environment can no
+    longer play the episode."""
 
 
 class Comparison(BaseModel):
-    """One replayed episode. ``event`` names the first difference: the kind of event, and its number in its scope.
+    """One replayed episode. ``event`` names the first event that differs: its kind, and its number in its scope.
 
-    ``then`` and ``now`` describe the recorded and the new ending, if only one of them is a success. Recorded replies
-    also answer the model calls after the first difference; if these replies run out, only ``now`` is set, and says so.
+    After the first difference, the replay goes on with recorded replies to the new model calls. If only one of the two
+    endings is a success, ``then`` describes the recorded ending, and ``now`` the new one. If the recorded replies run
+    out, ``then`` is empty, and ``now`` says why the new ending is unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -116,9 +120,9 @@ class Comparison(BaseModel):
 
 
 class Recording:
-    """A read-only journal. An event that it does not contain is a difference.
+    """A read-only journal of recorded events. Writing an event that it does not contain raises JournalMismatch.
 
-    Spans, which group the events of a method, are not compared: they follow from the other events.
+    Spans, which group the events of a planning method, are not compared, since they follow from the other events.
     """
 
     def __init__(self, recorded: Events) -> None:
@@ -129,13 +133,16 @@ class Recording:
         return None if kind == "span" else self._recorded.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Refuse an event that was not recorded. Raises JournalMismatch."""
+        """Raise JournalMismatch, since this event was not recorded. Spans are ignored."""
         if kind != "span":
             raise JournalMismatch(scope, kind, number, None, dict(body))
 
 
 class NewEvents(MemoryJournal):
-    """A journal that collects the new events. The knowledge that the planner recalled is taken from the recording."""
+    """A journal that collects the new events.
+
+    Only the knowledge that the planner recalled is taken from the recording, so that the episode is played with it.
+    """
 
     def __init__(self, recorded: Events) -> None:
         super().__init__()
@@ -150,7 +157,7 @@ class NewEvents(MemoryJournal):
 
 
 def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> bool:
-    """Play every recorded episode again, in threads, and compare it. Returns False if Ctrl-C stopped the replay."""
+    """Play every episode again, in threads, and compare it with its recording. Return False if Ctrl-C stopped this."""
     entries, endings, switches = run.entries(), recorded_endings(run), Switches()
     waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
     compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
@@ -176,7 +183,7 @@ def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> b
 
 
 def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending | None) -> Comparison:
-    """Play an episode again, and compare it with its recording; ``ending`` is the recorded one."""
+    """Play an episode again, and compare it with its recording. ``ending`` is the recorded ending."""
     if ending is None or not ending.outcome.played:
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_path(run, entry)
@@ -184,13 +191,13 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     try:
         play(*worker.play_arguments(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
-        return _with_ending(run, entry, path, worker, recorded, describe_mismatch(mismatch))
+        return _play_to_the_end(run, entry, path, worker, recorded, describe_mismatch(mismatch))
     except MissingRequirement:
         raise
     except EnvsError as error:
         worker.drop_environment()
         return Comparison(
-            sameness=Sameness.NOT_COMPARED, event="the environment", expected="an episode", actual=str(error)
+            sameness=Sameness.NOT_COMPARED, event="the environment", expected="it can play the task", actual=str(error)
         )
     return Comparison(sameness=Sameness.SAME)
 
@@ -199,7 +206,7 @@ def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
     """Return a comparison that describes the first difference in words."""
     bodies = (mismatch.recorded, mismatch.actual)
     expected, actual = (describe(mismatch.kind, body) for body in bodies)
-    if expected == actual:  # the difference is in a part that the words omit
+    if expected == actual:  # the descriptions leave out the part that differs
         expected, actual = map(str, bodies)
     return Comparison(
         sameness=Sameness.DIFFERENT,
@@ -209,10 +216,13 @@ def describe_mismatch(mismatch: JournalMismatch) -> Comparison:
     )
 
 
-def _with_ending(
+def _play_to_the_end(
     run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Events, comparison: Comparison
 ) -> Comparison:
-    """Play the episode to its end with the recorded replies. Add the verdicts if they differ, or note a renaming."""
+    """Play the episode once more, to its end, with the recorded replies, and complete the comparison.
+
+    If the new verdict differs, both endings are added. If the episodes differ only in ids, the result is RENAMED.
+    """
     roles, journal = worker.roles, NewEvents(recorded)
     model = ReplyRepeater(replies_by_place(path, run.store.events(path)))
     worker.drop_environment()

@@ -1,7 +1,8 @@
-"""The server of `planbook mcp`: the environment, its tasks and what was learned, for any MCP client over stdio.
+"""The server of `planbook mcp`. It offers an environment, its tasks and what was learned to an MCP client over stdio.
 
-The client's model reads the docstrings of the tools (``PlanTools``) and of their results as descriptions. A session
-runs the client's plans, one after another, in one environment; planbook asks no model.
+The client sends plans, which its own model has written. A session runs them, one after another, in one environment;
+planbook itself calls no model. The client's model reads the docstrings of the tools (the public methods of
+``PlanTools``) and of the classes that the tools return.
 """
 
 import asyncio
@@ -46,10 +47,10 @@ except ImportError as error:
 
 T = TypeVar("T")
 ExampleGoal = tuple[str, Mapping[str, JsonValue]]
-"""A goal that a procedure can reach, and the params with which it does."""
+"""A goal that a procedure can reach, and the params to pass to the procedure for this goal."""
 MARKDOWN, JSON = "text/markdown", "application/json"
 MAX_LISTED = 10
-"""Maximum number of tasks that a message names."""
+"""Maximum number of task ids that an error message lists."""
 BEGIN = "Begin a task with begin_task."
 INSTRUCTIONS = (
     "Write Python plans over the methods of `agent`, which the resource planbook://environment lists. `check_plan` "
@@ -91,7 +92,7 @@ class SessionFailed(Exception):
 
 
 class PlanSession:
-    """Runs plans in an environment. Must be used in one thread only, except where a member says otherwise."""
+    """Runs plans in an environment. Must be used in one thread only, except for the members that allow any thread."""
 
     def __init__(
         self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
@@ -102,8 +103,8 @@ class PlanSession:
         self.frame: Frame | None = None
         """The frame (namespace) of the current task. Any thread may read it."""
         self.cancelled = Event()
-        """Any thread may set this. Then the running plan ends at its next action or wait, and EpisodeStopped is raised.
-        What the plan did before has taken effect."""
+        """Any thread may set this event to stop the running plan. The plan ends at its next action or wait, where
+        EpisodeStopped is raised. The actions that the plan has taken until then are not undone."""
         self._resources = ExitStack()
         self._ended = ""
         self._broken = False
@@ -123,7 +124,7 @@ class PlanSession:
     def begin(self, task_id: str = "") -> str:
         """Begin a task, by default the first, and return its id, its goal and the first observation.
 
-        Raises SessionFailed if there is no such task, or if it cannot begin.
+        Raises SessionFailed if there is no such task, or if the task cannot begin.
         """
         task = self.tasks.get(task_id or next(iter(self.tasks)))
         if task is None:
@@ -144,7 +145,7 @@ class PlanSession:
         return "\n".join([f"{task.id}: {goal}", observation.text.removesuffix(f"Your task is to: {goal}")]).strip()
 
     def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
-        """Return all faults that can be found without running a plan. Any thread may call this with a ``frame``."""
+        """Return all faults that can be found without running a plan. Any thread may call this if it gives a frame."""
         frame = frame or self._current()[1]
         return list(map(PlanFault.model_validate, frame.faults(code)))
 
@@ -153,7 +154,7 @@ class PlanSession:
             raise EpisodeStopped
 
     def run(self, code: str) -> PlanAnswer:
-        """Run a plan. It sees what earlier plans defined and changed. A plan with faults does not run at all."""
+        """Run a plan, which sees what earlier plans defined and changed. If ``check`` finds a fault, nothing is run."""
         episode, frame = self._current()
         return self._run(episode, frame, GivenCode(code=code))
 
@@ -162,8 +163,9 @@ class PlanSession:
     ) -> PlanAnswer:
         """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
-        ``params`` are by default those of the current task. If planbook found the type by itself, they are read from
-        the task's goal. Raises SessionFailed if ``params`` is empty and the task is not of the procedure's type.
+        If ``params`` is empty, the procedure gets the params of the current task. If the procedure's type is a found
+        type (one that planbook itself discovered), these params are read from the task's goal. Raises SessionFailed if
+        ``task_id`` is given without ``params``, but that task does not have the procedure's type.
         """
         if task_id:
             self.begin(task_id)
@@ -232,7 +234,7 @@ class PlanSession:
         return answer
 
     def _after_first_answer(self, answer: PlanAnswer) -> PlanAnswer:
-        """Return the result of a plan. If the answer of an earlier plan was judged, say so and add its verdict."""
+        """Return the result of a plan. If an earlier plan's answer was judged, add a note about it, and its verdict."""
         if self._first_answer is None:
             return answer
         ended = f"{self._first_answer.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
@@ -249,9 +251,9 @@ class PlanSession:
 
 @dataclass(frozen=True)
 class PlanTools:
-    """The tools that every client gets. They use the session in ``thread``, to which its environment belongs.
+    """The tools that every client gets. They use the session in ``thread``, where its environment was created.
 
-    A plan is checked in another thread once a task has begun, so that the check need not wait for plans that run.
+    If a task has begun, ``check_plan`` uses another thread, so that it does not wait until the running plan ends.
     """
 
     session: PlanSession
@@ -277,7 +279,7 @@ class PlanTools:
     def procedure_tool(
         self, procedure: Procedure, knowledge: Knowledge, examples: Sequence[ExampleGoal]
     ) -> Callable[..., object]:
-        """Return a tool that runs a procedure. Its schema allows params like those of the examples."""
+        """Return a tool that runs a procedure. The tool's schema accepts params with the same types as the examples."""
         params_model: Any = params_like([params for _, params in examples])
 
         async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
@@ -318,7 +320,7 @@ def serve(
 
 
 async def _serve_stdio(server: MCPServer) -> None:
-    """Serve until the client closes the connection, or until Ctrl-C, although the SDK waits for the next message."""
+    """Serve until the client closes the connection or Ctrl-C, which the SDK alone would notice at the next message."""
     with relayed_input():
         await asyncio.shield(server.run_stdio_async())
 
@@ -330,7 +332,7 @@ def _printing_to_stderr(work: Callable[[], T]) -> T:
 
 
 def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> MCPServer:
-    """Return the server, which has the common tools, and one tool for each verified procedure."""
+    """Return a server that has the three common tools, and one tool for each verified procedure."""
     server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
@@ -345,9 +347,9 @@ def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Kn
 
 
 def example_goals(procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Task]) -> list[ExampleGoal]:
-    """Return examples of what a procedure can do: the goals and params of the tasks of its type.
+    """Return example goals of a procedure, with their params: those of the tasks that have the procedure's type.
 
-    If planbook found the type by itself, they are the goals and params from which the type was found.
+    If planbook itself discovered the type, they are the goals and params from which it discovered the type.
     """
     found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
     return [(source.goal, source.params) for source in found or (task for task in tasks if task.type == procedure.type)]
@@ -366,7 +368,7 @@ def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
 
 
 def _annotation(values: Sequence[JsonValue]) -> Any:
-    """Return an annotation that allows all these values. It does not restrict what JSON objects contain."""
+    """Return a type annotation that allows all these values. It allows any contents of JSON objects (dicts)."""
     types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
     if lists := [value for value in values if isinstance(value, list)]:
         types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
@@ -384,7 +386,7 @@ def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:
 
 
 def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> Iterator[TextResource]:
-    """Yield the texts that the client can read: the environment, its tasks, and the manual if there is one."""
+    """Yield the texts that the client can read: the environment's description, its tasks, and the manual, if any."""
     rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
     manual = "\n\n".join(filter(None, (without_block_marks(render_manual(part)) for part in knowledge)))
     yield _text_resource("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)

@@ -1,7 +1,8 @@
-"""The settings that a command or a caller gives, and the run configuration that follows from them.
+"""The settings that a command or a Python caller gives, and the objects that are made from them.
 
-``planbook.options`` turns the fields of ``Settings`` into command-line options; ``planbook.run``, ``planbook.build``
-and ``planbook.test`` take them as keyword arguments.
+``planbook.options`` turns the fields of ``Settings`` into command-line options. ``planbook.run``, ``planbook.build``
+and ``planbook.test`` take the same fields as keyword arguments. The most important object made from them is the
+``Config`` of a run.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, JsonValue, model_validator
 
-from planbook import runs, workers  # loaded when used: commands that read no run start faster without them
+from planbook import runs, workers  # lazy packages: commands that use neither of them start faster
 from planbook.config import (
     FOUND,
     GIVEN,
@@ -40,7 +41,10 @@ NO_PAPER = PaperSettings()
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
-    """Return a function that parses A-B, N, or several of these separated by commas. It raises BadArgument."""
+    """Return a function that parses numbers: N, A-B, or several of these separated by commas.
+
+    The function raises BadArgument, with ``flag`` in the message, if a text has another form.
+    """
 
     def parse(value: Any) -> Any:
         if isinstance(value, str):
@@ -54,9 +58,9 @@ def _expand_ranges(text: str, flag: str) -> Iterable[int]:
     for part in map(str.strip, text.split(",")):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise BadArgument(f"{flag} {text}: write A-B, N, or several with commas")
+            raise BadArgument(f"{flag} {text}: write N, A-B, or several of these separated by commas")
         if last and int(last) < int(first):
-            raise BadArgument(f"{flag} {text}: {part} runs backwards; write {last}-{first}")
+            raise BadArgument(f"{flag} {text}: {part} is in the wrong order; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
 
 
@@ -65,7 +69,7 @@ def _as_tuple(value: Any) -> Any:
 
 
 class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
-    """The settings of a command or a Python caller; ``model_fields_set`` names those that were given explicitly."""
+    """The settings of a command or a Python caller. ``model_fields_set`` holds the names of those given explicitly."""
 
     paper_actions: bool = option(
         False, "Only the actions of the papers; the same as -o paper_actions=true.", Option("Environment")
@@ -128,13 +132,13 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
 
     @classmethod
     def of(cls, **values: Any) -> Self:
-        """Return validated settings. Raises BadArgument, which lists every fault."""
+        """Return validated settings. Raises BadArgument with a message that lists every fault."""
         return validate(cls, values)
 
     @model_validator(mode="after")
     def _again_needs_a_run(self) -> Self:
         if self.again and not self.resume:
-            raise BadArgument(f"--again {self.again} plays episodes of a run once more: name the run with --resume")
+            raise BadArgument(f"--again {self.again} plays episodes of a run again; name the run with --resume")
         return self
 
     @model_validator(mode="after")
@@ -146,7 +150,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     # Fields that were given
 
     def was_given(self, name: str) -> bool:
-        """Return True if a field was given."""
+        """Return True if a field was given explicitly."""
         return name in self.model_fields_set
 
     def refuse(self, source: str, names: Collection[str]) -> None:
@@ -155,29 +159,35 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         refused = [name for name in fields if name in names and self.was_given(name)]
         if refused:
             flags = ", ".join(details.flag for name in refused if (details := option_of(name, fields[name])))
-            raise BadArgument(f"{source} already says what is played; leave out {flags}")
+            raise BadArgument(f"{source} already determines what is played; leave out {flags}")
 
-    def refuse_fixed(self, source: str) -> None:
-        """Raise BadArgument if a field was given that cannot change after a run has begun."""
+    def refuse_fixed_by_run(self, source: str) -> None:
+        """Raise BadArgument if a field was given that the existing run fixes, since it cannot change on resume.
+
+        ``source`` says how the run was named, such as "--resume".
+        """
         fields = type(self).model_fields
         self.refuse(
             source, {name for name in fields if (details := option_of(name, fields[name])) and not details.on_resume}
         )
 
-    # Objects that follow from the fields
+    # Objects made from the fields
 
     def execution(self) -> "workers.Execution":
         """Return the settings that say how and where episodes are played."""
         return workers.Execution(**{name: getattr(self, name) for name in InvocationSettings.model_fields})
 
     def environment(self) -> type[Environment]:
-        """Return the class of the environment. Raises BadArgument, UnknownEnvironment."""
+        """Return the class of the environment.
+
+        Raises BadArgument if no environment was named, or UnknownEnvironment if there is none with this name.
+        """
         if not self.env:
             raise BadArgument("name an environment with --env; `planbook envs` lists them")
         return load_environment(self.env)
 
     def environment_options(self, paper: PaperSettings = NO_PAPER) -> BaseModel:
-        """Return the environment's options, defaults included. Raises BadArgument."""
+        """Return the environment's options, including defaults. Raises BadArgument if an option is invalid."""
         actions = {"paper_actions": True} if self.paper_actions else {}
         return validate(self.environment().Options, {**paper.env_options, **self.env_options, **actions}, "--option")
 
@@ -188,7 +198,10 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return self.model_copy(update={"library": LEARNED_LIBRARY})
 
     def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
-        """Return the settings of the method's paper if --paper was given, else NO_PAPER. Raises BadArgument."""
+        """Return the settings of the planning method's paper if --paper was given, or else NO_PAPER.
+
+        Raises BadArgument if no paper has settings for this method and environment.
+        """
         if not self.paper:
             return NO_PAPER
         from planbook.papers.settings import paper_settings
@@ -196,12 +209,12 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
-        """Return the settings with a split and seeds, if none were given and no tasks are named.
+        """Return the settings with a default split and default seeds, where none were given.
 
-        The split is the first of ``splits`` that exists. The run's seed determines which ``count`` of the ``seeds`` are
-        drawn.
+        The default split is the first of ``splits`` that the environment has. The default seeds are ``count`` of the
+        ``seeds``, drawn at random with the run's own seed. If tasks are named, the settings are returned unchanged.
         """
-        if self.tasks or self.goals:  # the tasks that these name may be in any split
+        if self.tasks or self.goals:  # the named tasks may be in any split
             return self
         environment, options = self.environment(), self.environment_options()
         existing = environment.task_splits(options)
@@ -211,7 +224,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 
     def selection(self) -> Selection:
-        """Return the selected tasks. Raises BadArgument."""
+        """Return which tasks are selected. Raises BadArgument if the number after the split's colon is invalid."""
         name, colon, count = self.split.partition(":")
         if colon and not (count.isdecimal() and int(count) > 0):
             raise BadArgument(f"--split {self.split}: write a number of tasks after the colon, for example {name}:20")
@@ -221,14 +234,15 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
 
     @property
     def chosen_types(self) -> tuple[str, ...]:
-        """The values of ``types`` that are task types, and not ``found`` or ``given``."""
+        """The values of ``types`` that name task types, without the words ``found`` and ``given``."""
         return tuple(name for name in self.types if name not in (FOUND, GIVEN))
 
     def source_of_types(self, *, building: bool) -> SourceOfTypes:
-        """Return the source of task types.
+        """Return where task types come from: FOUND or GIVEN.
 
-        By default it is the source that the library used, or FOUND if the run learns from tasks without types. Raises
-        BadArgument if the settings contradict each other.
+        If the library is a run, the default is the source that this run used. For any other library, the default is
+        FOUND if the library holds found types, or if the new run learns from tasks without types. Raises BadArgument
+        if ``--per-type`` is combined with found types.
         """
         if building and self.per_type and FOUND in self.types:
             raise BadArgument("--per-type keeps rules by given types; leave it out with --types found")
@@ -245,7 +259,10 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
     def reworded_goals(self) -> dict[str, str]:
-        """Read the file of ``goals``: return a dict that maps task ids to other wordings. Raises BadArgument."""
+        """Read the file of ``--goals``, and return a dict that maps task ids to other wordings of their goals.
+
+        Raises BadArgument if the file cannot be read, has a faulty line, or has no goals.
+        """
         if self.goals is None:
             return {}
         try:
@@ -259,17 +276,18 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
                 source = f"--goals {self.goals}:{number}"
                 task, goal = _read_goal(line, source)
                 if task in goals:
-                    raise BadArgument(f"{source}: {task} is used twice; write a file for each of its wordings")
+                    raise BadArgument(f"{source}: {task} is used twice; write a separate file for its second wording")
                 goals[task] = goal
         if not goals:
             raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")
         return goals
 
     def learning(self, split: str = "") -> LearningSettings:
-        """Return the settings for building rules. Raises BadArgument, UnknownEnvironment.
+        """Return the settings for learning.
 
-        If no examples to start from were given, the default examples for the chosen split are used. If no split was
-        chosen, they are those for ``split``.
+        If the user gave no examples to start from, the default examples for the chosen split are used. If the user
+        chose no split either, they are the default examples for ``split``. Raises BadArgument if no environment was
+        named, or UnknownEnvironment if there is none with this name.
         """
         values = {name: getattr(self, name) for name in BuildingSettings.model_fields}
         if not self.was_given("start"):
@@ -314,7 +332,10 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         )
 
     def _absolute_library(self) -> str:
-        """Return the library's name if it ships with planbook, or else its absolute path. Raises BadArgument."""
+        """Return the name of a shipped library, or the absolute path of any other library.
+
+        Raises BadArgument if the path is not a folder.
+        """
         if self.library in LIBRARIES:
             return self.library
         folder = Path(self.library).resolve()
@@ -325,7 +346,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:
         """Return a dict that maps each role to its sampling parameters.
 
-        Parameters given for a role override those given for all roles, which override the ``defaults``.
+        Parameters given for a role override the parameters given for all roles. These override the ``defaults``.
         """
         roles = {role: sampling.model_dump(exclude_unset=True) for role, sampling in self.sampling.items()}
         if defaults:
@@ -342,19 +363,19 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
 
 
 def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
-    """Return a dict that maps each option of the planner that ``--without`` turns off to False."""
+    """Return the planner's options that ``--without`` turns off, each with the value False."""
     implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
     option_names = method(planner).options.model_fields
     return {option: False for part, option in implied.items() if part in without and option in option_names}
 
 
 def absolute_model(model: str) -> str:
-    """Return a model's name with the absolute path of its file or folder, if it has one."""
+    """Return a model's name. If it contains the path of a file or folder, make this path absolute."""
     return runs.change_path_in_model(model, Path.resolve)
 
 
 def _read_goal(line: str, source: str) -> tuple[str, str]:
-    """Return the task and the goal in a line of the file of ``goals``. Raises BadArgument."""
+    """Return the task's id and the goal in one line of the file of ``--goals``. Raises BadArgument if it is invalid."""
     try:
         wording = json.loads(line)
     except ValueError:

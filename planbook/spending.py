@@ -1,4 +1,4 @@
-"""Prices of replies, and the spending of a run, read from its events."""
+"""Computes prices of model replies, and what a run has spent according to its events."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,23 +10,25 @@ from planbook.planner import Budget, Prices, Reply, Spending, add_cost
 from planbook.store import Event
 
 Pricing = Callable[[str, Reply], float | None]
-FREE = ("scripted", "exchange", "recorded")
-"""Kinds of models that cost nothing."""
+FREE_KINDS = ("scripted", "exchange", "recorded")
+"""Kinds of models whose replies cost nothing."""
 SECONDS = "seconds"
-"""Key of the seconds played so far, in an event that ends an invocation or begins a pause."""
+"""Key in the body of an event that ends an invocation or begins a pause: the seconds played so far."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
+"""Matches the recordings at the beginning of a model's name, as in ``recorded:FILE+openai:NAME``."""
 
 
 def prices_from(path: Path | None) -> Pricing:
-    """Return a function that prices replies in US dollars, with the table in ``path`` or, if None, the shipped table.
+    """Return a function that computes the price of a reply in US dollars, or None if the model has no price.
 
-    Raises BadPrices if the table cannot be read.
+    ``path`` is a file with a price table. If it is None, the shipped table is used. Raises BadPrices if the table
+    cannot be read.
     """
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
         kind, _, name = without_recording(model).partition(":")
-        return 0.0 if kind in FREE or reply.replayed else table.cost(name, reply.usage)
+        return 0.0 if kind in FREE_KINDS or reply.replayed else table.cost(name, reply.usage)
 
     return price
 
@@ -37,24 +39,27 @@ def without_recording(model: str) -> str:
 
 
 def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:
-    """Raise BadArgument if money is limited but a model has no price, or BadPrices if the table cannot be read."""
+    """Raise BadArgument if the budget limits money, but the price table lacks a model.
+
+    Raises BadPrices if the table cannot be read.
+    """
     if budget is None or budget.money is None:
         return
     table = Prices.load(path)
     for model in sorted(set(map(without_recording, models))):
         kind, _, name = model.partition(":")
-        if kind not in FREE and table.price(name) is None:
+        if kind not in FREE_KINDS and table.price(name) is None:
             raise BadArgument(
-                f"{model} has no price, so --budget money={budget.money:g} cannot be kept; give a price table that "
-                "has it (--prices FILE), or limit calls or tokens"
+                f"{model} has no price, so --budget money={budget.money:g} cannot be checked; give a price table that "
+                "contains the model (--prices FILE), or limit calls or tokens"
             )
 
 
 class PlayedTime:
     """The seconds during which a run was played, without pauses.
 
-    The event that ends an invocation of a command records the seconds so far. A process that was killed has no such
-    event; its time counts from its first event to its last.
+    The event that ends an invocation records the seconds so far. A process that was killed leaves no such event. In
+    this case, the time from its first event to its last is counted.
     """
 
     seconds = 0.0
@@ -63,21 +68,22 @@ class PlayedTime:
         self._last: float | None = None  # None between invocations
 
     def take(self, event: Event) -> None:
-        """Read the next event."""
+        """Count the time up to the next event of the run. Events must be given in their order."""
         body: Any = event.body
-        is_boundary = event.kind == "sitting"
+        is_boundary = event.kind == "sitting"  # an invocation or a pause begins or ends
         begins = is_boundary and "over" not in body
         if self._last is not None and not begins:
             self.seconds += max(0.0, event.at - self._last)
         if is_boundary:
             self.seconds = body.get(SECONDS, self.seconds)
         if begins or self._last is not None:
-            latest = event.at if begins else max(self._last or 0.0, event.at)  # times of threads and machines overlap
+            # with several threads or machines, the times of successive events may decrease
+            latest = event.at if begins else max(self._last or 0.0, event.at)
             self._last = None if is_boundary and not begins else latest
 
 
 def spent_so_far(events: Iterable[Event], price: Pricing) -> Spending:
-    """Return the spending that the events record, and the time during which the run was played."""
+    """Return the spending according to these events, including the seconds during which the run was played."""
     spent, played = Spending(), PlayedTime()
     for event in events:
         played.take(event)

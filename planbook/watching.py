@@ -1,8 +1,8 @@
 """`planbook watch`: view and control a run in a browser on this machine while another process plays it.
 
-``FollowedRun`` reads new events of the run, determines its state, and sends it requests. ``Pages`` renders the page and
-its updates in the same way as the report. ``serve`` runs the web server, which listens on the loopback address only,
-behind ``AccessControl``.
+``FollowedRun`` reads new events of the run, determines its state, and sends requests, such as "pause", to the process
+that plays it. ``Pages`` renders the page and its updates, with the code that also renders the report. ``serve`` runs
+the web server. It listens only on the loopback address, and ``AccessControl`` checks every request.
 """
 
 import asyncio
@@ -39,23 +39,24 @@ from planbook.workers import Request as ControlRequest
 from planbook.workers import send_request
 
 ACTIVITY = ("act", "ask", "cell", "heard")
-"""Kinds of events that show what an open episode is doing."""
+"""Kinds of events that show what happens in an open episode: an action (``act``), a reply of a model (``ask``), the end
+of a cell, which is a piece of plan code run as a unit, and a part of a streamed reply (``heard``)."""
 RunState = Literal["playing", "paused", "pausing", "stopping", "stopped", "finished"]
 ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
     "playing": ("pause", "stop"),
     "pausing": ("go on", "stop"),
     "paused": ("go on", "stop"),
 }
-"""Maps states of a run to the requests that it accepts. In any other state it accepts none."""
+"""Maps states of a run to the requests that it accepts in this state. In all other states it accepts none."""
 PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping"}
-"""Maps a request that the run has not acted on yet to the state of the run."""
+"""Maps a request to the state in which the run is until it acts on the request."""
 
 
 class FollowedRun:
-    """A run that another process plays, as far as its events have been read.
+    """What is known about a run that another process plays, from the events read so far.
 
-    ``version`` is a number that grows with every change, and ``changed`` maps the index of each changed episode to the
-    version of its last change. Hold ``lock`` while the run is read or rendered.
+    ``version`` is a number that grows with every change. ``changed`` maps the index of each changed episode to the
+    version with which it last changed. Hold ``lock`` while you read or render the run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,9 +66,9 @@ class FollowedRun:
         self.changed: dict[int, int] = {}
         self.paused = self.is_played = False
         self.pending_request = ""
-        """The last request that the run has not acted on, or ""."""
+        """The last request, if the run has not acted on it yet, or else ""."""
         self.last_activity: dict[int, Event] = {}
-        """Maps the index of each open episode to the last event that shows what it is doing."""
+        """Maps the index of each open episode to its last event of a kind in ACTIVITY."""
         self._row = 0
 
     def close(self) -> None:
@@ -75,7 +76,7 @@ class FollowedRun:
         self.run.close()
 
     def catch_up(self) -> None:
-        """Read new events, and check whether the run is being played."""
+        """Read new events, and check whether a process is playing the run."""
         with self.lock:
             before = self.is_played, self._row
             try:
@@ -83,7 +84,7 @@ class FollowedRun:
                 for row, event in self.run.store.events_since(self._row):
                     self._row = row
                     self._take(event)
-            finally:  # if the store fails, the events that were read before count, too
+            finally:  # even if the store fails, since some events may have been read before
                 self.version += before != (self.is_played, self._row)
 
     def _take(self, event: Event) -> None:
@@ -108,7 +109,7 @@ class FollowedRun:
 
     @property
     def episode_count(self) -> int:
-        """The number of episodes, without those that were skipped."""
+        """The number of episodes of the run, without skipped ones."""
         return len(self.results.counted)
 
     @property
@@ -119,7 +120,7 @@ class FollowedRun:
         return "finished" if len(self.ended_episodes()) == self.episode_count else "stopped"
 
     def ask(self, request: ControlRequest) -> None:
-        """Send a request to the process that plays the run, unless the run does not accept it in its state.
+        """Send a request to the process that plays the run. Do nothing if the run's state does not accept the request.
 
         Raises BadRun if the store cannot be read or written.
         """
@@ -132,7 +133,7 @@ class FollowedRun:
 
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
-"""Maximum number of open episodes at the top of the page, and of characters that describe each of them."""
+"""Limits for the top of the page: at most MAX_OPEN open episodes, each described by at most MAX_CHARS characters."""
 
 
 class Pages:
@@ -152,14 +153,14 @@ class Pages:
         return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
 
     def document(self, index: int) -> Any:
-        """Return the document of everything that happened in an episode, or None if there is no such episode."""
+        """Return a JSON document that describes everything in an episode, or None if there is no such episode."""
         with self._run.lock:
             self._run.catch_up()
             episode = self._run.results.episodes.get(index)
             return None if episode is None else episode_document(self._run.results, episode)
 
     def news(self, since: int) -> tuple[int, dict[str, Any]]:
-        """Return the current version of the run, and what has changed since the version ``since``."""
+        """Return the current version of the run, and an update of the page that was rendered at version ``since``."""
         run = self._run
         with run.lock:
             run.catch_up()
@@ -177,7 +178,7 @@ class Pages:
             return run.version, escape_json(news)
 
     def _state(self) -> dict[str, Any]:
-        """Return what the top of the page shows: the state of the run, counts, spending, and the open episodes."""
+        """Return the contents of the page's top: the state of the run, counts, spending, and the open episodes."""
         run = self._run
         endings = [episode.ending for episode in run.ended_episodes()]
         return {
@@ -211,11 +212,11 @@ class Pages:
 POLL_SECONDS = 1.0
 """Seconds between two reads of the store."""
 HEARTBEAT = 15
-"""Number of reads without news after which a comment is sent, so that a closed connection is noticed."""
+"""After this many reads without news, a comment is sent. This is how the server notices that a connection is closed."""
 
 
 def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C. ``on_address`` is called with the address, which contains the token.
+    """Serve the page until Ctrl-C. ``on_address`` is called with the address of the page, which contains the token.
 
     Raises BadArgument if the port is not available.
     """
@@ -235,7 +236,7 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
 
 
 def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[], bool]) -> ASGIApp:
-    """Return the web application with its access control. Event streams end when ``is_stopping`` returns True."""
+    """Return the web application, including access control. Event streams end when ``is_stopping`` returns True."""
     pages = Pages(run)
 
     async def page(request: Request) -> Response:
@@ -270,9 +271,9 @@ def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[
 
 
 async def _news(pages: Pages, version: int, is_stopping: Callable[[], bool]) -> AsyncIterator[str]:
-    """Yield updates since a version as server-sent events, whose ids are versions.
+    """Yield the updates that follow a version, as server-sent events. The id of an event is the version of the run.
 
-    If the run cannot be read, the reason is sent as the event ``problem``, and reading is tried again.
+    If the run cannot be read, the reason is sent as an event of type ``problem``, and the next update is still tried.
     """
     sent, silent_reads = "", 0
     while not is_stopping():
@@ -304,9 +305,9 @@ HEADERS = {
 
 
 class AccessControl(BaseHTTPMiddleware):
-    """Middleware that admits only requests with the token, which a browser sends first in the URL, then in a cookie.
+    """Middleware that refuses requests without the token. A browser sends it first in the URL, and later in a cookie.
 
-    The header ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from the
+    The header ``Host`` must name the loopback address; this prevents DNS rebinding. POST requests must come from the
     page of this server.
     """
 
@@ -317,7 +318,7 @@ class AccessControl(BaseHTTPMiddleware):
         self._cookie = f"planbook-{port}"
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Answer a request, or refuse it."""
+        """Pass an allowed request on to the application, or answer with the reason why it is refused."""
         refusal = self._refusal(request)
         response = PlainTextResponse(f"{refusal}\n", 403) if refusal else await call_next(request)
         response.headers.update(HEADERS)

@@ -1,4 +1,4 @@
-"""Format counts, numbers, outcomes and events for all output, and escape control characters."""
+"""Turns counts, numbers, outcomes and events into text for all output, and escapes control characters."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -11,16 +11,16 @@ NO_FIGURE = "-"
 PRICE_UNKNOWN = "price unknown"
 """Shown in place of an unknown cost."""
 ESTIMATED = " (estimated)"
-"""Shown after counts of tokens, some of which a server did not report."""
+"""Shown after a count of tokens that is partly estimated, since a server did not report all of them."""
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:
-    """Return a number with its noun: 1 action, 2 actions; ``plural`` is for nouns that need more than an s."""
+    """Return a number with its noun: "1 action", "2 actions". Give ``plural`` if it is not the singular with an s."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def listed(names: Iterable[str], limit: int) -> str:
-    """Return the first ``limit`` names, and how many more there are: a, b and 3 more."""
+    """Return the first ``limit`` names, and the number of the other names: "a, b and 3 more"."""
     all_names = list(names)
     more = len(all_names) - limit
     return f"{', '.join(all_names[:limit])}{f' and {more} more' if more > 0 else ''}"
@@ -32,12 +32,12 @@ def fixed(figure: float | None, digits: int) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """Return the bounds of an interval of fractions, in percent."""
+    """Return an interval in percent: "12.5% to 30.0%" for the fractions 0.125 and 0.3."""
     return f"{low:.1%} to {high:.1%}"
 
 
 def format_clock(seconds: float) -> str:
-    """Return hours (if any), minutes and seconds: 1:02:03, 2:03."""
+    """Return a time as hours (if there are any), minutes and seconds: "1:02:03" or "2:03"."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -49,9 +49,9 @@ _CONTROL = re.compile(
 
 
 def escape_control(text: str) -> str:
-    """Return the text with control characters escaped, including those that change the direction of writing.
+    """Return the text with its control characters escaped, including those that change the direction of writing.
 
-    Such a text cannot change the state of a terminal.
+    The escaped text cannot change the state of a terminal.
     """
     return text if text.isprintable() else _CONTROL.sub(lambda char: repr(char[0])[1:-1], text)
 
@@ -67,17 +67,17 @@ IN_WORDS: Mapping[str, str] = {
 
 
 def in_words(cause: str) -> str:
-    """Return a cause or an outcome in words."""
+    """Return a recorded cause or outcome, such as ``no_plan``, in words."""
     return IN_WORDS.get(cause, cause.replace("_", " "))
 
 
 def outcome_of(ending: Ending) -> str:
-    """Return the outcome in a few words. A task that was not judged, or was skipped, is not called a failure."""
+    """Return the outcome in a few words. For a task that was not judged or was skipped, they say so, not "failed"."""
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
 
 
 def cause_of(ending: Ending) -> str:
-    """Return the cause in words; empty if solved, or if the outcome says the same."""
+    """Return the cause of an ending in words, or "" if the task was solved, or if the outcome has the same words."""
     cause = in_words(ending.cause)
     return "" if cause == outcome_of(ending) else cause
 
@@ -88,13 +88,13 @@ def first_line(message: str) -> str:
 
 
 def reason_of(ending: Ending) -> str:
-    """Return the reason for a failure in parentheses: its message, or its cause if it has none. Empty if solved."""
+    """Return the reason for a failure in parentheses: its message or, without a message, its cause. "" if solved."""
     reason = first_line(ending.message) or cause_of(ending)
     return f" ({reason})" if ending.cause and reason else ""
 
 
 def score_of(ending: Ending) -> str:
-    """Return a partial score after a comma; empty for 0 and 1."""
+    """Return a score between 0 and 1 after a comma, for example ", score 0.5". Return "" for the scores 0 and 1."""
     score = ending.verdict.score
     return f", score {score:.2g}" if 0 < score < 1 else ""
 
@@ -103,7 +103,7 @@ NOTHING = "nothing (the recording ends here)"
 
 
 def describe(kind: str, body: Any) -> str:
-    """Describe an event in words, or return its body as text if there are no words for its kind."""
+    """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as it is."""
     if body is None:
         return NOTHING
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
@@ -133,4 +133,4 @@ def _outcome(body: Any) -> str:
 
 
 DESCRIBED: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
-"""Maps kinds of events to functions that describe an event's body in words."""
+"""Maps kinds of events to functions that describe the body of such an event in words."""

@@ -1,4 +1,4 @@
-"""Write files atomically: under a temporary name in the same folder, and renamed when complete."""
+"""Write files atomically: a file gets a temporary name in the same folder, and its real name when it is complete."""
 
 import os
 from collections.abc import Iterator
@@ -12,8 +12,11 @@ TEMPORARY = ".new"
 
 @contextmanager
 def open_atomic(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces ``path`` when the block ends without an error. Raises OSError."""
-    if path.exists() and not path.is_file():  # a device or a pipe, which must not be replaced
+    """Open a temporary file for writing. When the block ends without an error, the file replaces ``path``.
+
+    Raises OSError if the file cannot be written.
+    """
+    if path.exists() and not path.is_file():  # a device or a pipe is written directly, since it must not be replaced
         with path.open("wb") as file:
             yield file
         return
@@ -27,6 +30,6 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text atomically, in UTF-8. Raises OSError."""
+    """Write a text atomically, in UTF-8. Raises OSError if the file cannot be written."""
     with open_atomic(path) as file:
         file.write(text.encode("utf-8"))

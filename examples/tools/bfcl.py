@@ -6,12 +6,13 @@ Install the package without its dependencies, write the task file, and play it:
     python examples/tools/bfcl.py bfcl.json        # or: bfcl.json 20, for twenty of them
     planbook run --env module:examples/tools/bfcl.py:Apis -o tasks=bfcl.json --planner react --model openai:NAME
 
-A task is a conversation. Its goal is the first request, and ``agent.next_request()`` returns the next one. It is judged
-as in BFCL: after each turn, the state and the results must equal those of BFCL's solution, the ground truth.
+A task is a conversation with a user. Its goal is the user's first request; ``agent.next_request()`` returns the next
+one. A task is judged as in BFCL: after each turn, the state and the results must equal those of BFCL's own solution,
+the ground truth.
 
-With ``bfcl.json turns``, each turn of a conversation in the category "base" is a task. Its goal is the request of the
-turn, and it starts in the state in which the ground truth leaves the turns before it. Its type names the functions that
-the ground truth calls, and its params are their arguments. Conversations alternate between the splits train and test.
+With ``bfcl.json turns``, each turn of a conversation in the category "base" is a task. The goal is the request of this
+turn. The task starts in the state after the ground truth of all earlier turns. The type names the functions that the
+ground truth calls, and the params are their arguments. Conversations alternate between the splits train and test.
 """
 
 import ast
@@ -44,7 +45,7 @@ TicketAPI.close_ticket.__annotations__["ticket_id"] = int | str  # the ground tr
 
 
 class Api:
-    """Wraps an API. It adds all results to a list, and refuses calls of the functions in ``missing``."""
+    """Wraps an API: adds all results to the list ``results``, and refuses calls of the functions in ``missing``."""
 
     def __init__(self, api: object, results: list[str], missing: set[str]) -> None:
         self._api, self._results, self._missing = api, results, missing
@@ -120,7 +121,7 @@ class Apis:
         return [*self._turns, deepcopy((self._apis, list(self._results)))]
 
     def _update_missing(self) -> None:
-        """Make the functions unavailable that BFCL adds only in a later turn."""
+        """Make functions unavailable until the turn in which BFCL adds them."""
         added_in = {int(turn): names for turn, names in self._entry.get("missed_function", {}).items()}
         self._missing.clear()
         self._missing.update(name for turn, names in added_in.items() if turn > len(self._turns) for name in names)
@@ -152,7 +153,7 @@ def ground_truth(task_id: str) -> list[tuple[dict[str, object], list[str]]]:
 
 
 def follow(state: Apis, turns: int) -> None:
-    """Make the calls of the ground truth for the first ``turns`` turns, and ask for the next request after each."""
+    """Make the calls of the ground truth for the first ``turns`` turns. After each turn, ask for the next request."""
     for calls in state._entry["ground_truth"][:turns]:
         for call in calls:
             try:
@@ -163,7 +164,7 @@ def follow(state: Apis, turns: int) -> None:
 
 
 def functions_of(state: Apis) -> dict[str, object]:
-    """Return a dict of the functions of all APIs by their bare names, which the ground truth uses."""
+    """Map the names of the functions of all APIs to the functions. The ground truth uses names without the API."""
     apis = [getattr(state, name) for name in state._apis]
     return {name: getattr(api, name) for api in apis for name in dir(api._api) if name[0] != "_"}
 
@@ -177,13 +178,13 @@ def as_text(result: object) -> str:
 
 
 def request(entry: dict, number: int) -> str:
-    """Return the user's message in a turn. In a turn that adds functions, the message only announces them."""
+    """Return the user's message in a turn. If BFCL adds functions in this turn, the message only announces them."""
     return "\n".join(message["content"] for message in entry["question"][number]) or MORE_FUNCTIONS
 
 
 @cache
 def entries() -> dict[str, dict]:
-    """Return a dict of BFCL's tasks by id. Each task has its ground truth."""
+    """Map the ids of BFCL's tasks to the tasks. Each task includes its ground truth."""
     found: dict[str, dict] = {}
     for category in CATEGORIES:
         name = f"BFCL_v4_multi_turn_{category}.json"

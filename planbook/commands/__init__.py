@@ -1,11 +1,11 @@
-"""The commands. ``planbook.cli`` lists them, and loads the module of the one that is called.
+"""The commands. ``planbook.cli`` lists them; when a command is called, it imports the module that defines the command.
 
-- ``playing``: run, join, and what all commands that play share
-- ``testing``: test, demo; ``learning``: build, formulate, cost, rules, effect
-- ``rerunning``: replay, rerun, fork
-- ``viewing``: show, report, watch, compare, stats
-- ``exchanging``: export, import, skills, mcp
-- ``checking``: check, check-env, exec; ``inspection``: envs, planners, bench
+- ``playing`` defines `run` and `join`, and the functions that all commands use to play a run.
+- ``testing`` defines `test` and `demo`; ``learning`` defines `build`, `formulate`, `cost`, `rules` and `effect`.
+- ``rerunning`` defines `replay`, `rerun` and `fork`.
+- ``viewing`` defines `show`, `report`, `watch`, `compare` and `stats`.
+- ``exchanging`` defines `export`, `import`, `skills` and `mcp`.
+- ``checking`` defines `check`, `check-env` and `exec`; ``inspection`` defines `envs`, `planners` and `bench`.
 
-The command `graph` is in ``planbook.graphs``.
+The command `graph` is defined in ``planbook.graphs``.
 """

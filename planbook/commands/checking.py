@@ -1,4 +1,4 @@
-"""Commands for the user's own files: check, check-env and exec."""
+"""The commands `check`, `check-env` and `exec`, which check and run the user's own files."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -105,9 +105,9 @@ def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
-    """Yield each selected task with a dry run of the plan: its calls are examined, but no action is taken.
+    """Yield each selected task with the result of a dry run, which examines the plan's calls without taking actions.
 
-    The dry run is None if the environment declares no preconditions of its actions.
+    The result is None if the environment declares no preconditions of its actions.
     """
     environment, options = settings.environment(), settings.environment_options()
     for task in environment.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
@@ -137,9 +137,10 @@ def _dry_run(
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
-    """Return the code of a plan file, or of a checked procedure followed by a call of it.
+    """Return the code to run for a file: a plan as it is, or a procedure followed by a call of the procedure.
 
-    Raises BadArgument if the file cannot be read or holds several procedures, or BadProcedure if a check fails.
+    Raises BadArgument if the file cannot be read or holds several procedures, or BadProcedure if the check of the
+    procedure finds a fault.
     """
     procedures = procedures_in(plan)
     if not procedures:
@@ -153,7 +154,10 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedures in a file: one if it defines ``solve``, all if it is a module of procedures, else none."""
+    """Return the procedures in a file.
+
+    This is one procedure if the file defines ``solve``, all procedures of a module of procedures, or none for a plan.
+    """
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -169,7 +173,10 @@ def read_plan(plan: Path) -> str:
 
 
 def check_plan(plan: Path, settings: Settings) -> list[Fault]:
-    """Return every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
+    """Return every fault in a file with a plan or procedures.
+
+    Raises BadSelection if ``--task`` names a task that does not exist.
+    """
     environment, options = settings.environment(), settings.environment_options()
     if settings.tasks:
         environment.select(Selection(ids=settings.tasks), options)
@@ -190,7 +197,7 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
 
 
 def _move_to_file_line(fault: Fault, code: str, text: str) -> Fault:
-    """Return the fault with its line number in the whole file, instead of in the code of the procedure."""
+    """Return a fault of a procedure with its line number in the whole file, instead of in the procedure's code."""
     line = fault.line or 1
     blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
     lines = (line - block.a + block.b for block in blocks if block.a < line <= block.a + block.size)

@@ -1,4 +1,4 @@
-"""Commands for other programs: export, import, skills, mcp."""
+"""The commands `export`, `import`, `skills` and `mcp`, which exchange data with other programs."""
 
 import json
 import sys
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMATS = ("jsonl", "parquet", "chat")
 ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
-"""Maps a file's ending to the formats that fit it. The first is the default."""
+"""Maps each file extension to the formats that a file with this extension may have. The first one is the default."""
 CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
-"""Maps the parameters that only the format chat accepts to their flags."""
+"""Maps parameters of ``export`` that only the format ``chat`` accepts to their flags."""
 
 
 @click.command()
@@ -151,7 +151,7 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
 
 
 def _describe_skill(skill: "VerifiedSkill") -> str:
-    """Describe the result for a skill in one line."""
+    """Describe the result of verifying a skill in one line."""
     if not skill.run:
         return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
     files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
@@ -164,9 +164,10 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
 
 
 def file_format(requested: str | None, out: Path) -> str:
-    """Return the requested format, or the default for the file's ending.
+    """Return the requested format or, if none was requested, the default format for the file's extension.
 
-    Raises BadArgument if the two do not fit, or if no format is requested and none has the ending.
+    Raises BadArgument if the requested format does not fit the extension. Also raises it if no format was requested and
+    the extension is unknown.
     """
     fitting = ENDINGS.get(out.suffix.lower(), FORMATS)
     if requested is None and out.suffix and out.suffix.lower() not in ENDINGS:
@@ -183,7 +184,7 @@ def file_format(requested: str | None, out: Path) -> str:
 
 
 def _describe_export(exported: "ExportResult") -> str:
-    """Describe in one line the episodes that were written, and those that were left out."""
+    """Describe in one line how many episodes were written, and how many were left out and why."""
     left_out = ", ".join(f"{count} {reason}" for reason, count in exported.left_out.items())
     task_only = ", ".join(f"{count} {reason}" for reason, count in exported.task_only.items())
     location = "" if exported.out == "-" else f" in {exported.out}"
@@ -205,7 +206,7 @@ def _print_schema() -> CommandResult:
 
 
 def _check_options(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
-    """Raise BadArgument if no run is named, or if options exclude each other."""
+    """Raise BadArgument if no run is named, or if some options cannot be combined."""
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")
     if wrong := [flag for name, flag in CHAT_OPTIONS.items() if chosen[name] and form != "chat"]:
@@ -221,9 +222,9 @@ def _check_options(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict
 
 
 DEFAULT_ACTIONS = 10_000
-"""Default of ``--actions``: the maximum number of actions that all plans of one task take together."""
-FREE = "session"
-"""Id and type of the only task of an environment without tasks. What to do is up to the client."""
+"""Default of ``--actions``: the maximum number of actions in a task, counted over all plans that run in this task."""
+SESSION_TASK = "session"
+"""Id and type of the task that stands in if the environment has no tasks. The client decides what to do in it."""
 
 
 @click.command()
@@ -250,7 +251,7 @@ def mcp(settings: Settings) -> int:
 
 
 def _tasks_to_serve(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks, or one task with an open goal if the environment consists of tools and has no tasks.
+    """Return the selected tasks. If the environment consists of tools and has no tasks, return one with an open goal.
 
     Raises BadSelection if no task has the selected ids or types.
     """
@@ -258,12 +259,12 @@ def _tasks_to_serve(settings: Settings, environment: type[Environment], chosen: 
 
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         split, goal = environment.splits[0], "Do what the client asks for."
-        return [Task(id=FREE, env=environment.name, split=split, type=FREE, goal=goal)]
+        return [Task(id=SESSION_TASK, env=environment.name, split=split, type=SESSION_TASK, goal=goal)]
     return environment.select(settings.selection(), chosen)
 
 
 def _knowledge_to_serve(settings: Settings) -> "Sequence[Knowledge]":
-    """Return what was learned about the environment, from ``--library`` or by default from what ships."""
+    """Return what was learned about the environment, read from ``--library`` or from the default library."""
     from planbook.knowledge import learned_in, with_manual
     from planbook.manuals import read_knowledge
 

@@ -1,4 +1,4 @@
-"""Commands that list environments and planners, and run benchmarks: envs, planners, bench."""
+"""The commands `envs`, `planners` and `bench`, which list environments and planning methods, and run benchmarks."""
 
 import dataclasses
 import sys
@@ -23,9 +23,9 @@ from planbook.settings import Settings
 from planbook.wording import counted
 
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
-"""Benchmarks in ``tools/bench``."""
+"""Names of the benchmarks in ``tools/bench``."""
 CLONE = Path(__file__).parents[2]
-"""The folder of the clone, if planbook runs from a clone of its repository."""
+"""If planbook runs from a clone of its repository, this is the clone's folder."""
 
 
 @click.command(cls=Command)
@@ -75,7 +75,7 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
 
 
 def _facts_table(title: str, style: str = "", *, show_lines: bool = False) -> Table:
-    """Return an empty table with a column of names and one of texts. Long texts are wrapped, never cut."""
+    """Return an empty table with a column for names, in the given style, and one for texts. Long texts are wrapped."""
     names, texts = Column(style=style, overflow="fold"), Column(overflow="fold")
     return Table(names, texts, title=title, title_justify="left", show_header=False, show_lines=show_lines)
 
@@ -157,7 +157,7 @@ def planners(name: str | None) -> CommandResult:
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
-    """Return the usable methods, and a dict that maps each registered but unusable method to the reason."""
+    """Return the usable planning methods, and a dict that maps the other registered methods to the reasons."""
     methods, unusable = {**METHODS}, dict[str, str]()
     for name, entry in registered_methods().items():
         if name in METHODS:
@@ -215,7 +215,7 @@ def _roles(strategy: Method) -> str:
 
 
 def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
-    """Map each environment to the demonstrations that ship for it. Empty if the method shows no demonstrations."""
+    """Map each environment to the demonstrations that ship for it. Return {} if the method shows no demonstrations."""
     names = strategy.demonstrations
     environments = sorted(known_environments()) if names else []
     return {environment: existing_demonstrations(environment, names) for environment in environments}

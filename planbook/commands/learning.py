@@ -1,4 +1,4 @@
-"""Commands about what is learned: build, formulate, cost, rules, effect."""
+"""The commands `build`, `formulate`, `cost`, `rules` and `effect`, which learn, and show what was learned."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -34,7 +34,7 @@ BUILD_SEEDS = range(1000)
 """Seeds of the tasks of `planbook build`, if tasks are generated from seeds. `planbook test` uses other seeds."""
 RULE_ROLES = ("builder", "consolidator")
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
-"""Options that cannot be combined with ``--from``, since its episodes have been played already."""
+"""Options that cannot be combined with ``--from``, which learns from episodes that have been played already."""
 
 
 class FormulateResult(BaseModel):
@@ -69,7 +69,10 @@ def build_command(settings: Settings) -> tuple[int, Summary]:
 
 
 def build(settings: Settings) -> tuple[int, Summary]:
-    """Begin a build, or resume the run that ``--out`` or ``--resume`` names. Play and learn until the run ends."""
+    """Begin a run of `planbook build`, or resume the run that ``--out`` or ``--resume`` names.
+
+    Episodes are played and learned from until the run ends.
+    """
     if settings.resume is not None:
         return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
@@ -110,7 +113,7 @@ def config_from_sources(settings: Settings) -> Config:
 
 
 def check_verifying(config: Config) -> None:
-    """Raise BadArgument if procedures are to be learned, but the environment to verify them in cannot be played."""
+    """Raise BadArgument if the run should learn procedures, but cannot play the environment to verify them."""
     assert config.learning is not None
     if not config.learning.procedures:
         return
@@ -183,7 +186,11 @@ DIFF_FORM = "diff A..B: numbers of states, or diff N for one change"
 
 
 def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
-    """Return the named group of task types (by default the only one) and its knowledge. Raises BadArgument."""
+    """Return the named group of task types and its knowledge. The default is the only group of the run.
+
+    Raises BadArgument if the run has not learned anything, if it has no group with this name, or if no group was named
+    although it has several.
+    """
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is not a run of `planbook build`, which makes the rules")
     states = learned_in(run)
@@ -220,7 +227,7 @@ def _render_diff(state: KnowledgeState, span: str) -> str:
 
 
 def _undo_change(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
-    """Undo the change with the number ``entry``, and record that the run continues without it.
+    """Undo the change number ``entry`` of the rules, and record this, so that the run continues without the change.
 
     Raises BadHistory if the change cannot be undone.
     """
@@ -243,7 +250,7 @@ VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {
     "diff": _render_diff,
     "undo": _render_log,
 }
-"""Maps each word for the argument WHAT to the function that renders the output, given the argument WHICH."""
+"""Maps values of the argument WHAT to functions that render the output. They get the argument WHICH as a string."""
 COVERAGE = "coverage"
 
 
@@ -279,8 +286,8 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
 class Effects(BaseModel):
     """Output of ``planbook effect --json``.
 
-    ``finished`` is False if a run is missing or not complete. ``runs`` maps "all", and each part that was left out, to
-    the folder of its run.
+    ``finished`` is False if a run is missing or not complete. ``runs`` maps "all" to the folder of the run that uses
+    every part, and each part to the folder of the run without this part.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -319,11 +326,11 @@ def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, 
 
 
 def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
-    """Play a test run with all parts, and for each part a run without it, in folders below ``out``. Print the effects.
+    """Play a test run with all parts, and for each part a run without this part. Print how the results differ.
 
-    A run without a part plays only the tasks that use it. Stops after the first run that is interrupted or whose budget
-    ends; the same command continues from there. Raises BadArgument if the settings of a run are invalid, or BadRun if
-    a folder holds a run with other settings.
+    The runs are in folders below ``out``. A run without a part plays only the tasks that use the part. If a run is
+    interrupted or exhausts the budget, no further run is played; the same command continues from there. Raises
+    BadArgument if the settings of a run are invalid, or BadRun if a folder holds a run with other settings.
     """
     screen, folders = console(), dict[str, Path | None]()
     exit_code, summary = series.play(config, out / "all")
@@ -358,7 +365,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:
-    """Map each part to the configuration without it, and to the tasks whose recalled knowledge changes without it."""
+    """Map each part to a pair: the configuration without the part, and the tasks that recall other knowledge then."""
     tasks, memory, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})
@@ -369,7 +376,7 @@ def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Confi
 
 
 def _used(config: Config, recall: Recall) -> Recall:
-    """Return the part of the recalled knowledge that is used. Without a model, nobody reads the rules."""
+    """Return the recalled knowledge that the run uses. If it asks no model, all texts for models are removed."""
     if config.models:
         return recall
     return recall.model_copy(update={"text": "", "data": "", "example": "", "rule_ids": (), "demonstrations": {}})

@@ -1,4 +1,4 @@
-"""The commands run and join, and what all commands that play a run share: progress and results."""
+"""The commands `run` and `join`. Also plays a run, with progress and results, for all other commands that play one."""
 
 import re
 import shlex
@@ -44,10 +44,10 @@ from planbook.terminal import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
-OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
+OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no other rules."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
 QUOTED_CHARS = 240
-"""Maximum length of the error that is quoted at the end of a run."""
+"""Maximum number of characters of the error that is quoted as an example in the results of a run."""
 
 
 @click.command("run", cls=Command)
@@ -65,7 +65,7 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
 
 
 class JoinResult(BaseModel):
-    """Output of ``join --json``: the episodes that this process played in the run, and what it spent on them."""
+    """Output of ``join --json``: how many episodes this process has played, and its model calls and tokens."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,17 +80,17 @@ class JoinResult(BaseModel):
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
 def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
-    """Help to play a RUN that another process plays, on this machine or another one.
+    """Help another process, on this machine or another one, to play RUN.
 
-    If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
-    continues its episodes. This process ends when the process that plays the run ends.
+    RUN is the run's folder. If the events of the run are in PostgreSQL, a copy of the folder is enough. If this process
+    is lost, another one continues its episodes. This process ends when the process that plays the run ends.
     """
     execution = settings.execution()
     with closing(Run.open(run)) as opened:
         if opened.config.learning is not None:
             raise errors.BadArgument(f"{run} learns from one episode after another, so no other process can join it")
         if not opened.is_played:
-            raise errors.BadRun(f"no process plays {run}; resume it with: planbook run --resume {run}")
+            raise errors.BadRun(f"no process is playing {run}; resume it with: planbook run --resume {run}")
         check_config(opened.config, run)
         notice_changes(opened, execution)
         report = join_run(opened, execution)
@@ -113,11 +113,11 @@ def play(
     rerun_of: str = "",
     forked: Fork | None = None,
 ) -> tuple[int, Summary]:
-    """Begin a run, or resume it if the folder already holds it, and play it to the end.
+    """Begin a run in the folder ``out``, and play it to the end. If the folder already holds this run, resume it.
 
     ``store`` is the URL of a database for the events; by default, the folder keeps them. ``tasks`` replaces the tasks
-    that the configuration selects. ``rerun_of`` is the folder of the run that this one repeats, and ``forked`` names
-    the episode and action from which it was forked.
+    that the configuration selects. If the run repeats another run, ``rerun_of`` is the other run's folder. If the run
+    continues an episode of another run, ``forked`` names this episode and the action from which it continues.
     """
     check_settings(config, execution)
     if out is None or not is_run(out):  # an existing run checks its own price table
@@ -140,7 +140,7 @@ def play(
 
 
 def copy_recall(run: Run, fork: Fork) -> None:
-    """Copy to a fork the knowledge that the original episode recalled, unless the fork leaves out a part of it."""
+    """Copy the knowledge that the original episode recalled to its fork, unless the fork omits a part of it."""
     if fork.without:
         return
     with closing(Run.open(Path(fork.run))) as original:
@@ -157,20 +157,20 @@ def play_settings(
     *,
     watch: Watch | None = None,
 ) -> tuple[int, Summary]:
-    """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
+    """Begin the run that the settings describe, or resume the run that ``--resume`` names, and play it to the end.
 
-    ``planner`` and its ``options`` are used where the settings do not name others.
+    ``planner`` and ``options`` are the defaults for the planning method and its options.
     """
     execution = settings.execution()
     if settings.resume is not None:
-        settings.refuse_fixed("--resume")
+        settings.refuse_fixed_by_run("--resume")
         return resume(settings.resume, execution, again=settings.again)
     config = settings.config(planner, options)
     return play(config, settings.out, execution, watch=watch, store=settings.store)
 
 
 def resume(folder: Path, execution: Execution, *, again: str | None = None) -> tuple[int, Summary]:
-    """Resume a run. If ``again`` names an outcome, the episodes that ended with it are also played again."""
+    """Resume a run. If ``again`` is "broken", the episodes that ended BROKEN are also played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, execution)
@@ -183,7 +183,7 @@ def play_run(
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
-    The endings in ``superseded_scopes`` no longer count, and their episodes are played again.
+    Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again.
     """
     note = notice_changes(run, execution, plays_again=bool(superseded_scopes))
     if superseded_scopes:
@@ -196,7 +196,7 @@ def play_run(
         stopped = _play_with_progress(run, title, execution, listener, watch)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
-        raise type(error)(f"{error}. Then resume with: {_resume_line(run, execution)}") from error
+        raise type(error)(f"{error}. Once this is solved, resume with: {_resume_line(run, execution)}") from error
     finally:
         run.end_invocation()
     seconds = run.meter.spent.seconds - seconds_before
@@ -228,7 +228,7 @@ def _formulate(run: Run, stopped: BudgetEnded) -> bool:
 
 
 def _print_results(results: RunResults, summary: Summary, title: str, out: Console) -> None:
-    """Print the results of a run, what it learned, and where it is."""
+    """Print the results of a run, what it has learned, and the path of its folder."""
     run = results.run
     print_parts(
         out,
@@ -251,7 +251,7 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
-    """Yield the error of the first episode that ended with one, and the command that shows the first failed episode."""
+    """Yield the error of the first episode that an error ended, and the command that shows the first failed episode."""
     for entry in run.entries():
         if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
             cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
@@ -266,7 +266,7 @@ def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
 
 
 def _short_error(fault: Fault) -> str:
-    """Return an error in one line, with its line numbers. If a limit was exceeded, name the option that changes it."""
+    """Return an error in one line, with its line numbers. If a limit was exceeded, add the option that sets it."""
     if fault.type == "reply":
         return first_line(fault.message)
     callers = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
@@ -276,7 +276,11 @@ def _short_error(fault: Fault) -> str:
 
 
 def _resume_line(run: Run, execution: Execution, *more: str) -> str:
-    """Return the command that resumes a run with the same options and ``more``, or the call, if it needs objects."""
+    """Return the command that resumes a run with the same options and ``more``.
+
+    If the run uses Python objects as environment or models, no command can resume it. In this case, return the call of
+    ``planbook.run`` that does.
+    """
     options = [*execution.command_options(), *more]
     if any(name.startswith("object:") for name in (run.config.env, *run.config.models.values())):
         same = " ".join(["the same objects", *(["and", *options] if options else [])])
@@ -304,7 +308,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
             out.print(f"{title}{versions_line(learned.found, initial[group].knowledge.found)}", soft_wrap=True)
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
-            out.print(f"{title}The manual is older than the last rules; write it again: {command}", soft_wrap=True)
+            out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)
         if (excess := len(learned.rules) - max_rules) > 0:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
@@ -312,7 +316,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
         for note in state.notes:
             first, *_ = note.replace(":\n- ", ": ").splitlines()
             reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
-            out.print(f"Not learned: {reason}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
+            out.print(f"Not learned: {reason}. The report shows the full conversation.", style="yellow", soft_wrap=True)
     if line := cost_line(results.building_cost()):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
@@ -321,12 +325,12 @@ def _print_learned(results: RunResults, out: Console) -> None:
 def _play_with_progress(
     run: Run, title: str, execution: Execution, listener: RequestListener, watch: Watch | None
 ) -> str | BudgetEnded | None:
-    """Play the open episodes; Ctrl-C and `planbook watch` can stop it. Return why it stopped early, or None."""
+    """Play the open episodes. Return None, or the reason if the budget, Ctrl-C or `planbook watch` ended this early."""
     finished_before = _finished_endings(run)
     progress = Progress(run, title, len(run.entries()), finished_before.values(), lambda: listener.switches.paused)
 
     def on_ending(entry: Entry, ending: Ending) -> None:
-        if entry.index in finished_before:  # a resumed build reports its earlier episodes once more
+        if entry.index in finished_before:  # a resumed build also reports the episodes of earlier invocations
             return
         progress.count(entry, ending)
         if run.config.learning:
@@ -343,7 +347,10 @@ def _play_with_progress(
 
 
 def _finished_endings(run: Run) -> dict[int, Ending]:
-    """Map the index of each finished episode to its ending. If the run learns, it has also learned from the episode."""
+    """Map the index of each finished episode to its ending.
+
+    In a run that learns from each episode, an episode counts as finished only after its learning step.
+    """
     endings = recorded_endings(run)
     if not run.config.learning or "online" in run.config.without:
         return endings
@@ -356,6 +363,6 @@ def _play_open(run: Run, on_ending: Callable[[Entry, Ending], None], execution: 
     if not run.config.learning:
         return play_episodes(run, memory_of(run.config), on_ending, execution=execution, watch=watch)
 
-    from planbook.learning.stages import build  # most runs learn nothing
+    from planbook.learning.stages import build  # imported here, since most runs learn nothing
 
     return build(run, on_ending, execution=execution, watch=watch)

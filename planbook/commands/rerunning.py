@@ -1,7 +1,7 @@
-"""Commands that play a run again and compare: replay RUN, rerun, fork.
+"""The commands `replay`, `rerun` and `fork`, which play a run again and compare the results.
 
-*replay* repeats the recorded actions in the environment. *rerun* plays the whole run anew, with its models. *fork*
-plays one episode anew from one of its actions, with a change.
+`replay RUN` repeats the recorded actions in the environment, and asks no model. `rerun` plays the whole run again, with
+its models. `fork` continues one episode from one of its actions, with a change, such as another model.
 """
 
 import time
@@ -59,8 +59,9 @@ from planbook.workers import Execution
 class Rerun(BaseModel):
     """Output of ``rerun --json`` and ``fork --json``.
 
-    ``differed`` lists the inputs that changed, ``episodes`` lists the episodes with another result. If
-    ``deterministic`` is True, no episode should have another result. ``learnt_the_same`` is None unless the runs learn.
+    ``differed`` lists the inputs that have changed. ``episodes`` lists the episodes whose results differ from those of
+    the original run; if ``deterministic`` is True, there should be none. ``learnt_the_same`` is None unless the runs
+    learn.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -117,10 +118,10 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
 
 
 class Repeat(NamedTuple):
-    """A run to be played again: its configuration, its tasks as they are now, its budget, and its changed inputs.
+    """Everything that is needed to play a run again: its configuration, its tasks as they are now, and so on.
 
-    While the original run is still being played (``original_is_played``), its open episodes may still end. ``forked``
-    is set if only one episode is played again, continuing from one of its actions. ``prices`` is the price table.
+    ``original_is_played`` is True while the original run is still being played, so that more of its episodes may end.
+    ``prices`` is the file of the price table. ``forked`` is set if only one episode is played, from one of its actions.
     """
 
     config: Config
@@ -135,8 +136,8 @@ class Repeat(NamedTuple):
 def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    ``models`` maps roles to models that replace the run's own. If ``recorded``, all other roles are answered by the
-    replies that the run recorded.
+    ``models`` maps roles to models that replace the models of the run. If ``recorded`` is true, all other roles get the
+    replies that the run has recorded, instead of asking the run's models.
     """
     with closing(Run.open(folder)) as run:
         if run.imported:
@@ -160,10 +161,11 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
 def prepare_fork(
     folder: Path, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
 ) -> Repeat:
-    """Prepare to continue an episode from an action with another plan, other models or less knowledge.
+    """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
-    An episode of a run of `planbook build` gets the knowledge that the run had when the episode began. Raises
-    BadArgument if the episode has fewer than ``at`` actions, or if a plan is given but action ``at`` ended the episode.
+    If the run learns (`planbook build`), the new episode gets the knowledge that the run had when the original episode
+    began. Raises BadArgument if the episode has fewer than ``at`` actions. Also raises it if a plan is given, but
+    action ``at`` ended the episode.
     """
     with closing(Run.open(folder)) as run:
         episode = read_trajectory(path := last_path(run, entry), run.store.events(path), entry.task)
@@ -174,7 +176,7 @@ def prepare_fork(
     config, change = repeat.config, [f"--without {name}" for name in without]
     new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
     new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
-    if builds and without:  # while building, all rules are shown, whatever the task
+    if builds and without:  # RETRIEVAL: a build shows its planner all rules, not only those that the task needs
         new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
         kept = kept_steps(episode, at)
@@ -207,10 +209,10 @@ def _code_to_repeat(step: Step) -> str:
 
 
 def _current_tasks(config: Config, old_tasks: Sequence[Task], folder: Path) -> list[Task]:
-    """Return the tasks of the run as their environment defines them now, in order. Raises BadRun for a missing task.
+    """Return the run's tasks as their environment defines them now, in the original order.
 
-    If the run's episodes were copied, returns the tasks of the sources. Raises BadArgument or BadRun if these have
-    changed.
+    If the run has copied its episodes, the tasks are read from the sources of the copies. Raises BadRun if a task no
+    longer exists, or BadArgument or BadRun if the sources have changed.
     """
     if config.copies:
         return list(tasks_of(config))
@@ -228,14 +230,14 @@ def _format_models(models: Mapping[str, str]) -> str:
 
 
 def is_deterministic(config: Config) -> bool:
-    """Return whether playing again gives the same episodes: all model replies, if there are any, are recorded."""
+    """Return True if playing the run again must give the same episodes, since no reply comes from a live model."""
     return all(spec.startswith("recorded:") and "+" not in spec for spec in config.models.values())
 
 
 def play_again(
     folder: Path, repeat: Repeat, execution: Execution, out: Path | None, store: str | None
 ) -> tuple[int, Rerun]:
-    """Print the inputs that have changed, play, and compare every episode. Return the exit code and the comparison."""
+    """Print the changed inputs, play, and compare each episode with the original. Return exit code and comparison."""
     screen = console()
     _show_changes(screen, folder, repeat)
     code, summary = play(
@@ -284,7 +286,7 @@ def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
 
 
 def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
-    """Describe the changed versions among those that an environment reports only when it is played."""
+    """Describe which versions have changed, among those that an environment reports only while it is played."""
     before, after = _environment_versions(first), _environment_versions(second)
     changed = [name for name in before if name in after and after[name] != before[name]]
     return tuple(f"{name}: {before[name]}, now {after[name]}" for name in changed)
@@ -318,9 +320,9 @@ def _show_result(out: Console, result: Rerun) -> None:
 class ReplayResult(BaseModel):
     """Output of ``replay RUN --json``.
 
-    ``by_sameness`` maps each kind of result to its number of episodes, and ``differences`` each task to the difference
-    in its last episode that differs. ``verdicts_changed`` counts episodes that were solved only in the run, or only in
-    the replay.
+    ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps each task to the difference
+    that was found; if several episodes of the task differ, it is that of the last one. ``verdicts_changed`` counts the
+    episodes that were solved only in the original run, or only in the replay.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -341,7 +343,7 @@ def replay(recorded: Path | None, settings: Settings) -> CommandResult:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
     if recorded is None:
         return play_settings(settings, "procedures")
-    settings.refuse_fixed("a RUN")
+    settings.refuse_fixed_by_run("a RUN")
     return compare_run(recorded, settings.execution())
 
 

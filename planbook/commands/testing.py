@@ -1,4 +1,7 @@
-"""Commands that play several runs with one budget: test, with learning curves, and demo. Also ``--table``."""
+"""The commands `test` and `demo`, which can play several runs with one budget.
+
+This module also implements the option ``--table``, which prints the results of a run next to those of papers.
+"""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -34,12 +37,12 @@ TEST_TASKS_PER_TYPE = 6
 
 
 class CurvePoint(BaseModel):
-    """One test run of a learning curve, and the cost of building up to it."""
+    """One test run of a learning curve, and what the build had cost up to this point."""
 
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The test run used the knowledge as it was after this many building tasks."""
+    """The test run used the knowledge that the build had after this many of its tasks."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState
@@ -54,9 +57,9 @@ class Curve(BaseModel):
     library: str
     curve: tuple[CurvePoint, ...]
     paying: dict[str, LearningPayoff | None] = {}
-    """Maps the number of building tasks to the cost of a solved task, including what learning has cost."""
+    """Maps each point's number of building tasks to the cost of a solved task, which includes the cost of learning."""
     table: PaperComparison | None = None
-    """Comparison of the last point with papers (``--table``)."""
+    """Comparison of the last test run with the results of papers (``--table``)."""
 
 
 @click.command("test", cls=Command)
@@ -69,7 +72,7 @@ def test_command(settings: Settings, table: bool) -> tuple[int, Summary | Curve]
 
 
 def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
-    """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
+    """Play test tasks with what was learned. If ``--after`` has several numbers, play one run for each of them."""
     after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
     series = Series(settings)
@@ -86,7 +89,11 @@ def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
 
 
 def test_config(settings: Settings) -> Config:
-    """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
+    """Return the configuration of a test.
+
+    The default library is the learned one. The default planner is ``automanual`` if a model is named, or else
+    ``procedures``.
+    """
     planner = settings.planner or ("automanual" if models_by_role(settings.models) else "procedures")
     settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
@@ -94,14 +101,14 @@ def test_config(settings: Settings) -> Config:
 
 
 class Series:
-    """Plays several runs, one after another. They share one budget."""
+    """Plays several runs, one after another, which share one budget."""
 
     def __init__(self, settings: Settings) -> None:
         self._execution, self._store, self.prices = settings.execution(), settings.store, settings.prices
         self._played: list[Path] = []
 
     def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
-        """Play a run of ``tasks``, by default the selected ones, and return its exit code."""
+        """Play a run of ``tasks`` (by default, those that ``config`` selects). Return its exit code and its summary."""
         execution = self._execution.model_copy(update={"budget": self._remaining()})
         code, summary = play(config, out, execution, store=self._store, tasks=tasks)
         self._played.append(Path(summary.run))
@@ -117,17 +124,17 @@ class Series:
 
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
-    """Return the unspent part of a budget."""
+    """Return the budget that is left after ``spent`` was spent."""
     limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
     unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
     return budget.model_copy(update=unspent)
 
 
 def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
-    """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
+    """Play a test run for each number in ``after``, in folders below ``out``, and print the learning curve.
 
-    Stops after the first run that is interrupted or whose budget ends; the same command continues from there. Raises
-    BadArgument if the library is not a run of `planbook build`, or BadRun if a run cannot be read or continued.
+    If a run is interrupted or exhausts the budget, no further run is played; the same command continues from there.
+    Raises BadArgument if the library is not a run of `planbook build`, or BadRun if a run cannot be read or continued.
     """
     cost, points, exit_code = _building_cost(config, after, series.prices), list[CurvePoint](), errors.OK
     for number in after:
@@ -156,7 +163,7 @@ def _building_cost(config: Config, after: Sequence[int], prices: Path | None) ->
 
 
 def curve_payoffs(points: Sequence[CurvePoint]) -> dict[str, LearningPayoff | None]:
-    """Map the number of building tasks to the cost of a solved task, compared with the cost without building tasks."""
+    """Map each point's number of building tasks to its cost per solved task, compared with point 0 if there is one."""
     costs = {str(point.after): point.summary.paying for point in points}
     baseline = costs.get("0")
     return {
@@ -166,7 +173,7 @@ def curve_payoffs(points: Sequence[CurvePoint]) -> dict[str, LearningPayoff | No
 
 
 def curve_table(curve: Curve) -> Table:
-    """Return a table with a row for each point: success, model calls of the test, and the cost of building up to it."""
+    """Return a table with a row for each point: the results of its test run, and the cost of the build so far."""
     test_columns = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
     building_columns = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
     title = "success by building tasks; cost of building up to each point"
@@ -185,15 +192,15 @@ def curve_table(curve: Curve) -> Table:
 
 
 class SummaryWithTable(Summary):
-    """Output of ``--table --json``. ``table`` is None if no paper has figures for the environment."""
+    """Output of ``--table --json``. ``table`` is None if no paper has results for the environment."""
 
     table: PaperComparison | None
 
 
 def with_table(summary: Summary) -> SummaryWithTable:
-    """Print a run's figures next to the figures of papers, and return the run's summary with this table.
+    """Print a run's results next to the results of papers, and return the run's summary with this table.
 
-    Raises BadRun or BadKnowledge if the run or the manual that it used cannot be read.
+    Raises BadRun if the run cannot be read, or BadKnowledge if the manual that it used cannot be read.
     """
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
@@ -224,7 +231,8 @@ BUILDING = Settings.of(
     tasks_per_type=1,
     verify="generated:10",
 )
-"""The settings with which the recorded replies were made (tools/record.sh). Recordings fit no other settings."""
+"""The settings with which the shipped replies were recorded (by tools/record.sh). With other settings, the prompts
+would differ, so that no recorded reply would fit."""
 TESTING = Settings.of(env="alfworld", split="generated:60", seeds="1000-1009")
 PLANNER_DEMOS = {
     "adapt": Settings.of(
@@ -240,7 +248,7 @@ PLANNER_DEMOS = {
         env="alfworld", split="generated:1", seeds="9", models="recorded:devils-advocate-alfworld"
     ),
 }
-"""Maps each planner to the settings with which its replies were recorded."""
+"""Maps each planner to the settings with which its shipped replies were recorded."""
 NEXT = """Next:
   planbook show {tested} 0                the first of these episodes, step by step
   planbook exec {plan} --env alfworld --split generated:1 --types {kind}
@@ -249,7 +257,7 @@ NEXT = """Next:
 
 
 class Demo:
-    """Plays the parts of the demonstration, each run in its own folder. ``code`` is the highest exit code so far."""
+    """Plays the parts of the demonstration. Each run has its own folder. ``code`` is the highest exit code so far."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._series = settings, Series(settings)
@@ -268,7 +276,7 @@ class Demo:
             self._play(MINIWOB_TASKS, "procedures")
 
     def play_planners(self) -> None:
-        """Play methods that ask a model, with recorded replies."""
+        """Play planning methods that ask a model, with recorded replies instead of a model."""
         self.screen.print(
             "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
             "ahead; the model's replies are recorded, a few of them before their prompts were reworded.\n"
@@ -308,7 +316,7 @@ class Demo:
         self.screen.print(message, markup=False, soft_wrap=True)
 
     def folder(self, settings: Settings, name: str) -> Path:
-        """Return the folder for a run; every run of the demonstration has its own."""
+        """Return the folder for a run of the demonstration. Every run has another folder."""
         if self._settings.out:
             return self._settings.out / f"{settings.env}-{name}"
         without_options = settings.model_copy(update={"planner_options": {}})

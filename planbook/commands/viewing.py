@@ -1,4 +1,4 @@
-"""Commands that read runs: show, report, watch, compare, stats."""
+"""The commands `show`, `report`, `watch`, `compare` and `stats`, which read runs."""
 
 import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
 
 
 def _print(out: Console, piece: RenderableType) -> None:
-    """Print a piece of an episode. If the output is not a terminal, strip trailing blanks."""
+    """Print a piece of an episode. If the output is not a terminal, remove the spaces at the ends of lines."""
     if out.is_terminal:
         out.print(piece)
         return
@@ -73,9 +73,9 @@ def _print(out: Console, piece: RenderableType) -> None:
 
 
 def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
-    """Return the first episode that a user's argument names: a number, the id of a task, or `failed`.
+    """Return the first episode that fits ``name``, which is a number, the id of a task, or `failed`.
 
-    Raises BadArgument if there is none.
+    Raises BadArgument if no episode fits.
     """
     entries = run.entries()
     if not entries:
@@ -104,7 +104,7 @@ def _failed(ending: Ending) -> bool:
 def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
     """Return the last attempt at an episode, which may still be in progress.
 
-    Without a task, raises BadArgument if the attempt has not reset the environment yet.
+    If no task is given, it is read from the attempt. Raises BadArgument if the attempt has not recorded a task yet.
     """
     path, scopes, restarts = entry.path, {event.scope for event in events}, 0
     while any(scope.startswith(restart_scope(entry.path, restarts + 1)) for scope in scopes):
@@ -232,7 +232,7 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a run, or the runs below it."""
+    """Return the folder itself if it is a run, or else all runs below it. Runs inside of runs are left out."""
     if is_run(folder):
         return [folder]
     nested = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
@@ -240,7 +240,7 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[RunResults], dict[str, str]]:
-    """Return the readable runs, and a dict that maps each other folder to the reason why it cannot be read.
+    """Read all runs in these folders. Return their results, and a dict that maps unreadable folders to the reasons.
 
     Raises BadRun if no run can be read.
     """
@@ -263,7 +263,10 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
 
 
 def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
-    """Return the runs with these settings. Raises BadArgument, which lists the existing values, if there are none."""
+    """Return the runs that have all settings of ``--where``.
+
+    Raises BadArgument if there is no such run. The message lists the values that the setting has in the runs.
+    """
     chosen = list(runs)
     for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))

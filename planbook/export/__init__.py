@@ -1,7 +1,7 @@
-"""Export of episodes to files, and import of such files as runs.
+"""Exports episodes to files, makes runs from such files, and exports learned procedures as Agent Skills.
 
-An episode is written as its ``Trajectory`` (``planbook.planner.trajectory``), which has everything that happened in it.
-``exporting`` writes files of episodes in JSON Lines or Parquet, or only the conversations with models. ``importing``
-reads and checks such files, and makes a run from them. ``skills`` writes learned procedures as Agent Skills, and
-verifies them again.
+An episode is written as its ``Trajectory`` (see ``planbook.planner.trajectory``), which contains everything that
+happened in it. ``exporting`` writes files of episodes in JSON Lines or Parquet, or files with only the conversations
+with models. ``importing`` reads and checks files of episodes, and makes a run from them. ``skills`` writes and verifies
+Agent Skills.
 """

@@ -1,8 +1,8 @@
-"""Write episodes of runs to a file: whole episodes, or only the conversations with models (``--format chat``).
+"""Writes episodes of runs to a file: whole episodes, or only the conversations with models (``--format chat``).
 
-A file of episodes is in JSON Lines or Parquet, and appears only when it is complete. A line of JSON Lines is the
-trajectory of one episode as JSON. A row of Parquet has the same JSON in its column ``trajectory``, and other columns to
-filter by. The metadata of the file names the schema under the key ``schema``.
+A file of episodes appears only when it is complete. In JSON Lines, each line is the trajectory of one episode as JSON.
+In Parquet, each row has the same JSON in its column ``trajectory``, and other columns for filtering. The metadata of a
+Parquet file names the schema of the trajectories under the key ``schema``.
 """
 
 import json
@@ -51,38 +51,38 @@ class ExportChoice(BaseModel):
     solved: bool = False
     """Write only solved episodes."""
     types: Names = ()
-    """Write only these task types."""
+    """Write only episodes of these task types; empty for all types."""
     everything: bool = False
-    """Also write all parts of episodes that were broken or not run."""
+    """Write episodes that ended BROKEN or NOT_RUN as a whole, not only their task and ending."""
     prompts: bool = True
     """Write the messages sent to models."""
     roles: Names = ()
-    """For the format chat: write only conversations of these roles."""
+    """For the format chat: write only conversations with models in these roles; empty for all roles."""
     with_repairs: bool = False
-    """For the format chat: also write unusable replies, with the complaints about them."""
+    """For the format chat: also write unusable replies, and the messages that complain about them."""
 
 
 class ExportResult(BaseModel):
     """The output of ``planbook export --json``.
 
-    ``left_out`` maps each reason for leaving episodes out to the number of these episodes. ``task_only`` does so for
-    episodes of which only the task and the ending are written. They still count in success rates.
+    ``left_out`` maps each reason for leaving episodes out to the number of these episodes. ``task_only`` maps each
+    reason for writing only the task and the ending to the number of such episodes, which still count in success rates.
     """
 
     form: str
     out: str
     episodes: int = 0
     conversations: int | None = None
-    """For the format chat: the number of lines."""
+    """For the format chat: the number of lines, each of which holds a conversation."""
     replies: int | None = None
-    """For the format chat: the number of model replies in the episodes, of all roles."""
+    """For the format chat: the number of model replies in the chosen episodes, by models in all roles."""
     left_out: Counter[str] = Field(default_factory=Counter)
     task_only: Counter[str] = Field(default_factory=Counter)
     runs: tuple[str, ...]
 
 
 def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> ExportResult:
-    """Write the episodes of runs, in their order.
+    """Write the chosen episodes of runs, in the order of the runs and episodes.
 
     Raises BadArgument if a chosen type has no episode or the file cannot be written, or BadRun if a run cannot be read.
     """
@@ -127,9 +127,9 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
 
 
 def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult) -> Iterator[Trajectory]:
-    """Yield the chosen episodes of a run, and count the others in ``exported``, by the reason for leaving them out.
+    """Yield the chosen episodes of a run. Count all episodes in ``exported``, also those that are left out.
 
-    Of episodes that were not played to a verdict, only the task and the ending are yielded.
+    An episode that was not played to a verdict is yielded with only its task and its ending.
     """
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
@@ -148,7 +148,7 @@ def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult)
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
-    """Return facts about the run of an episode. If the episode was imported, they are about its original run."""
+    """Return facts about the run of an episode. If the episode was imported, its original run is described."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
     config, versions = without_folders(run.config), run.store.events("run", "versions")
@@ -162,14 +162,14 @@ def facts_of(run: Run, index: int) -> RunFacts:
 
 
 def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
-    """Return the last attempt at an episode that has ended. ``facts`` are those about its run, if already known."""
+    """Return the last attempt at an episode that has ended. ``facts`` describe its run; by default, they are read."""
     path = last_path(run, entry)
     trajectory = read_trajectory(path, run.store.events(path), entry.task)
     return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
 
 
 def _without_prompts(trajectory: Trajectory) -> Trajectory:
-    """Return the episode without the messages sent to models; their replies stay."""
+    """Return the episode without the messages that were sent to models. The replies are kept."""
     calls = tuple(call.model_copy(update={"messages": ()}) for call in trajectory.calls)
     return trajectory.model_copy(update={"calls": calls})
 
@@ -181,7 +181,7 @@ def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoi
 
 
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
-    """Return the reason why only the task and the ending are written, or "" if the whole episode is."""
+    """Return why only the task and the ending of an episode are written, or "" if the whole episode is written."""
     if ending is None:
         return UNFINISHED
     return "" if ending.outcome.played or choice.everything else ending.outcome.name
@@ -191,7 +191,7 @@ def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
 
 STANDARD_OUTPUT = Path("-")
 GROUP_CHARACTERS = 16_000_000
-"""Number of characters of JSON after which a group of rows is written, to limit memory."""
+"""A group of rows is written when its JSON has this many characters. This limits the use of memory."""
 COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
     "planner": lambda trajectory: trajectory.run.planner,
     "env": lambda trajectory: trajectory.task.env,
@@ -211,13 +211,16 @@ COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
     "score": lambda trajectory: trajectory.ending.verdict.score,
     "solved": lambda trajectory: trajectory.ending.verdict.solved,
 }
-"""Maps each column of a Parquet file, except the trajectory, to the function that returns its value."""
+"""Maps each column of a Parquet file to the function that returns its value. The column ``trajectory`` is separate."""
 INTEGERS = frozenset({"seed", "repeat", "actions", "error_steps", "calls", "prompt_tokens", "completion_tokens"})
 TRAJECTORY = "trajectory"
 
 
 class BadEpisode(ValueError):
-    """An episode that does not fit its file, or a line or row that is not a valid episode. ``faults`` lists why."""
+    """An episode cannot be written to the file, or a line or row that was read is not a valid episode.
+
+    ``faults`` lists the reasons.
+    """
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -226,9 +229,9 @@ class BadEpisode(ValueError):
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that appears only when it is complete; ``-`` is standard output.
+    """Open a file for writing that appears only when it is complete. The path ``-`` stands for standard output.
 
-    Raises BadArgument if it cannot be written.
+    Raises BadArgument if the file cannot be written.
     """
     if path == STANDARD_OUTPUT:
         with TemporaryFile() as file:
@@ -252,7 +255,7 @@ def line_of(trajectory: Trajectory) -> str:
 
 
 def sanitize(value: Any) -> Any:
-    """Return a value that every JSON reader accepts: lone surrogates are replaced, NaN and infinity become None."""
+    """Return a value that every JSON reader accepts: lone surrogates become "?", NaN and infinity become None."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode() if not value.isascii() else value
     if isinstance(value, dict):
@@ -277,7 +280,7 @@ def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
 
 
 def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows in groups that fit in memory."""
+    """Yield the episodes as rows, in groups that are small enough for the memory."""
     group, size = list[dict[str, Any]](), 0
     for episode in episodes:
         line = line_of(episode)
@@ -303,12 +306,12 @@ def import_arrow() -> tuple[Any, Any]:
 # Conversations
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
-"""The texts with which a complaint about an unusable reply begins and ends."""
+"""The texts before and after the description of the problem in a message that complains about an unusable reply."""
 Conversation = tuple[Message, ...]
 
 
 def conversation_line(conversation: Conversation) -> str:
-    """Return a conversation as a line of the file."""
+    """Return a conversation as a line of JSON."""
     messages = [{"role": message.role, "content": message.content} for message in conversation]
     return json.dumps({"messages": messages}, ensure_ascii=False, separators=(",", ":"))
 
@@ -318,8 +321,8 @@ def conversations_of(
 ) -> list[Conversation]:
     """Return the conversations of an episode, in the order in which they ended.
 
-    If ``roles`` are given, return only conversations with models in these roles.
-    A call whose messages continue an earlier conversation replaces that conversation.
+    If ``roles`` are given, return only conversations with models in these roles. If the messages of a call begin with
+    an earlier conversation, the call continues it; only the longer conversation is returned.
     """
     calls = [_without_marks(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
     unusable = set(_unusable_replies(trajectory, calls))
@@ -329,7 +332,7 @@ def conversations_of(
             continue
         messages = call.messages if with_repairs else without_complaint(call.messages)
         for length in range(1, len(messages) + 1):
-            conversations.pop(messages[:length], None)  # this call continues that conversation
+            conversations.pop(messages[:length], None)  # this call continues the conversation
         if with_repairs or call.order not in unusable:
             conversations[*messages, _reply_of(call)] = None
     failed = {call.messages for call in calls if call.order in unusable}
@@ -337,7 +340,7 @@ def conversations_of(
 
 
 def is_chat(messages: Sequence[Message]) -> bool:
-    """Return True if messages fit the format: an optional system message, then user and assistant in turn."""
+    """Return True if messages fit the format: an optional system message, then alternately user and assistant."""
     turns = messages[1:] if messages and messages[0].role == "system" else messages
     alternates = all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
     return len(turns) >= 2 and len(turns) % 2 == 0 and alternates and all(turn.content.strip() for turn in messages)
@@ -356,7 +359,10 @@ def _is_complaint(text: str) -> bool:
 
 
 def _without_marks(call: Call) -> Call:
-    """Return the call with earlier replies as the model wrote them: without our marks of code that was not run."""
+    """Return the call with earlier replies as the model wrote them, without the notes that planbook added to them.
+
+    These notes mark code that was not run.
+    """
     messages = (
         message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
         if message.role == "assistant"
@@ -371,7 +377,10 @@ def _reply_of(call: Call) -> Message:
 
 
 def _unusable_replies(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
-    """Yield the order of each call with an unusable reply: empty, followed by a complaint, or no plan that parses."""
+    """Yield the ``order`` of each call whose reply was unusable.
+
+    Such a reply is empty, is followed by a message that complains about it, or contains a plan that cannot be parsed.
+    """
     unparsed = {
         (cell.scope, cell.order)
         for round_ in trajectory.rounds

@@ -1,7 +1,8 @@
-"""`planbook import`: make a run from files of episodes. All commands that read runs can read it; none can play it.
+"""`planbook import`: makes a run from files of episodes. Commands can read this run, but not play it.
 
-The files have the formats that ``exporting`` describes, but may come from anywhere. So each episode is checked: its
-fields, contradictions between them, and whether it can be stored as events and read back.
+The files have the formats that ``exporting`` describes, but may come from anyone. So three things are checked in each
+episode: each field is valid, the fields do not contradict each other, and the episode does not change when it is stored
+as events and read back.
 """
 
 import json
@@ -27,11 +28,11 @@ from planbook.store import Event
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
 NAME_CHARACTERS = 60
-"""Maximum number of characters of an environment or a planner in the name of a folder."""
+"""In the name of a run's folder, the names of the environment and the planner are cut after this many characters."""
 BATCH = 5_000
 """Number of events that are written in one transaction."""
 SEVERAL = "several"
-"""Stands for the planner or the environment of a run if its episodes have different ones."""
+"""The recorded planner (or environment) of a run whose episodes have different planners (or environments)."""
 
 
 class ImportedRun(BaseModel):
@@ -47,7 +48,10 @@ class ImportedRun(BaseModel):
 
 
 class _Files:
-    """The files that have been read so far, with facts about the original runs of their episodes, and all faults."""
+    """What is known about the files that have been read so far: facts about their episodes, and all faults found.
+
+    ``facts`` has an item for each episode, which describes the original run of the episode.
+    """
 
     def __init__(self) -> None:
         self.files: list[ImportedFile] = []
@@ -58,7 +62,7 @@ class _Files:
         self._locations: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the episodes of a file. After the first fault, check the others, but yield none."""
+        """Yield the episodes of a file. After the first fault in any file, only check the episodes, and yield none."""
         first_episode, sha256 = len(self.facts), file_digest(path)
         is_empty = True
         for location, episode in read_episodes(path):
@@ -91,12 +95,12 @@ class _Files:
 
     @property
     def environment_versions(self) -> dict[str, JsonValue]:
-        """The versions that the environment has reported about itself. Empty if they differ between episodes."""
+        """The versions that the environment reported. Return {} if they differ between the original runs."""
         versions = [facts["world"] for facts in self.facts if facts["world"]]
         return versions[0] if versions and all(other == versions[0] for other in versions) else {}
 
     def check(self) -> None:
-        """Raise BadArgument with all faults, if there are any."""
+        """Raise BadArgument if there are faults. The message lists them."""
         if self.faults:
             more = f"\n... and {len(self.faults) - MAX_LISTED} more" if len(self.faults) > MAX_LISTED else ""
             faults = "\n".join(self.faults[:MAX_LISTED])
@@ -104,10 +108,10 @@ class _Files:
 
 
 def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
-    """Make a run folder from files of episodes.
+    """Make a run in the folder ``out`` from files of episodes.
 
-    The files are read once: a temporary folder is filled, and is renamed if there were no faults. Raises BadArgument if
-    the files have faults, or BadRun if the folder exists or cannot be made.
+    A temporary folder is filled while the files are read, and is renamed if they have no faults. Raises BadArgument if
+    the files have faults, or BadRun if the folder exists already or cannot be made.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadRun(f"{out} exists already; name another folder with --out")
@@ -131,7 +135,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
 
 
 def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
-    """Fill a folder with the episodes of the files. Raises BadArgument if they have faults."""
+    """Make a run with the episodes of the files in a folder. Raises BadArgument if the files have faults."""
     files, rows = _Files(), list[TrajectoryRow]()
     with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
         for index, trajectory in enumerate(chain.from_iterable(map(files.read, paths))):
@@ -152,8 +156,9 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
 def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the imported run.
 
-    If all original runs have the same configuration, and it is valid here, it is kept, except for the settings for
-    learning, because what was learned is not exported. Otherwise the result has only the planner and the environment.
+    If all original runs have the same configuration, and this version of planbook accepts it, the imported run gets
+    it, too, but without the settings for learning, since what was learned is not exported. Otherwise, only the planner
+    and the environment are set.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
@@ -168,7 +173,7 @@ def _single(names: set[str]) -> str:
 
 
 def _name(config: Config) -> str:
-    """Return a name for the folder from the environment and the planner, whose names in a file may be any text."""
+    """Return a name for the run's folder, made of the environment and the planner, whose names may be any text."""
     stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
     return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))
 
@@ -176,17 +181,17 @@ def _name(config: Config) -> str:
 # Files of episodes
 
 MAX_EPISODE_BYTES = 64 * 1024 * 1024
-"""Maximum size of an episode. For comparison, one of 50 actions has about 100,000 bytes, including its prompts."""
+"""Maximum size of an episode. For comparison: an episode of 50 actions has about 100,000 bytes, with its prompts."""
 PARQUET_MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""
 ROWS_READ = 8
-"""Number of rows that are read together."""
+"""Number of rows of a Parquet file that are read at a time."""
 Episode = tuple[str, Trajectory | BadEpisode]
 """The location of an episode in its file, and the episode or its faults."""
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:
-    """Yield every episode of a file, or its faults, with its location in the file.
+    """Yield the location of every episode in a file, with the episode or, if it is not valid, its faults.
 
     Raises BadArgument if the file cannot be read.
     """
@@ -201,7 +206,7 @@ def read_episodes(path: Path) -> Iterator[Episode]:
 
 
 def read_lines(path: Path) -> Iterator[Episode]:
-    """Yield every episode of a file in JSON Lines. Raises OSError if it cannot be read."""
+    """Yield every episode of a file in JSON Lines. Raises OSError if the file cannot be read."""
     with path.open("rb") as file:
         for number, line in enumerate(_lines_of(file), 1):
             if line.strip():
@@ -209,7 +214,7 @@ def read_lines(path: Path) -> Iterator[Episode]:
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines. A line that is too long is cut off, so that it cannot fill the memory."""
+    """Yield the lines of a file. Lines that are too long for an episode are cut, since they could fill the memory."""
     while line := file.readline(MAX_EPISODE_BYTES + 1):
         part = line
         while len(part) > MAX_EPISODE_BYTES and not part.endswith(b"\n"):
@@ -227,7 +232,10 @@ def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
 
 
 def read_rows(path: Path) -> Iterator[Episode]:
-    """Yield every episode of a Parquet file. Raises OSError if it cannot be read, BadEpisode if it is not Parquet."""
+    """Yield every episode of a Parquet file.
+
+    Raises OSError if the file cannot be read, or BadEpisode if it is not a valid Parquet file.
+    """
     arrow, parquet = import_arrow()
     number = 0
     try:
@@ -246,7 +254,7 @@ NO_TEXT = f"this is not an episode as `planbook export` writes it; it has no tex
 
 
 def _check_size(metadata: Any) -> None:
-    """Raise BadEpisode if a group of rows would unpack to more bytes than its episodes may have."""
+    """Raise BadEpisode if a group of rows would have more bytes, after decompression, than its episodes may have."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.total_byte_size > MAX_EPISODE_BYTES * max(1, group.num_rows):
@@ -268,7 +276,7 @@ def parse_episode(text: str | bytes) -> Trajectory:
 
 
 def _faults(error: ValidationError, line: bytes) -> list[str]:
-    """Return all faults, each with its field; if the line names another schema, return only that fault."""
+    """Return all faults of a line, each with its field. If the line names another schema, return only this fault."""
     is_json = error.errors(include_input=False)[0]["type"] != "json_invalid"
     return [_schema_fault(line)] if is_json and _schema_of(line) != TRAJECTORY_SCHEMA else validation_faults(error)
 
@@ -291,18 +299,18 @@ def _schema_of(line: bytes) -> Any:
 PATH = "task/0"
 """The scope of an episode while it is stored as events and read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
-"""Matches the scopes that a file may contain, so that an import cannot write events elsewhere in its run."""
+"""Matches the scopes that a file may contain. So an imported episode cannot write events outside of its own scope."""
 ORDERS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""Fields of a trajectory that get new numbers when it is stored and read back. The order of events does not change."""
+"""Fields of a trajectory that get new numbers when it is stored and read back. They only number the events in order."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the contradictions between the fields of an episode from a file. Each single field is already validated."""
+    """Yield the contradictions between the fields of an episode. The single fields have been validated before."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"
@@ -323,7 +331,7 @@ def _parts_of_rounds(trajectory: Trajectory) -> list[Any]:
 
 
 def _read_back(trajectory: Trajectory) -> Iterator[str]:
-    """Yield a fault if the episode changes when it is stored as events and read back. It names the first change."""
+    """Store an episode as events and read it back. If it changes, yield a fault that names the first changed field."""
     try:
         json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Learned procedures as Agent Skills (agentskills.io): a folder for each, with evidence that it works.
+"""Writes learned procedures as Agent Skills (agentskills.io), and verifies such skills.
 
-``SKILL.md`` describes the skill, ``scripts/solve.py`` is the procedure, and ``references/manual.md`` describes the
-environment and the rules. ``evidence.json`` lists the tasks on which the procedure was verified, with verdicts and
-settings.
+A skill is a folder. ``SKILL.md`` describes it, ``scripts/solve.py`` is the procedure, and ``references/manual.md``
+describes the environment and lists the learned rules. ``evidence.json`` lists the tasks on which the procedure was
+verified, with the verdicts and the settings.
 """
 
 import hashlib
@@ -43,9 +43,9 @@ from planbook.wording import counted, listed
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
-"""Maximum lengths that the specification allows."""
+"""Maximum lengths of a skill's name and description in the specification of Agent Skills."""
 EXAMPLES = 3
-"""Maximum number of goals that the description quotes."""
+"""Maximum number of goals that a skill's description quotes as examples."""
 NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
@@ -54,13 +54,13 @@ UNVERIFIED = "it comes from the library, and this run did not verify it; export 
 
 
 class EvidenceModel(BaseModel):
-    """Base of the parts of ``evidence.json``."""
+    """Base class of the records in ``evidence.json``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class VerifiedTask(EvidenceModel):
-    """A task on which the procedure was played, and the environment's verdict."""
+    """A task on which the procedure was played, with the environment's verdict."""
 
     task: Task
     outcome: Outcome
@@ -74,16 +74,16 @@ class VerifiedTask(EvidenceModel):
 
 
 class SkillEvidence(EvidenceModel):
-    """The evidence that `planbook skills verify` checks. ``sha256`` maps the other files to their digests."""
+    """The contents of ``evidence.json``. ``sha256`` maps the names of the skill's other files to their digests."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
     verify: str = "planbook skills verify ."
-    """The command that verifies the skill, run in its folder."""
+    """The command that verifies the skill. Run it in the skill's folder."""
     skill: str
     task_type: str
     env: str
     env_options: dict[str, JsonValue]
-    """The options that differ from their defaults, without secrets."""
+    """The environment's options that differ from their defaults, without secrets."""
     actions: int = Field(ge=0)
     """The maximum number of actions in one episode."""
     limits: Limits
@@ -136,7 +136,7 @@ def _verifications(run: Run) -> Iterator[Trajectory]:
 
 
 def _verified_tasks(procedure: Procedure, verifications: list[Trajectory]) -> tuple[VerifiedTask, ...]:
-    """Return the tasks on which exactly this code was played, each with its last verdict."""
+    """Return the tasks on which exactly the code of this procedure was played, each with its latest verdict."""
     code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
     for episode in verifications:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
@@ -148,7 +148,7 @@ def _verified_tasks(procedure: Procedure, verifications: list[Trajectory]) -> tu
 
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
-    """Return a name that is not taken, in the form of the specification: lower case letters, digits, single hyphens."""
+    """Turn a text into a name that the specification allows. If it is taken, add a number, as in "toy-fetch-2"."""
     base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_CHARACTERS - 4].rstrip("-") or "skill"
     numbered = (f"{base}-{number}" for number in count(2))
     return base if base not in taken else next(name for name in numbered if name not in taken)
@@ -186,7 +186,7 @@ def _files(
 
 
 def _shareable_source(procedure: Procedure, config: Config) -> str:
-    """Return where a procedure comes from, with file names instead of paths, which are valid on one machine only."""
+    """Return the recorded source of a procedure, without the folders of paths, which exist only on this machine."""
     source = procedure.source
     for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
         source = source.replace(model, shareable)
@@ -199,7 +199,7 @@ def _shareable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def _without_folders(value: JsonValue) -> JsonValue:
-    """Return JSON with file names instead of absolute paths."""
+    """Return a JSON value in which absolute paths are reduced to file names."""
     if isinstance(value, str):
         return Path(value).name if Path(value).is_absolute() and exists(value) else _FOLDERS.sub("", value)
     if isinstance(value, dict):
@@ -213,12 +213,12 @@ def _environment_arguments(evidence: SkillEvidence) -> list[str]:
 
 
 def _as_argument(value: JsonValue) -> str:
-    """Return the text VALUE that ``-o NAME=VALUE`` turns into this value."""
+    """Return the text to write for VALUE in ``-o NAME=VALUE``, so that the option gets this value."""
     return value if isinstance(value, str) and pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 
 def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays the first task, and the names of the files that it needs for the environment."""
+    """Return the command that plays the first task, and the names of the environment's files that it needs."""
     environment = _environment_arguments(evidence)
     play = ["planbook", "exec", SCRIPT, *environment, "--task", evidence.tasks[0].task.id]
     files = {Path(file).name: None for file in _FILES.findall(" ".join(environment))}
@@ -251,7 +251,7 @@ def _template() -> Template:
 
 
 def _scalar(text: str) -> str:
-    """Return a quoted YAML scalar. It has no three hyphens in a row, which some readers take for the header's end."""
+    """Return a text as a quoted YAML scalar, without "---", which some programs take for the end of the header."""
     return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
 
 
@@ -261,15 +261,15 @@ def _shortened(text: str) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """The result of verifying a skill again. A skill without evidence has no tasks and no run."""
+    """The result of verifying a skill. If the skill has no evidence, there are no tasks, and ``run`` is ""."""
 
     name: str
     folder: str
     tasks: int
     solved: int
-    """Number of tasks that are solved now."""
+    """Number of tasks that were solved in the verification."""
     changed_files: tuple[str, ...]
-    """Files that are missing or differ from their digests."""
+    """Names of the skill's files that are missing, or that have other digests than the evidence records."""
     changed: tuple[str, ...]
     """Ids of the tasks whose verdict has changed, or that were not played to their end."""
     run: str
@@ -282,7 +282,7 @@ class VerifiedSkill(BaseModel):
 
 
 def skill_folders(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a skill, or the skills in it. Raises BadArgument if there are none."""
+    """Return the folder itself if it is a skill, or else the skills in it. Raises BadArgument if it has no skills."""
     skills = [path for path in (folder, *sorted(folder.glob("*/"))) if has_evidence(path) or (path / SCRIPT).is_file()]
     if not skills:
         raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
@@ -290,7 +290,7 @@ def skill_folders(folder: Path) -> list[Path]:
 
 
 def has_evidence(folder: Path) -> bool:
-    """Return True if the skill in a folder has evidence, and so can be verified."""
+    """Return True if the skill in a folder has evidence. Without evidence, it cannot be verified."""
     return (folder / EVIDENCE).is_file()
 
 
@@ -304,7 +304,7 @@ def read_evidence(folder: Path) -> SkillEvidence:
 
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
-    """Return the files that are missing or differ from their digests."""
+    """Return the names of files that are missing, or that have other digests than the evidence records."""
     digests = {name: file_digest(folder / name) for name in HASHED if (folder / name).is_file()}
     return tuple(name for name in HASHED if name not in digests or digests[name] != evidence.sha256.get(name))
 
@@ -312,8 +312,8 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
 def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    The evidence contains neither folders nor secrets: the user gives them as ``env`` and ``env_options``. Code that the
-    evidence names runs only if the user names it, too: otherwise this raises BadArgument.
+    The evidence contains neither folders nor secrets: the user gives them with ``env`` and ``env_options``. Raises
+    BadArgument if the evidence names code or a server that the user has not named, since the evidence is not trusted.
     """
     if not env and evidence.env not in known_environments():
         raise BadArgument(
@@ -352,7 +352,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Yield all texts in a JSON value."""
+    """Yield all strings in a JSON value, but not the keys of its objects."""
     if isinstance(value, str):
         yield value
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -360,20 +360,20 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 
 def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
-    """Return the tasks of the evidence as the environment defines them. Raises BadSelection if one does not exist."""
+    """Return the tasks of the evidence as the environment defines them now. Raises BadSelection if one is missing."""
     selections = (Selection(split=row.task.split or None, ids=(row.task.id,)) for row in evidence.tasks)
     return [task for chosen in selections for task in config.environment.select(chosen, config.environment_options)]
 
 
 def unverified_skill(folder: Path) -> VerifiedSkill:
-    """Return the result for a skill without evidence, which counts as failed."""
+    """Return the result for a skill without evidence. Its verification counts as failed."""
     return VerifiedSkill(
         name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=(EVIDENCE,), changed=(), run=""
     )
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of a run of the skill with the evidence. Raises BadArgument if the tasks differ."""
+    """Compare the verdicts of the run in ``played`` with the evidence. Raises BadArgument if the tasks differ."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
         ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}

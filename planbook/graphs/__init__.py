@@ -1,7 +1,7 @@
-"""`planbook graph`: files of prompts that build on each other, and are run without writing code.
+"""The command `planbook graph` for prompt graphs: files of prompts that build on each other's answers, without code.
 
-This module has the subcommands. ``running`` runs a graph and records it in a run's folder. ``new.yaml`` is the example
-that `planbook graph new` writes.
+This module defines the subcommands. ``running`` runs a graph, and records it in a run's folder. ``new.yaml`` is the
+example that `planbook graph new` writes.
 """
 
 import sys
@@ -40,7 +40,7 @@ from planbook.settings import Settings, absolute_model, models_by_role
 from planbook.wording import counted, escape_control
 
 ENVIRONMENT = "world"
-"""The path of the environment in the database of an agent's graph."""
+"""In the database of a graph that plays an environment, this path holds the environment."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -100,7 +100,7 @@ def check(name: str) -> CommandResult:
 def _layers(file: GraphFile) -> list[list[str]]:
     """Return the names of the nodes in each layer, as if every branch were taken.
 
-    Nodes of branches and loops are followed by the name of the node that decides whether they run.
+    A node in a branch or a loop is followed by the name of the node that decides whether it runs: "repair (if sound)".
     """
     notes: dict[str, str] = {}
     for node in file.all_nodes:
@@ -172,8 +172,8 @@ def run(
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     """Return a dict that maps roles to models.
 
-    Raises BadArgument if a role of the graph has no model, or if a model is named for a role that the graph does not
-    have. Raises ModelError if a model cannot be used.
+    Raises BadArgument if a role of the graph has no model, or if the user named a model for a role that the graph does
+    not have. Raises ModelError if a model cannot be used.
     """
     models = {role: absolute_model(model) for role, model in models_by_role(named).items()}
     known = {DEFAULT_ROLE, *file.roles}
@@ -208,9 +208,9 @@ def read_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...])
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Ask the user for missing inputs in the terminal, and return all values.
+    """Return the given values, and those of missing inputs, for which the user is asked in the terminal.
 
-    Raises BadArgument if an input is missing and there is no terminal.
+    Raises BadArgument if an input is missing and standard input is not a terminal.
     """
     prompted: dict[str, JsonValue] = {}
     database = _database_with(file, values)
@@ -225,7 +225,10 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
 
 
 def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
-    """Raise BadArgument for a graph that plays an environment, unless a value stands in for the environment."""
+    """Raise BadArgument if the graph plays an environment, since this command has none.
+
+    A graph is allowed if a value, an input or an initial value takes the environment's place in the database.
+    """
     uses_it = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
         ":" not in hook for hook in file.hooks
     )
@@ -250,7 +253,7 @@ def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDat
 def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     known = file.known_paths
     for path in paths:
-        # "" is looked up if a prompt inserts the whole database, as {{ db }}
+        # the path "" stands for the whole database; a prompt inserts it with {{ db }}
         if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):
             takes = f"It takes {', '.join(known)}" if known else "It takes no values"
             raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")

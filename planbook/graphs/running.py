@@ -1,7 +1,7 @@
-"""`planbook graph run`: run passes of a prompt graph, and record every node in the folder of a run.
+"""`planbook graph run`: run a prompt graph, and record the answer of every node in the folder of a run.
 
-A pass goes through the nodes of the graph once. The run has a single episode, which has no environment, and ends when
-all passes are finished.
+In one *pass*, each node of the graph is run at most once. All passes belong to a single episode without an environment.
+The episode ends when all passes are finished.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ from planbook.wording import counted
 from planbook.workers import Switches, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
-"""Maximum number of characters of an answer that are printed. The store has the whole answer."""
+"""Maximum number of characters of an answer that are printed. The run's store contains the whole answer."""
 EPISODE = "task/0"
 """The scope of the run's only episode."""
 
@@ -55,7 +55,7 @@ class GraphArguments(NamedTuple):
     models: Mapping[str, str]
     sampling: Mapping[str, Sampling]
     values: Mapping[str, JsonValue]
-    """Maps paths in the graph's database to values that the user puts there."""
+    """Maps paths in the graph's database to the user's values for these paths."""
     invocation: InvocationSettings
     passes: int = 1
     side_by_side: int = 1
@@ -64,8 +64,8 @@ class GraphArguments(NamedTuple):
 class GraphResult(BaseModel):
     """Output of ``graph run --json``.
 
-    ``answer`` is the answer of the last pass, and ``answers`` maps each node of that pass to its answer. ``problem``
-    says why the passes stopped early, or is empty.
+    ``answer`` is the answer of the last pass, and ``answers`` maps each node of this pass to its answer. ``problem``
+    says why the passes stopped early; it is empty if all passes were finished.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -85,7 +85,7 @@ class GraphResult(BaseModel):
 
 
 def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
-    """Return the configuration to record. It leaves out the number of passes, which may change on resume."""
+    """Return the configuration to record. It does not contain the number of passes, which may change on resume."""
     options: dict[str, JsonValue] = {"graph": text, "given": dict(arguments.values)}
     return Config(
         planner=GRAPH_PLANNER,
@@ -98,12 +98,12 @@ def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
 
 
 def task_of(file: GraphFile) -> Task:
-    """Return the task that represents the graph in its run."""
+    """Return the task of the run's only episode. It is named after the graph."""
     return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
 
 
 def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, GraphResult]:
-    """Run the passes, or resume them if the folder holds the same run. Return the exit code and the result."""
+    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return exit code and result."""
     config, task = config_of(file, text, arguments), task_of(file)
     inputs = inputs_of_graph(config, arguments.invocation.prices)
     with closing(Run.create(out or new_folder(config), config, [task], made_of=inputs)) as run:
@@ -115,7 +115,7 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
 
 
 class _GraphPasses:
-    """The passes of one invocation. They run in a thread of their own, so that Ctrl-C interrupts any wait."""
+    """Runs the passes of one invocation. They run in a separate thread, so that Ctrl-C can interrupt every wait."""
 
     def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
         self.run, self.file, self.arguments = run, file, arguments
@@ -125,7 +125,10 @@ class _GraphPasses:
         self._begun: dict[str, dict[str, Any]] = {}
 
     def run_all(self) -> tuple[int, GraphResult]:
-        """Run all passes, until an error or the end of the budget. Raises errors that the result cannot describe."""
+        """Run all passes, print a summary, and return the exit code and the result.
+
+        Raises BadRun if the recorded passes do not fit the graph, or ModelError if a model is unavailable.
+        """
         code, problem, remedy = self._run_in_thread()
         spent = self.run.meter.spent
         if spent.calls:
@@ -145,7 +148,7 @@ class _GraphPasses:
         )
 
     def _run_in_thread(self) -> tuple[int, str, str]:
-        """Return the exit code, the reason why the passes stopped early (or ""), and how to continue them."""
+        """Run the passes. Return the exit code, the reason why they stopped early (or ""), and how to continue them."""
         how = f"with the same command and --out {self.run.folder}"
         try:
             finished = in_threads(1, self._run_passes, self.switches.stop)
@@ -159,7 +162,7 @@ class _GraphPasses:
                 "deterministic. Name another folder"
             ) from mismatch
         except ModelError as error:
-            raise type(error)(f"{error}. Then resume {how}") from error
+            raise type(error)(f"{error}. Once this is solved, resume {how}") from error
         return (errors.OK, "", "") if finished else (errors.INTERRUPTED, "Stopped", f"Continue {how}")
 
     def _run_passes(self, notify: Callable[[], None]) -> None:
@@ -195,7 +198,7 @@ class _GraphPasses:
         )
 
     def _print(self, kind: EventKind, body: Body) -> None:
-        """Print a node when it is answered. Until then, keep the data recorded when it began."""
+        """Print a node when it has its answer. Before that, collect the data that is recorded when the node begins."""
         if kind != "span":
             return
         span: Any = body
@@ -205,7 +208,7 @@ class _GraphPasses:
 
 
 def _node_line(body: Any, passes: int) -> str:
-    """Format a node and its answer, from the node's event."""
+    """Describe a node and its answer. ``body`` is the collected data of the node's events."""
     position = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
     note = " (skipped: this answer is kept)" if body["skipped"] else ""
     answer = value_text(body["answer"])

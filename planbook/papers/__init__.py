@@ -1,9 +1,9 @@
-"""The tables and settings that papers published, as data, which are read from ``FILES``.
+"""The published results and settings of papers, as data read from the JSON files in ``FILES``.
 
-- ``settings``: the settings for ``--paper``, and the differences between the settings of a run and a paper.
-- ``comparison``: compares the results of a run with the tables, and prints the comparison.
+- ``settings`` makes the settings for ``--paper``, and finds the differences between the settings of a run and a paper.
+- ``comparison`` compares the results of a run with the tables of papers, and prints the comparison.
 
-"Our" refers to planbook, "their" to the authors of a paper.
+In this package, "our" refers to planbook, and "their" to the authors of a paper.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,17 +18,18 @@ from planbook.config import LearningSettings
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
-"""Keys in the options of a row that describe learning: parts left out, and starting examples. No planner has them."""
+"""Keys in the options of a row that describe learning, and are not options of a planner: the parts of the method that
+were left out, and the starting examples."""
 
 
 class PaperData(BaseModel):
-    """Base class of the records in a data file."""
+    """Base class of all records in the data files."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PublishedRow(PaperData):
-    """A row of a table: the results of a method, or of a variant of it. ``values`` maps each column to its figure."""
+    """A row of a published table: the results of a method or a variant. ``values`` maps columns to their numbers."""
 
     method: str
     planner: str | None
@@ -36,33 +37,33 @@ class PublishedRow(PaperData):
     model: str = ""
     variant: str = ""
     unit: str = ""
-    """The unit of the figures, if it differs from that of the table."""
+    """The unit of the row's numbers, if it differs from the unit of the table."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options of our planner that correspond to the row. None means no limit.
+    """The options with which our planner corresponds to the row. The value None means no limit.
 
-    A method that learns has two more entries: ``without``, the parts that it leaves out, named as on the command line,
-    and ``start``, its starting examples.
+    For a method that learns, there are two more entries. ``without`` lists the parts that were left out, with the names
+    that ``--without`` accepts, and ``start`` lists the starting examples.
     """
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
-    """Maps columns to the standard deviations of their figures."""
+    """Maps columns to the standard deviations of their numbers."""
     k_max: dict[str, float] = Field(default_factory=dict)
-    """Maps task types to the mean of the greatest depth of subtasks, as in ``comparison.OurRow``."""
+    """Maps task types to the mean of the greatest depth of subtasks; see ``comparison.OurRow``."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def quoted_only(self) -> bool:
-        """True if the figures are only quoted: planbook does not have the method, or LLaMA wrote the plans."""
+        """True if planbook only quotes the numbers, since it lacks the method, or since LLaMA wrote the plans."""
         return self.planner is None or "LLaMA" in self.model
 
 
 class PublishedTable(PaperData):
-    """A table of a paper. ``by`` says whether its columns, except those in ``comparison.COLUMNS``, are task types,
-    objects or skills.
+    """A table of a paper. ``by`` says whether its columns are task types, objects or skills, except for the columns in
+    ``comparison.COLUMNS``, which hold numbers about whole runs.
 
-    A ``main`` table is compared with all runs in its environment. Other tables are compared only with runs of a method
-    that they contain. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the
-    table is to be read.
+    A ``main`` table is compared with all runs in its environment. Any other table is compared only with runs of a
+    method that it contains. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains
+    how to read the table.
     """
 
     table: int
@@ -83,7 +84,7 @@ class PublishedTable(PaperData):
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
     def rows_of(self, planner: str) -> dict[int, PublishedRow]:
-        """Return the rows of one of our methods, as a dict from the number of the row to the row."""
+        """Return a dict that maps the number of each row about one of our methods to the row."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
@@ -99,10 +100,11 @@ class PaperBuilding(PaperData):
 
 
 class PaperSetting(PaperData):
-    """The setting of a paper's experiments on a split. Values that the paper does not state are None.
+    """How a paper tested its methods on one split. Values that the paper does not state are None.
 
-    ``env`` and ``split`` are our names. ``types`` lists all task types of the split, and is empty if the columns of the
-    tables name them. ``models`` are the models that wrote the plans. ``building`` is None if nothing was learned.
+    ``env`` and ``split`` are our names. ``types`` lists all task types of the split; it is empty if these are the
+    columns of the tables. ``models`` are the models that wrote the plans. ``building`` is None if the paper's methods
+    learned nothing.
     """
 
     env: str
@@ -117,22 +119,24 @@ class PaperSetting(PaperData):
     environment: str = ""
     """A description of their environment, if it differs from ours."""
     our_environment: str = "in text"
-    """A description of our environment, to print next to theirs."""
+    """A description of our environment, which is printed next to the description of theirs."""
     matching_option: str = ""
-    """An option that can make our environment match theirs. If set, it is printed instead of ``our_environment``."""
+    """An option that can make our environment match theirs. If a run sets it, it is printed instead of
+    ``our_environment``."""
     environment_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
-    """Maps options of our environment to the values that correspond to theirs, where these are not the defaults.
+    """Maps options of our environment to the values that correspond to the paper's environment.
 
-    ``--paper`` uses the first value. The others are equivalent.
+    Options whose defaults correspond to it are missing. ``--paper`` uses the first value; the other values are
+    equivalent.
     """
     deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """Exceptions from this setting for single methods.
+    """Methods to which parts of this setting do not apply.
 
-    The outer dict maps our name of a method to its exceptions. The inner dict maps the name of a setting to our value
-    and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
+    The outer dict maps our name of such a method to its exceptions. The inner dict maps the name of a setting to our
+    value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
-    """Parts of our method that theirs does not have, named as for ``--without``."""
+    """Parts of our method that their method lacks, with the names that ``--without`` accepts."""
     prompts: str
     building: PaperBuilding | None = None
 
@@ -147,7 +151,7 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for the paper's methods, as far as planbook has them."""
+        """Our names for those of the paper's methods that planbook has."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     @property
@@ -162,7 +166,7 @@ class Publication(PaperData):
     def options(self, planner: str, setting: PaperSetting) -> dict[str, JsonValue]:
         """Return the options of a method in a setting.
 
-        Options that all rows of the method agree on take precedence over those of the setting.
+        If all rows of the method have the same value for an option, this value overrides that of the setting.
         """
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row.options for table in tables for row in table.rows_of(planner).values()]
@@ -170,9 +174,9 @@ class Publication(PaperData):
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
-        """Return the first setting that includes all the types.
+        """Return the first setting for the environment that includes all ``types``.
 
-        If there is none, return the setting for the split, or else the first one for the environment.
+        If there is none, return the setting for the split. If there is none either, return the environment's first one.
         """
         settings = self.settings_of(env)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
@@ -182,7 +186,7 @@ class Publication(PaperData):
 
 @cache
 def publications() -> Sequence[Publication]:
-    """Return all papers whose results come with planbook."""
+    """Return all papers whose results ship with planbook."""
     texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in FILES]
     return [Publication.model_validate_json(text) for text in texts]
 
@@ -190,7 +194,7 @@ def publications() -> Sequence[Publication]:
 def papers_of(planner: str, env: str) -> Sequence[Publication]:
     """Return the papers that have results for this method and environment.
 
-    If there are none, return only the first paper on the environment, if there is one.
+    If there are none, return the first paper with results for the environment, or nothing if no paper has any.
     """
     papers = [paper for paper in publications() if env in paper.environments]
     return [paper for paper in papers if planner in paper.planners] or papers[:1]

@@ -1,4 +1,7 @@
-"""Compare the results of a run with the tables of papers, and print them next to each other."""
+"""Compares the results of a run with the tables of papers, and prints both next to each other.
+
+As in the whole package, "our" and "ours" refer to planbook, and "theirs" to a paper.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -21,9 +24,10 @@ Figure = Callable[[OurRun], float | None]
 
 
 class Column(NamedTuple):
-    """How to get our figure for a column of a table: the value, its standard deviation, and the decimal places to show.
+    """How to compute our number for a column of a paper's table.
 
-    ``value`` and ``spread`` return None if a run has no such figure.
+    ``value`` returns the number for a run, and ``spread`` its standard deviation; each returns None if the run does not
+    have it. ``digits`` is the number of decimal places to show.
     """
 
     value: Figure
@@ -40,7 +44,7 @@ def _search(name: str) -> Figure:
 
 
 def _cost(run: OurRun) -> float | None:
-    """Return the cost of the run. It is None if a price is unknown, or if all replies were recorded or scripted."""
+    """Return the cost of the run, or None if a price is unknown, or if all replies were recorded or scripted."""
     return (run.summary.money or None) if run.uses_a_model else 0.0
 
 
@@ -55,15 +59,16 @@ COLUMNS: Mapping[str, Column] = {
     "actions, last round": Column(_search("mean_actions_last"), digits=2),
     "plan revisions": Column(_search("mean_revisions"), digits=2),
 }
-"""The columns with figures of the whole run, not shares of solved tasks. Scores are 0 to 100, costs in US dollars."""
+"""The columns that do not show shares of solved tasks, but other numbers about a whole run. Scores are from 0 to 100,
+and costs are in US dollars."""
 
 
 class OurRow(BaseModel):
-    """Our results, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
+    """The results of our run, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
 
-    ``k_max`` is a measure of the ADaPT paper. It maps task types to the mean, over solved episodes, of the greatest
-    depth of subtasks. ``start`` names the starting examples. ``learnt`` is true if the run knew more than these, and
-    None if none of the papers is about learning.
+    ``k_max`` is a measure of the ADaPT paper: for each task type, the mean over solved episodes of the greatest depth
+    of subtasks. ``start`` names the starting examples. ``learnt`` is true if the run had more knowledge than these
+    examples. It is None if none of the papers is about learning.
     """
 
     planner: str
@@ -73,7 +78,7 @@ class OurRow(BaseModel):
     repeats: int
     overall: float
     interval: tuple[float, float] | None
-    """The 95 % interval of the overall share (see ``wilson_over``). None if some episodes were not played."""
+    """The 95 % interval of ``overall`` (see ``wilson_over``), or None if some episodes were not played."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -84,14 +89,15 @@ class OurRow(BaseModel):
 
 
 class ComparedTable(BaseModel):
-    """A table of a paper, and our figures for its columns, as far as the run has them.
+    """A table of a paper, with our numbers for those of its columns for which the run has numbers.
 
-    ``ours`` maps columns to our figures, and ``spread`` maps those that are means to their standard deviations. The
-    column ``all`` is over ``types`` task types (0 if unknown). The run played ``types_played`` of them, in ``episodes``
-    episodes. ``interval`` is the 95 % interval of our figure for that column.
+    ``ours`` maps columns to our numbers. If such a number is a mean, ``spread`` maps its column to the standard
+    deviation. The paper's column ``all`` is over ``types`` task types (0 if this is unknown). Our run played
+    ``types_played`` of these types, in ``episodes`` episodes. ``interval`` is the 95 % interval of our number there.
 
-    ``otherwise`` and ``alike`` concern the rows of our planning method. ``otherwise`` maps our options to their values
-    if some row has a different one. ``alike`` lists the numbers of the rows that have the same options as our run.
+    ``otherwise`` and ``alike`` compare the options of our run with those of the rows about the same planning method.
+    ``otherwise`` maps each option for which some row has another value to the value in our run. ``alike`` lists the
+    numbers of the rows that have the same options as our run.
     """
 
     table: PublishedTable
@@ -112,21 +118,21 @@ class ComparedPaper(BaseModel):
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """Methods that planbook does not have, so that only the paper has figures for them."""
+    """Names of the methods in these tables that planbook lacks. For these, there are only the paper's numbers."""
     tables: tuple[ComparedTable, ...]
 
 
 class PaperComparison(BaseModel):
-    """The value of ``table`` in the output of ``--table --json``: our row, and the comparison with each paper."""
+    """The value of ``table`` in the output of ``--table --json``: our results, and the comparison with each paper."""
 
     ours: OurRow
     papers: tuple[ComparedPaper, ...]
 
 
 def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | None:
-    """Compare a run with the papers on its method and environment. Return None if no paper uses the environment.
+    """Compare a run with the papers about its method and environment. Return None if no paper uses the environment.
 
-    Raises BadRun or BadKnowledge if the run, or the library that it used, cannot be read.
+    Raises BadRun if the run cannot be read, or BadRun or BadKnowledge if the library that it used cannot be read.
     """
     env = config.environment.name
     papers = papers_of(config.planner, env)
@@ -158,7 +164,10 @@ def _our_row(run: OurRun) -> OurRow:
 
 
 def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the percentage solved, or None if there are no episodes or some were not played."""
+    """Return the 95 % interval of the percentage of solved episodes.
+
+    Return None if there are no episodes, or if some of them were not played.
+    """
     if not rows or not all(row.outcome.played for row in rows):
         return None
     low, high = solved_interval(rows)
@@ -188,7 +197,11 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 
 
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
-    """Return True if a table can be compared with the run: it has the same environment, method, and split or types."""
+    """Return True if a table can be compared with the run.
+
+    It must be about the environment of the run, and about the same split or about task types. It must also be a main
+    table, or have a row about our method.
+    """
     if table.env != setting.env or table.by == "skill":
         return False
     table_setting = paper.setting(table.env, table.split)
@@ -213,8 +226,8 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
-        ours=figures | _present({name: COLUMNS[name].value(run) for name in measured}),
-        spread=_present({name: COLUMNS[name].spread(run) for name in measured}),
+        ours=figures | _without_none({name: COLUMNS[name].value(run) for name in measured}),
+        spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
         episodes=len(episodes),
@@ -228,7 +241,7 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     )
 
 
-def _present(figures: Mapping[str, float | None]) -> dict[str, float]:
+def _without_none(figures: Mapping[str, float | None]) -> dict[str, float]:
     """Return the figures that are not None."""
     return {name: figure for name, figure in figures.items() if figure is not None}
 
@@ -242,9 +255,9 @@ PARTIAL = "(n/m): our figure is over n of the m task types that theirs is over; 
 
 
 def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
-    """Yield a line about our run. Then, for each paper, yield tables with our figures, and the settings that differ.
+    """Yield a line about our run. Then, for each paper, yield its tables with our numbers, and the differing settings.
 
-    Tables for which our run has no figures are left out.
+    Tables for which our run has no numbers are left out.
     """
     ours = comparison.ours
     yield f"Ours: {_describe_run(ours)}.\n"
@@ -283,7 +296,7 @@ def _describe_run(ours: OurRow) -> str:
 
 
 def _episodes(compared: ComparedTable) -> str:
-    """Return a line with the number of episodes in our row, and the interval of its column ``all``, if it has one."""
+    """Return a line with the number of episodes of our row. If the row has a column ``all``, add its interval."""
     bounds = f", {_format_interval(compared.interval)}" if ALL in compared.ours else ""
     return f"\nn {compared.episodes}{bounds}" if compared.episodes else ""
 
@@ -293,15 +306,15 @@ def _format_interval(bounds: tuple[float, float] | None) -> str:
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
-    """Return the title of a table. It is printed on a separate line, since the table would wrap it at its width."""
+    """Return the title of a table. It is printed above the table, since a table wraps its own title at its width."""
     table = compared.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
 def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Iterator[Grid | str]:
-    """Yield the title, and a table with a row for each method, the last of which is ours.
+    """Yield the title, and a table with a row for each of the paper's methods, followed by our row.
 
-    If the paper reports k_max, the table has columns for it.
+    If the paper reports k_max (see ``OurRow``), the table has columns for it.
     """
     yield _title(paper, compared)
     columns, rows = compared.table.columns, compared.table.rows
@@ -321,9 +334,9 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Ite
 
 
 def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid | str]:
-    """Yield a title, and a table with a column for each method.
+    """Yield the title, and a table with a column for each of the paper's methods, followed by our column.
 
-    If the paper played methods with several models, yield a title and a table for each model.
+    If the paper played a method with several models, yield a title and a table for each model.
     """
     rows = compared.table.rows
     several = len({row.method for row in rows}) < len(rows)
@@ -341,7 +354,7 @@ def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid 
 def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
     """Return the name of a row's method.
 
-    If other rows have the same method, the name includes the options or the model that distinguish this row.
+    If other rows have the same method, the name is followed by the options or the model that distinguish this row.
     """
     same_method = [other for other in rows if other.method == row.method]
     model = row.model if any(other.model != row.model for other in same_method) else ""
@@ -368,7 +381,7 @@ def _is_partial(name: str, compared: ComparedTable) -> bool:
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
-    """Return a figure as text. If its column is in ``COLUMNS``, the standard deviation is added."""
+    """Return a number of a table as text. In ``COLUMNS``, it is followed by its standard deviation if there is one."""
     if name not in COLUMNS:
         return fixed(values.get(name), 1)
     deviation = f" ± {spread[name]:.1f}" if name in spread else ""

@@ -1,4 +1,4 @@
-"""The settings of papers, those of our run, and the differences between them.
+"""Finds the settings that a paper used, and the differences between these settings and those of our run.
 
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
@@ -30,10 +30,10 @@ from planbook.wording import counted
 def paper_settings(
     planner: str, env: str, split: str = "", types: Collection[str] = (), *, building: bool = False
 ) -> PaperSettings:
-    """Return the settings that a paper used for a method on a split.
+    """Return the settings that a paper used to test a method on a split.
 
-    If ``building`` is set, they are those with which the paper learned, instead of those with which it tested.
-    Raises BadArgument if no paper used this method in this environment.
+    If ``building`` is true, return the settings that the paper used for learning instead. Raises BadArgument if no
+    paper used this method in this environment.
     """
     name = load_environment(env).name
     paper = next((paper for paper in publications() if planner in paper.planners and name in paper.environments), None)
@@ -55,7 +55,7 @@ def paper_settings(
 
 
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
-    """Return the settings of all papers that used a method, as a dict from environment and split to the settings."""
+    """Return the settings of all papers that used a method. Maps pairs of environment and split to the settings."""
     settings = [setting for paper in publications() if planner in paper.planners for setting in paper.settings]
     return {(setting.env, setting.split): paper_settings(planner, setting.env, setting.split) for setting in settings}
 
@@ -67,9 +67,9 @@ def _papers_with(planner: str) -> str:
 
 
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
-"""Parts that the paper left out only in testing, not in building."""
+"""Parts that the paper left out only when it tested, but not when it learned."""
 CHOSEN_BY_METHOD = ("replans", "selector")
-"""Options for which None means that the method chooses a value. For all other options, it means no limit."""
+"""Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"
 
 
@@ -78,18 +78,18 @@ class KnowledgeOrigin:
     """Where the knowledge of a run comes from."""
 
     building: Config | None
-    """The configuration of the run of `planbook build`, or None if the knowledge was read from files."""
+    """The configuration of the run of `planbook build` that learned it, or None if it was read from files."""
     builders: tuple[str, ...]
-    """The models that answered in that run."""
+    """The models that answered in this run of `planbook build`."""
     formulated: bool
-    """True if all rules are in a manual, or there are no rules."""
+    """True if a manual was written from the rules, or if there are no rules."""
     learned: bool
-    """True if there is more knowledge than the starting examples."""
+    """True if the knowledge is more than the starting examples."""
 
 
 @dataclass(frozen=True)
 class OurRun:
-    """A finished run. ``origin`` is None if the papers to compare with are not about learning."""
+    """A finished run of planbook that is compared with papers. ``origin`` is None if no paper is about learning."""
 
     config: Config
     summary: Summary
@@ -106,13 +106,16 @@ class OurRun:
 
     @property
     def split(self) -> str:
-        """The split that was played, or "" if tasks were selected by id. By default, the environment's first split."""
+        """The split that was played. If the run names neither a split nor tasks, it is the environment's first split.
+
+        It is "" if tasks were selected by their ids, without a split.
+        """
         if self.config.selection.split or self.config.selection.ids:
             return self.config.selection.split or ""
         return self.config.environment.splits[0]
 
     def solved_by(self, name_of: Callable[[Result], str]) -> dict[str, float]:
-        """Return a dict that maps each name to the percentage solved of the episodes that ``name_of`` maps to it."""
+        """Group the episodes by ``name_of``, and map the name of each group to its percentage of solved episodes."""
         counts = defaultdict[str, list[tuple[int, int]]](list)
         for row in self.rows:
             counts[name_of(row)].append((row.solved, 1))
@@ -125,14 +128,14 @@ class OurRun:
 
     @property
     def without(self) -> tuple[str, ...]:
-        """The parts that were left out, in building or in testing."""
+        """The parts that were left out in this run, or in the build that learned its knowledge."""
         implied = () if self.origin is None or self.origin.formulated else ("formulation",)
         parts = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
 
     @property
     def only_in_testing(self) -> tuple[str, ...]:
-        """The parts that were left out in testing but not in building. The paper left them out in both."""
+        """The parts that were left out in this run, but not in the build. (The paper left them out in both.)"""
         return tuple(sorted(set(self.config.without) - set(self._built_without) - LEFT_OUT_IN_TESTING - {RETRIEVAL}))
 
     @property
@@ -141,7 +144,7 @@ class OurRun:
 
     @property
     def start(self) -> tuple[str, ...]:
-        """The names of the starting examples. Shipped procedures were made without any."""
+        """The names of the starting examples. There are none if the run only plays procedures that ship."""
         if self.origin is None:
             return ()
         if self.origin.building and self.origin.building.learning:
@@ -150,7 +153,7 @@ class OurRun:
 
     @property
     def options(self) -> dict[str, JsonValue]:
-        """The planner's options that can be compared with a paper's, as in ``PublishedRow``."""
+        """The options of our planner that can be compared with those of a paper; see ``PublishedRow.options``."""
         options = comparable_options(self.config)
         if self.origin:
             left_out = self.without if self.origin.learned else (ALL_THAT_IS_LEARNED,)
@@ -159,13 +162,13 @@ class OurRun:
 
 
 def comparable_options(config: Config) -> dict[str, JsonValue]:
-    """Return the values of the planner's options, including defaults, as far as they can be compared with a paper's."""
+    """Return those values of the planner's options, including defaults, that can be compared with values of a paper."""
     options = effective_options(config, config.environment.name).items()
     return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
 
 
 def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
-    """Read the results of a run, and, if ``learning`` is set, where its knowledge comes from.
+    """Read the results of a run. If ``learning`` is true, also find out where its knowledge comes from.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
@@ -190,7 +193,7 @@ def _formulated(known: list[Knowledge]) -> bool:
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
-    """Return the models that answered, or those of the configuration if none was asked."""
+    """Return the models that answered in a run. If no model was asked, return those of the configuration."""
     return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
@@ -200,7 +203,7 @@ NO_LIMIT = "no limit"
 
 
 class PaperDifference(BaseModel):
-    """A setting with our value and the paper's."""
+    """A setting whose value in our run differs from its value in the paper."""
 
     what: str
     ours: str
@@ -211,7 +214,7 @@ class PaperDifference(BaseModel):
 
 
 Values = Iterator[tuple[str, object, object]]
-"""Yields (name, our value, their value) of settings. A value is None if it is unknown."""
+"""Yields a tuple (name, our value, their value) for each setting. A value is None if it is unknown."""
 
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
@@ -328,7 +331,7 @@ def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, Js
 
 
 def _or_default(value: JsonValue) -> JsonValue:
-    """Return the text for an option that the paper does not name. None may have another meaning than "no limit"."""
+    """Return the text for an option that the paper does not name. For these, None does not always mean "no limit"."""
     return "the default" if value is None else _limit(value)
 
 

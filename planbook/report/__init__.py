@@ -1,11 +1,12 @@
-"""The page of `planbook report` and `planbook watch`: one HTML file without external resources.
+"""Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
 The template in ``viewer/`` renders the parts that must be visible without JavaScript. The page's only script draws all
-other parts from JSON in the page.
+other parts from JSON data in the page.
 
-- ``sections`` makes the sections of each run: lists of ``blocks``, which are paragraphs, tables and so on as JSON.
-- ``learned`` makes the blocks about what `planbook build` learned, and ``charts`` makes the charts.
-- ``episodes`` makes a row for each episode, and a compressed document of everything that happened in it.
+- ``sections`` makes the sections about each run, such as its results. A section is a list of blocks.
+- ``blocks`` makes single blocks, such as paragraphs and tables, as JSON. ``charts`` makes the charts.
+- ``learned`` makes the blocks about what `planbook build` has learned.
+- ``episodes`` makes a row for each episode, and a compressed document with everything that happened in the episode.
 """
 
 import base64
@@ -50,9 +51,10 @@ def report_runs(
 ) -> tuple[int, ReportResult]:
     """Write a page about runs to the file ``out``, and return the exit code and the JSON output.
 
-    By default, the page of one run is written into its folder, and a page of several runs into the current folder.
-    ``episodes`` selects the episodes that can be opened: "all", "failed", a number N for the first N, or None
-    for as many as fit on a page of reasonable size. ``prices`` is a price table, by default each run's own.
+    By default, the page about one run is written into the run's folder, and a page about several runs into the current
+    folder. ``episodes`` selects the episodes that can be opened on the page: "all", "failed", a number N for the first
+    N, or None for as many as fit on a page of reasonable size. ``prices`` is a file with a price table. By default,
+    each run's own prices are used.
 
     Raises BadRun if a run cannot be read, BadArgument if the selection is invalid or the file cannot be written, or
     BadPrices if the price table is invalid.
@@ -80,7 +82,10 @@ def report_runs(
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Return the names of the folders, or their paths where names are equal. A folder given twice gets a number."""
+    """Return a distinct name for each folder: its own name, or its path if several folders have the same name.
+
+    If a folder is given more than once, a number is added.
+    """
     paths = [folder.resolve() for folder in folders]
     counts = Counter(path.name for path in paths)
     names = [path.name if counts[path.name] == 1 else str(path) for path in paths]
@@ -89,9 +94,9 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 VIEWER = Path(__file__).parent / "viewer"
 SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
-"""Files that are joined in this order to the page's only script."""
+"""The files that make up the page's only script, in this order."""
 BUFFERED = 500
-"""Number of pieces of the page that the template engine joins before it yields them."""
+"""The template engine joins this many pieces of the page before it yields them as one text."""
 View = dict[str, Any]
 
 
@@ -114,10 +119,10 @@ def page_pieces(
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
-    """Yield the page in pieces.
+    """Yield the text of the page in pieces.
 
-    ``kicker`` is the line above the heading, ``together`` the comparison of several runs, and ``chunks`` the compressed
-    documents of episodes. ``live`` is the state of a run that is being watched.
+    ``kicker`` is the line above the heading. ``together`` holds the blocks that compare several runs. ``chunks`` are
+    the compressed documents of episodes. ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
     section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
     stream = _template().stream(
@@ -131,7 +136,7 @@ def page_pieces(
 
 
 def view(number: int, run: RunResults, *, live: bool = False) -> View:
-    """Return the page's data about a run, without the documents of its episodes."""
+    """Return the page's data about run ``number``, without the documents of its episodes."""
     anchor = f"run-{number}"
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
@@ -150,7 +155,7 @@ def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selectio
 
 
 def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return the filters of the episodes. Maps each attribute of rows to pairs of a value and its displayed name."""
+    """Return the choices of the filters for episodes: for each attribute, pairs of a value and its displayed name."""
     choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
     words = {"not_run": "not ended yet"} if live else {}
     return {
@@ -160,18 +165,18 @@ def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list
 
 
 def as_script(value: Any) -> str:
-    """Return JSON that is safe inside a script element."""
+    """Return a value as JSON that is safe inside a ``<script>`` element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 @cache
 def script() -> str:
-    """Return the page's only script."""
+    """Return the text of the page's only script."""
     return "\n".join((VIEWER / name).read_text(encoding="utf-8").strip() for name in SCRIPTS)
 
 
 def script_hash() -> str:
-    """Return the hash, without quotes, by which a content security policy allows the script."""
+    """Return the hash of the script, without quotes, for the header that allows only this script to run."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}"
 
 

@@ -1,7 +1,7 @@
-"""The blocks of a page, as JSON: paragraphs, tables, lists, code, charts.
+"""Makes the blocks of a page as JSON: paragraphs, tables, lists, code and so on.
 
-``viewer/page.js`` draws blocks of all kinds. ``viewer/page.html`` renders those to be seen without JavaScript.
-A line of text is a string, or a list of parts. A part is a string, or a text in an HTML element.
+``viewer/page.js`` draws blocks of all kinds. ``viewer/page.html`` renders those that must be visible without
+JavaScript. A line of text is a string, or a list of parts. A part is a string, or a text in an HTML element.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ MAX_LINKS = 24
 
 
 def marked(tag: str, text: str, css_class: str = "") -> Part:
-    """Return a part in an HTML element: b, small, code, or a span."""
+    """Return a part in an HTML element. ``tag`` is the element: b, small, code or span."""
     return {"tag": tag, "text": text, "class": css_class}
 
 
@@ -33,7 +33,10 @@ def link(text: str, anchor: str) -> Part:
 
 
 def links(pairs: Sequence[tuple[str, str]], limit: int = MAX_LINKS) -> list[Part]:
-    """Return links for pairs of text and anchor, separated by commas. Links beyond ``limit`` are only counted."""
+    """Return links, separated by commas, for pairs of a text and an anchor.
+
+    If there are more than ``limit``, the number of the remaining links follows: " and 3 more".
+    """
     parts: list[Part] = []
     for text, anchor in pairs[:limit]:
         parts += [", ", link(text, anchor)] if parts else [link(text, anchor)]
@@ -51,7 +54,7 @@ def heading(text: str) -> Block:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Line]], css_class: str = "", *, total: bool = False) -> Block:
-    """Return a table. The first column names the rows. With ``total``, the last row sums up the others."""
+    """Return a table. The first column names the rows. If ``total`` is true, the last row holds the totals."""
     return {"block": "table", "head": list(head), "rows": list(rows), "class": css_class, "total": total}
 
 
@@ -76,7 +79,7 @@ def details(line: Line, blocks: Iterable[Block], css_class: str = "", *, is_open
 
 
 def group(blocks: Iterable[Block], css_class: str, anchor: str = "") -> Block:
-    """Return blocks that belong together, with an anchor for links."""
+    """Return blocks that are shown as a group. ``anchor`` is the group's id, for links to it."""
     return {"block": "group", "blocks": list(blocks), "class": css_class, "id": anchor}
 
 
@@ -91,17 +94,17 @@ def code(text: str) -> Block:
 
 
 def section(title: str, css_class: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
-    """Return a section of a run; a ``static`` section is shown even without JavaScript."""
+    """Return a section about a run. A ``static`` section is visible even without JavaScript."""
     return {"title": title, "class": css_class, "blocks": list(blocks), "static": static}
 
 
 def format_money(money: float | None) -> str:
-    """Return a sum of money. Small sums have more digits."""
+    """Return a sum of money in US dollars. Sums below one dollar have four decimal places."""
     if money is None:
         return PRICE_UNKNOWN
     return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
 
 
 def utc_time(timestamp: float | None) -> str:
-    """Return a time, given in seconds since 1970, as a date and time in UTC, or None as a dash."""
+    """Return the date and time in UTC for a timestamp in seconds since 1970. Return a dash for None."""
     return "–" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC"

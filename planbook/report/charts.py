@@ -1,6 +1,6 @@
-"""The charts of a page, as data: ``viewer/charts.js`` draws each as SVG, and shows the same numbers as a table.
+"""Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG, and also lists its numbers.
 
-A chart is left out if it would add nothing to the tables of the page: for example, if all tasks were solved.
+A chart is left out if it says nothing that the page's tables do not say, for example if all tasks were solved.
 """
 
 from collections import defaultdict
@@ -17,20 +17,21 @@ from planbook.wording import counted
 Chart = dict[str, Any]
 Point = tuple[float, float]
 MAX_POINTS, MIN_EPISODES = 400, 3
-"""Maximum number of points in a line, and minimum number of episodes for which a line is drawn."""
+"""A line has at most MAX_POINTS points, and is drawn only if there are at least MIN_EPISODES episodes."""
 EPISODES = "episodes, in the order in which they ended"
 SETTING_AXES = {
     "after": ("building tasks", "building tasks"),
     "planner_options.d_max": ("d_max", "d_max, the maximum depth of decomposition"),
     "planner_options.rounds": ("rounds", "rounds of replanning"),
 }
-"""Maps each setting over which success is drawn to its name and axis title (ADaPT, figure 4; DEPS, table 4)."""
+"""Maps settings to their names and axis titles. For these settings, charts show how success depends on the setting, as
+in figure 4 of the ADaPT paper and table 4 of the DEPS paper."""
 
 
 def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
     """Return the charts of one run, or of several runs together.
 
-    ``first`` is the number of the first run on the page, and so the number of its color.
+    ``first`` is the number of the first of these runs on the page. The number of a run determines its color.
     """
     if not any(run.order for run in runs):
         return []
@@ -48,7 +49,7 @@ def _lines(title: str, axis: str, series: Sequence[Chart], form: str = "percent"
 
 
 def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a bar chart: for each task type and run, the share of solved tasks with its interval."""
+    """Yield a bar chart of the share of solved tasks, with its interval, for each task type and run."""
     summaries = [run.summary() for run in runs]
     types = sorted({kind for summary in summaries for kind in summary.by_type})
     names = [*types, ALL] if len(types) > 1 else types
@@ -67,7 +68,10 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a line chart, unless all lines are flat: for each run, the share of solved episodes after each episode."""
+    """Yield a line chart of the share of solved episodes after each episode, with a line for each run.
+
+    Yield nothing if all lines are flat.
+    """
     lines = ((run.name, number, list(_solved_so_far(run))) for number, run in enumerate(runs, first))
     curves = [line for line in lines if len(line[2]) >= MIN_EPISODES]
     if any(share != points[0][1] for _, _, points in curves for _, share in points):
@@ -82,7 +86,10 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
 
 
 def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a line chart, if any run has learned: for each run, the tokens per solved task after each episode."""
+    """Yield a line chart of the tokens per solved task after each episode, with a line for each run.
+
+    Yield nothing if nothing was spent on learning, neither in these runs nor for the libraries that they use.
+    """
     costs = [(number, run, payoff) for number, run in enumerate(runs, first) if (payoff := run.payoff())]
     if not any(payoff.has_learned for _, _, payoff in costs):
         return
@@ -95,8 +102,8 @@ def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
     """Yield the tokens per solved task after each episode.
 
-    ``learning`` is the number of tokens spent on learning. Tokens spent by earlier runs are included from the first
-    episode on, and tokens spent by this run from the episode after which it spent them.
+    ``learning`` is the number of tokens spent on learning. If earlier runs spent them, they count from the first
+    episode on. If this run spent them, they count from the episode after which it spent them.
     """
     if run.is_building_run:
         for step in run.steps:
@@ -119,7 +126,7 @@ def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
 
 
 def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield a chart of success over each setting in ``SETTING_AXES``, for runs that differ in nothing else."""
+    """Yield a line chart for each setting in ``SETTING_AXES``. A line joins runs that differ only in this setting."""
     for setting, (name, axis) in SETTING_AXES.items():
         groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
         for run in runs:
@@ -145,14 +152,14 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
 
 
 def with_options(run: RunResults) -> dict[str, Any]:
-    """Return a run's configuration as JSON, including options of its method that have their default values."""
+    """Return a run's configuration as JSON, with all options of its planning method, including defaults."""
     config = run.run.config
     options = effective_options(config, min(run.environments, default=config.env))
     return {**config.model_dump(mode="json"), "planner_options": options}
 
 
 def _knowledge(run: RunResults) -> Iterator[Chart]:
-    """Yield a line chart: the number of rules, skills and so on that `planbook build` knew after each episode."""
+    """Yield a line chart of the number of rules, skills and so on that `planbook build` had after each episode."""
     if not run.steps:
         return
     series = [

@@ -1,6 +1,7 @@
-"""The episodes of a page: a row for each, and a document of everything that happened in it.
+"""Makes the data about the episodes on a page: a row for each episode, and a document with everything that happened.
 
-The documents are JSON. They are compressed in chunks, and long texts that several of them contain are stored once.
+The documents are JSON. They are compressed in chunks. A long text is stored only once, even if many documents contain
+it.
 """
 
 import base64
@@ -29,16 +30,16 @@ from planbook.store import Event
 from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 
 CHUNK = 200_000
-"""Characters of JSON per chunk: enough to compress well, few enough to decompress quickly."""
+"""A chunk is full when its JSON has this many characters: enough to compress well, few enough to decompress quickly."""
 TEXT = "\x01"
-"""Key of a reference to a long text. No other key is equal to it, since ``escape_json`` escapes it elsewhere."""
+"""Key of a reference to a long text. It is a control character, which ``escape_json`` escapes in all other keys."""
 LONG_TEXT = 400
-"""Texts with at least this many characters are stored separately, once for all episodes that contain them."""
+"""A text with at least this many characters is stored separately, and replaced by a reference."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive items of ``Items``, compressed. ``first`` is the number of the first item."""
+    """Some consecutive values of ``Items``, compressed together. ``first`` is the number of the first value."""
 
     first: int
     data: str
@@ -50,7 +51,7 @@ def pack(text: str) -> str:
 
 
 def escape_json(value: Any) -> Any:
-    """Return JSON with control characters escaped in all texts."""
+    """Return a JSON value in which the control characters of all strings, including keys, are escaped."""
     if isinstance(value, str):
         return escape_control(value)
     if isinstance(value, dict):
@@ -59,11 +60,11 @@ def escape_json(value: Any) -> Any:
 
 
 class Items:
-    """A growing list of JSON values, stored in compressed chunks."""
+    """A list of JSON values that are stored in compressed chunks. Each value has a number, by which a page finds it."""
 
     def __init__(self) -> None:
         self.size = 0
-        """Number of compressed characters in the full chunks."""
+        """Number of characters in all full chunks, after compression."""
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._open_size = self._count = 0
@@ -78,7 +79,7 @@ class Items:
         return self._count - 1
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield all chunks."""
+        """Yield all chunks, including the last one, which need not be full."""
         if self._open:
             self._close()
         yield from self._chunks
@@ -90,7 +91,7 @@ class Items:
 
 
 class LongTexts(Items):
-    """The long texts of a page, each kept once."""
+    """The long texts of a page. Equal texts are stored once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +105,7 @@ class LongTexts(Items):
         return self._numbers[digest]
 
     def replace_long_texts(self, value: Any) -> Any:
-        """Return JSON in which a reference replaces every long text: a dict with its number under the key ``TEXT``."""
+        """Return a JSON value in which a reference replaces each long text. A reference is a dict {TEXT: number}."""
         if isinstance(value, str):
             return value if len(value) < LONG_TEXT else {TEXT: self.keep(value)}
         if isinstance(value, dict):
@@ -113,17 +114,17 @@ class LongTexts(Items):
 
 
 PAGE_BYTES = 25_000_000
-"""Default limit of the compressed data. Larger pages take seconds to open, and mail programs refuse them."""
+"""Default limit for the compressed data. Larger pages take seconds to open, and mail programs refuse them."""
 CALLS_WITH_PROMPTS = 600
-"""Number of calls at each end of an episode whose prompts are on the page.
+"""The page contains the prompts of this many calls at the beginning of an episode, and as many at its end.
 
-The prompts of the calls between them are only in the store of the run.
+The prompts of the calls between them are only in the run's store.
 """
 Json = dict[str, Any]
 
 
 def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
-    """Return the row of an episode. In a ``live`` run, an episode that has not begun is shown as waiting."""
+    """Return the row of an episode. If the run is ``live``, an episode that has not begun is shown as waiting."""
     ending, cost = episode.ending, episode.cost
     is_waiting = live and episode.index not in run.order
     details = [cause] if (cause := cause_of(ending)) else []
@@ -146,10 +147,10 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
 
 
 def document(events: Iterable[Event], task: Json) -> Json:
-    """Return a document of the events of an episode, or of a run's events outside its episodes.
+    """Return a document that describes the events of an episode, or the events of a run outside its episodes.
 
-    A *play* is one attempt at a task. Each play becomes a trajectory. Calls and other events outside of plays are
-    listed between them.
+    A *play* is one attempt at a task. The document has a trajectory for each play. Between the trajectories, it lists
+    the model calls and other events that belong to no play.
     """
     parts: list[Json] = []
     for play, play_events in group_by_play(events):
@@ -161,9 +162,9 @@ def document(events: Iterable[Event], task: Json) -> Json:
 
 
 def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
-    """Yield the scope of each play with its events, and None with each sequence of events outside of plays.
+    """Yield pairs of a play's scope and its events, in the order in which the plays begin.
 
-    A play comes at the position of its first event.
+    Each sequence of events that belong to no play is yielded as a pair of None and these events.
     """
     all_events = list(events)
     play_paths = {
@@ -184,7 +185,7 @@ def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Ev
 
 
 def _record(event: Event) -> Json:
-    """Return an event outside of plays: a model call in the form of a trajectory, or the body of another event."""
+    """Return an event that belongs to no play as JSON: a model call as in a trajectory, or else the event's body."""
     body: Any = event.body
     if event.kind == "ask":
         call = Call.model_validate({**body, "order": 0, "scope": event.scope})
@@ -194,10 +195,10 @@ def _record(event: Event) -> Json:
 
 
 def _trajectory(trajectory: Trajectory) -> Json:
-    """Return a trajectory as JSON. Each action is also given as a call in plan code.
+    """Return a trajectory as JSON, changed for the page.
 
-    Cells (pieces of plan code that ran) whose end was not recorded are added. Prompts in the middle of a long episode
-    are left out.
+    Each step also gets its action in the form of plan code. A cell (a piece of plan code that is run as a unit) is
+    added if only its steps were recorded, not its end. Prompts in the middle of a long episode are left out.
     """
     result: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
     recall = result.get("recall", {})
@@ -220,7 +221,7 @@ def _trajectory(trajectory: Trajectory) -> Json:
 
 
 def _last_code(calls: Sequence[Call], order: int) -> str:
-    """Return the code in the last reply before the event at the position ``order``, or "" if there is none."""
+    """Return the plan code in the last reply before the event at position ``order``, or "" if there is no such code."""
     replies = [call.reply.text for call in calls if call.order < order]
     try:
         return as_plan(replies[-1]).code if replies else ""
@@ -242,35 +243,35 @@ class DocumentPacker:
         self._texts, self._documents = LongTexts(), Items()
 
     def pack(self, run: RunResults, selection: str | None) -> tuple[Mapping[int, int], str]:
-        """Add the documents of the selected episodes, by default as many as fit into ``PAGE_BYTES``.
+        """Add the documents of the selected episodes. By default, these are as many as fit into ``PAGE_BYTES``.
 
-        Return a dict that maps each of these episodes to the number of its document, and a sentence about missing
-        episodes, or "" if none is missing. Raises BadArgument for an invalid selection.
+        Return a dict that maps the index of each of these episodes to the number of its document, and a sentence that
+        says how many episodes have no document ("" if all have one). Raises BadArgument if the selection is invalid.
         """
         numbers = dict[int, int]()
         for episode in selected_episodes(run, selection):
             if selection is None and self._documents.size + self._texts.size > PAGE_BYTES:
                 break
             numbers[episode.index] = self._add(episode_document(run, episode))
-        return numbers, _choice(run, selection, len(numbers))
+        return numbers, _missing_note(run, selection, len(numbers))
 
     def pack_outside(self, run: RunResults) -> int | None:
-        """Add a document of the events outside the episodes. Return its number, or None if there are no such events."""
+        """Add a document of the events outside of all episodes. Return its number, or None if there are no events."""
         return self._add(escape_json(document(run.outside, {}))) if run.outside else None
 
     def _add(self, value: Json) -> int:
         return self._documents.add(self._texts.replace_long_texts(value))
 
     def chunks(self) -> Iterator[tuple[str, Chunk]]:
-        """Yield all chunks, each with its kind."""
+        """Yield all chunks, each as a pair with its kind: "documents" or "texts"."""
         yield from (("documents", chunk) for chunk in self._documents.chunks())
         yield from (("texts", chunk) for chunk in self._texts.chunks())
 
 
 def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result]:
-    """Return the selected episodes that have begun. By default, these are all of them, failed episodes first.
+    """Return the selected ones of the episodes that have begun. By default, these are all, unsolved episodes first.
 
-    Raises BadArgument for an invalid selection.
+    Raises BadArgument if the selection is invalid.
     """
     begun = [episode for episode in run.episodes.values() if episode.events]
     if selection == "all":
@@ -284,7 +285,7 @@ def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result
     return begun[: int(selection)]
 
 
-def _choice(run: RunResults, chosen: str | None, shown: int) -> str:
+def _missing_note(run: RunResults, chosen: str | None, shown: int) -> str:
     begun = sum(bool(episode.events) for episode in run.episodes.values())
     size = f"with all of them the page would be above {PAGE_BYTES / 1e6:.0f} MB"
     reason = f"--episodes {chosen}" if chosen else f"{size}; `planbook report RUN --episodes all` includes them anyway"

@@ -1,4 +1,4 @@
-"""What `planbook build` learned, as blocks of the page: the manual, each rule with its evidence, and so on."""
+"""Makes the blocks of a page about what `planbook build` has learned: the manual, each rule with its evidence, etc."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,20 +16,21 @@ from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence,
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
-"""The kinds of what `planbook build` learns. ``Knowledge`` has an attribute for each, such as ``rules``."""
+"""The kinds of knowledge that `planbook build` learns. ``Knowledge`` has an attribute for each, such as ``rules``."""
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
-"""Kinds of Markdown that are shown as written, since a model wrote the text."""
+"""Kinds of Markdown that are not rendered, but shown as plain text, since a model wrote them."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""The headings of a manual are lowered by ``HEADING_SHIFT`` levels, below the page's own, but not below the lowest."""
+"""Headings in a manual are lowered by ``HEADING_SHIFT`` levels, but not below ``LOWEST_HEADING``. So they are below the
+headings of the page."""
 
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
-    """Map each group of tasks to what `planbook build` finally knew about it. The dict is empty for other runs."""
+    """Map each group of tasks to what the run had learned about it at its end. Return {} if the run does not learn."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
 
 
 def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return how much was learned, such as "3 rules, 1 skill", and the number of changes to the rules."""
+    """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often the rules were changed."""
     totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
     changes = sum(len(state.history.entries) for state in states.values())
@@ -37,7 +38,7 @@ def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
-    """Yield everything that was learned, one group of tasks after the other."""
+    """Yield blocks about everything that was learned, one group of tasks after another."""
     start = learned_in(run.run, after=0)
     for number, (name, state) in enumerate(states.items()):
         if name != EVERYTHING:
@@ -89,9 +90,9 @@ def _rule(anchor: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
 
 
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
-    """Return the rules that one step of learning changed, and how much was known after it.
+    """Describe one learning step: the rules that it changed, and how much was known after it.
 
-    Return None for the body of an event that is not a step of learning.
+    ``scope`` and ``body`` are those of the step's event. Return None if the event does not record a learning step.
     """
     if "history" not in body:
         return None
@@ -107,7 +108,7 @@ def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
 
 
 def prose(text: str) -> list[Any]:
-    """Return a model's Markdown as a tree. A node is a text, or a list of an HTML tag followed by its nodes."""
+    """Parse Markdown by a model into a tree. A node is a string, or a list of an HTML tag followed by child nodes."""
     return _children(SyntaxTreeNode(_markdown().parse(text)))
 
 

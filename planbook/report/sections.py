@@ -1,6 +1,6 @@
-"""The sections of a run on the page: results, branches, what was learned, costs, what the figures count, and settings.
+"""Makes the sections of a page about a run, such as its results, what it has learned, its costs and its settings.
 
-If a page shows several runs, it also has a section that compares them.
+A page about several runs also has a section that compares them.
 """
 
 from collections import Counter
@@ -28,9 +28,9 @@ from planbook.wording import ESTIMATED, counted, format_clock, in_words, interva
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
-    """Return all sections of a run. If it is ``live``, only episodes that have ended count.
+    """Return all sections about a run. If the run is ``live``, only episodes that have ended count.
 
-    ``number`` is the number of the run on the page, ``anchor`` the prefix of the ids of its elements.
+    ``number`` is the number of the run on the page. The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
     summary = ended.summary()
@@ -55,9 +55,9 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
 
 
 def facts(ended: RunResults, run: RunResults) -> Block:
-    """Return the key figures: the result, what was learned, and the cost.
+    """Return the key numbers of a run: the result, what was learned, and the cost.
 
-    ``ended`` is the same run, with only the episodes that count for the result.
+    The result is computed from ``ended``, which is the same run with only those episodes that count.
     """
     summary, cost = ended.summary(), run.cost
     pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
@@ -82,7 +82,7 @@ def facts(ended: RunResults, run: RunResults) -> Block:
 
 
 def results(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the results by task type, and the failed episodes by cause."""
+    """Yield a table of the results by task type, and lists of the unsolved episodes by cause."""
     summary = run.summary()
     table = results_table(summary, "")
     rows = table.rows if len(table.rows) > 2 else table.rows[-1:]
@@ -99,7 +99,7 @@ def _failed(run: RunResults, anchor: str, cause: str) -> Line:
 
 
 def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
-    """Yield blocks for sentences and tables that commands also print in the terminal."""
+    """Yield a block for each of these sentences and tables, which commands also print in the terminal."""
     for part in parts:
         if isinstance(part, str):
             yield blocks.paragraph(part)
@@ -113,13 +113,14 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
 # Branches
 
 ACTION_CHARS = 200
-"""Maximum number of characters shown of an action with its observation."""
+"""Maximum number of characters that are shown of an action together with its observation."""
 
 
 def branch_blocks(run: Run) -> Iterator[Block]:
-    """Yield a table for each episode that `planbook fork` has branched: its actions next to those of its branches.
+    """Yield a table for each episode that was forked. It shows the episode's actions next to those of its branches.
 
-    If the run is itself a branch, yield one table: the branch next to the original episode.
+    A branch is a run of one episode, made by `planbook fork`. If this run is a branch itself, yield one table, which
+    shows it next to the original episode.
     """
     with ExitStack() as stack:
         original, branches = run, [run]
@@ -153,7 +154,7 @@ def _branches_of_episode(original: Run, episode: int, branches: Sequence[tuple[F
 
 
 def _actions(run: Run, episode: int) -> list[str]:
-    """Return the actions of an episode, each with the beginning of its observation; none if it has not ended."""
+    """Return the actions of an episode, each with the beginning of its observation. Return [] if it has not ended."""
     if episode not in recorded_endings(run):
         return []
     return [line[:ACTION_CHARS] for line in actions_taken(run, run.entries()[episode])]
@@ -179,18 +180,21 @@ COST_COLUMNS = (
 )
 ZEROS = {"0", "$0.00", "0:00"}
 Costs = Mapping[str, Spending]
-"""Maps names, such as those of roles, to their costs, from the highest to the lowest."""
+"""Maps names, such as names of roles, to their costs. The highest cost comes first."""
 
 
 def costs(run: RunResults) -> Mapping[str, Costs]:
-    """Map "role", "model" and "prompt" to the costs of each role, model and prompt, in and outside of episodes."""
+    """Map "role", "model" and "prompt" to the costs of each role, each model and each prompt.
+
+    The costs include calls outside of episodes.
+    """
     return {
         kind: dict(sorted(rows.items(), key=lambda row: (-row[1].tokens, row[0]))) for kind, rows in run.costs.items()
     }
 
 
 def cost_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield sentences and tables of the costs of a run, if it has any."""
+    """Yield sentences about the costs of a run, and tables if it has asked a model."""
     by_kind, spent, outside = costs(run), run.cost, run.outside_cost
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not by_kind["role"]:
@@ -214,7 +218,7 @@ def money_per_solved(spent: Spending, solved: int) -> str:
 
 
 def _cost_table(kind: str, rows: Costs) -> Block:
-    """Return a table of costs, without columns in which every figure is zero."""
+    """Return a table of costs. Columns that contain only zeros are left out."""
     columns = zip(COST_COLUMNS, *map(_cells, rows.values()), strict=True)
     head, *lines = zip([f"by {kind}", *rows], *(column for column in columns if {*column[1:]} - ZEROS), strict=True)
     return blocks.table(head, lines, f"costs by-{kind}", total="all" in rows)
@@ -236,15 +240,15 @@ MEANINGS: Mapping[Outcome, str] = {
     Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
     Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
 }
-"""Maps each outcome to the explanation that the page gives of it."""
+"""Maps each outcome to its explanation on the page."""
 MAX_LISTED = 200
 """Maximum number of false claims, tracebacks and task seeds that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the counts of outcomes, the false claims, and the inputs of the run.
+    """Yield the counts of outcomes, the tracebacks, the false claims, and the inputs of the run.
 
-    A claim is a statement of the agent about its whole task: that it is solved, or that it is not.
+    A claim is an agent's statement that its whole task is solved, or that it is not.
     """
     summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
@@ -276,7 +280,7 @@ def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
 
 
 def _inputs(run: RunResults) -> Iterator[Block]:
-    """Yield the contents of run.json except the settings, and, for each resume, the changes of the inputs."""
+    """Yield which inputs had changed at each resume, and the contents of run.json except the settings."""
     file = RunFile.read(run.run.folder)
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     note = ": these episodes were not played here." if file.imported else "."
@@ -303,11 +307,11 @@ def _inputs(run: RunResults) -> Iterator[Block]:
 # Settings
 
 LONG = 300
-"""A setting with more characters than this is hidden until it is clicked."""
+"""If the value of a setting has more characters than this, it is hidden until the setting's name is clicked."""
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield the settings of a run, with all options of its planning method."""
+    """Yield the settings of a run, including all options of its planning method."""
     times = [("begun", run.run.begun), ("events", f"{utc_time(run.first)} to {utc_time(run.last)}")]
     rows = list(settings(with_options(run)))
     long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
@@ -324,10 +328,10 @@ def settings(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
-    """Yield a table of several runs, and what distinguishes each run from the first on the tasks that both played.
+    """Yield a table of several runs, and a comparison of each run with the first one, over the tasks that both played.
 
-    Each run has a letter: A for the first on the page, B for the second, and so on. A run that cannot be compared with
-    the first is named, and has no paired differences.
+    Each run has a letter: A for the first on the page, B for the second, and so on. If a run cannot be compared with
+    the first one, a sentence gives the reason.
     """
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")

@@ -1,6 +1,6 @@
-"""Output of commands for people: tables, lines and progress. It goes to standard error if ``--json`` is given.
+"""Output of the commands for people: tables, lines, progress and errors.
 
-``episode`` lays out one episode of a run, as `planbook show` prints it.
+With ``--json``, all of it goes to standard error. ``episode`` renders one episode, as `planbook show` prints it.
 """
 
 import errno
@@ -24,13 +24,17 @@ from planbook.wording import DESCRIBED, PRICE_UNKNOWN, counted, describe, format
 from planbook.workers.control import call_every
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""Errors of writing: the disk is full or read-only, or a limit on files is exceeded."""
+"""Error numbers that mean that nothing more can be written: the disk is full or read-only, or a quota or the maximum
+size of a file is exceeded."""
 SHOWN_CHARS = 2_000
-"""Maximum number of characters shown of a text that a plan prints."""
+"""Maximum number of characters that are shown of what a plan prints between two events."""
 
 
 def report_error(error: Exception) -> int | None:
-    """Print an error that planbook reports to users, and return its exit code. Return None for any other error."""
+    """Print an error that planbook reports in one line, and return its exit code.
+
+    Any other error is not printed, and the result is None.
+    """
     if isinstance(error, click.exceptions.Abort):  # Ctrl-C
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
@@ -48,7 +52,7 @@ def report_error(error: Exception) -> int | None:
 
 
 def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
-    """Print tables and lines."""
+    """Print tables, grids and lines of text, one after another."""
     for part in parts:
         if isinstance(part, str):
             out.print(part, markup=False, soft_wrap=True)
@@ -57,7 +61,7 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
-    """Return a line with the outcome of an episode, and what the run has spent so far."""
+    """Return a line with the outcome of an episode, and the run's spending so far."""
     result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         result = in_words(ending.cause)
@@ -65,7 +69,7 @@ def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
 
 
 def spending(spent: Spending, budget: Budget) -> str:
-    """Return what was spent, each amount with its limit if the budget has one."""
+    """Describe what was spent: "12 of 100 calls, 3,456 tokens". An amount is followed by its limit in the budget."""
     parts = [f"{spent.calls:,}{_of_limit(budget.calls)} calls", f"{spent.tokens:,}{_of_limit(budget.tokens)} tokens"]
     if spent.money is None:
         parts.append(PRICE_UNKNOWN)
@@ -85,14 +89,14 @@ def _of_limit(limit: float | None) -> str:
 
 
 class EventPrinter:
-    """Prints the events of episodes as they happen, with the output of the plans between them."""
+    """Prints events of episodes as they happen, and between them the text that plans print."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
         self._shown = 0
 
     def __call__(self, kind: EventKind, body: Body) -> None:
-        """Print an event if it is of a kind that people read."""
+        """Print the text that the plan has printed before this event, and the event itself if it has a description."""
         if kind == "act":
             self._print(str(body["printed"]))
         if kind == "cell":
@@ -109,22 +113,26 @@ class EventPrinter:
 
 
 LINE_INTERVAL = 30.0
-"""Seconds between two lines of progress on an output that is not a terminal."""
+"""Seconds between two lines of progress, if the output is not a terminal."""
 BAR_REFRESHES = 4
-"""Updates of the bar per second."""
+"""Updates of the progress bar per second."""
 BAR_WIDTH = 30
-"""Width of the bar in columns."""
+"""Width of the progress bar in columns."""
 
 
 def time_left(elapsed: float, ended: int, remaining: int) -> float | None:
-    """Estimate the seconds until the remaining episodes end at the same rate. Return None if none has ended yet."""
+    """Estimate the seconds until the ``remaining`` episodes have ended, if they end at the same rate as before.
+
+    Return None if no episode has ended yet.
+    """
     return elapsed / ended * remaining if ended else None
 
 
 class Progress:
     """Shows the progress of a run: episodes, successes, spending, and the time left.
 
-    ``endings`` are those of the episodes that have already ended. ``paused`` returns True while the run is paused.
+    ``endings`` are the endings of episodes that ended in earlier invocations. ``paused`` returns True while the run is
+    paused.
     """
 
     def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:
@@ -138,7 +146,10 @@ class Progress:
 
     @contextmanager
     def show(self, out: Console = ERRORS, interval: float = LINE_INTERVAL) -> Iterator[None]:
-        """Show the progress until the ``with`` block ends. Show nothing if the console is quiet in this thread."""
+        """Show the progress until the ``with`` block ends, unless the console is quiet.
+
+        A terminal shows a bar; any other output gets a line every ``interval`` seconds.
+        """
         if out.quiet:
             yield
             return
@@ -160,7 +171,7 @@ class Progress:
                 print_line()
 
     def bar(self) -> RenderableType:
-        """Return a progress bar, and a line with the spending and the times."""
+        """Return a progress bar with the counts, and below it a line with the spending and the times."""
         solved, broken = self._counts()
         first = Table.grid(padding=(0, 1))
         first.add_row(
@@ -183,7 +194,7 @@ class Progress:
         return "; ".join([start, *(["paused"] if self._paused() else []), *self._figures()])
 
     def _counts(self) -> tuple[str, str]:
-        """Return the number and share of solved episodes, and the number of broken ones."""
+        """Return two texts: the number and share of solved episodes, and the number of broken ones ("" for none)."""
         outcomes = [ending.outcome for ending in self._endings]
         solved, broken = sum(outcome.solved for outcome in outcomes), outcomes.count(Outcome.BROKEN)
         share = f" ({solved / len(outcomes):.1%})" if outcomes else ""
@@ -199,5 +210,5 @@ class Progress:
             yield f"{'-' if left is None else f'about {format_clock(left)}'} left"
 
     def _elapsed(self) -> float:
-        """Return the seconds of this invocation, without pauses."""
+        """Return the seconds for which this invocation has played, without pauses."""
         return self._run.meter.spent.seconds - self._seconds_before

@@ -1,8 +1,8 @@
-"""One episode of any planning method, in the order of time, as `planbook show` prints it.
+"""Renders an episode of any planning method in chronological order, as `planbook show` prints it.
 
-An episode consists of rounds, each of which follows a reset of the environment. In a round, plan code runs in *cells*,
-and each action that a cell takes is a *step*. *Spans* are the parts that a method names, such as subtasks and graph
-nodes. A *rewind* returns to an earlier state of the round.
+An episode consists of *rounds*; the environment is reset before each round. In a round, pieces of plan code (*cells*)
+run one after another, and each action that a cell takes is a *step*. A *rewind* returns to an earlier state of the
+round. *Spans* are named sections of the episode that the planning method opens and closes, such as subtasks.
 """
 
 import json
@@ -38,24 +38,24 @@ from planbook.planner import (
 from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 
 SHOWN_LINES, SHOWN_CHARS = 4, 400
-"""Number of lines and characters after which a text is cut."""
+"""A text is cut after this many lines or this many characters, whichever comes first."""
 INDENT = 2
-"""Columns of indentation."""
+"""Number of columns by which a nested item is indented."""
 DIM, GOOD, BAD, NOTE = "dim", "green", "red", "yellow"
 STYLES = {"done": GOOD, "kept": GOOD, "over": GOOD, "failed": BAD, "turned back": BAD, "abandoned": BAD}
 """Maps the status of a span to its style."""
 CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
-"""Maps the result of a cell to its style. All other results are errors."""
+"""Maps results of cells to their styles. A result that is missing here is an error, and is shown in the style BAD."""
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
 IN_TITLE = frozenset({"title", "done"})
-"""Data of spans that is not listed, since the title or the status shows it."""
+"""Names of span data that are not listed, since the title or the status of the span shows them already."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
-"""Maps fields of the recalled knowledge to the names that are shown for them."""
+"""Maps names of fields of the recalled knowledge to the names that are printed instead."""
 Pieces = Iterator[RenderableType]
 
 
 def text(content: str, style: str = "") -> Text:
-    """Return text from a model or an environment, in which control characters and markup have no effect."""
+    """Return a rich ``Text`` of a model's or environment's text. Control characters and markup in it have no effect."""
     return Text(escape_control(content), style=style, overflow="fold")
 
 
@@ -64,7 +64,7 @@ def _indented(piece: RenderableType, depth: int = 1) -> RenderableType:
 
 
 def _folded(content: Any, style: str = "", lines: int = SHOWN_LINES) -> Text:
-    """Return the first lines of a text, followed by the number of characters that were left out."""
+    """Return the beginning of a text. If it is not the whole text, add the number of the remaining characters."""
     content = (content if isinstance(content, str) else repr(content)).strip()
     start = "\n".join(content.splitlines()[:lines])[:SHOWN_CHARS].rstrip()
     left_out = len(content) - len(start)
@@ -77,7 +77,7 @@ def _titled(title: str, content: Text, style: str = DIM) -> Text:
 
 @dataclass
 class CellRun:
-    """One cell with its steps. ``cell`` is None if its end was not recorded."""
+    """One cell with its steps. ``cell`` is the record made when the cell ended, or None if it has no recorded end."""
 
     scope: str
     number: int
@@ -88,23 +88,23 @@ class CellRun:
 
     @property
     def order(self) -> int:
-        """The position, among the episode's events, of the cell's first step, or of its end if it took no step."""
+        """The position of the cell's first event, its first step or its end, among the events of the episode."""
         orders = [step.order for step in self.steps] + [self.cell.order if self.cell else None]
         return min(order for order in orders if order is not None)
 
     @property
     def printed(self) -> list[str]:
-        """The plan's output before its first step and after each step."""
+        """What the plan printed: first before its first step, then after each step."""
         parts = [step.printed for step in self.steps]
         return [*parts, self.cell.feedback.output[sum(map(len, parts)) :] if self.cell else ""]
 
 
-def cells_of(played: Round) -> list[CellRun]:
+def cells_of(round_: Round) -> list[CellRun]:
     """Return the cells of a round, each with its steps."""
     steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
-    for step in played.steps:
+    for step in round_.steps:
         steps[step.scope, step.cell].append(step)
-    ended = {(cell.scope, cell.number): cell for cell in played.cells}
+    ended = {(cell.scope, cell.number): cell for cell in round_.cells}
     return [CellRun(*key, steps[key], ended.get(key)) for key in dict.fromkeys([*steps, *ended])]
 
 
@@ -112,15 +112,15 @@ Item = RecordedRecall | Round | RecordedSpan | Call | CellRun | Rewind
 
 
 def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
-    """Yield everything that happened in an episode; with ``prompts``, also whole prompts and replies.
+    """Yield everything that happened in an episode. If ``prompts`` is true, this includes whole prompts and replies.
 
-    An item is indented below the innermost span that is open at that time and to whose scope it belongs.
+    Items are indented below spans. If an item belongs to the scopes of several open spans, the innermost one counts.
     """
     items: list[Item] = [trajectory.recall] if trajectory.recall else []
     items += [*trajectory.rounds, *trajectory.spans, *trajectory.calls]
-    for played in trajectory.rounds:
-        items += [*cells_of(played), *played.rewinds]
-    step_orders = [step.order or 0 for played in trajectory.rounds for step in played.steps]
+    for round_ in trajectory.rounds:
+        items += [*cells_of(round_), *round_.rewinds]
+    step_orders = [step.order or 0 for round_ in trajectory.rounds for step in round_.steps]
     open_spans, prompts_by_scope = list[tuple[RecordedSpan, int]](), dict[str, set[tuple[str, str]]]()
     for item in sorted(items, key=lambda item: item.order):
         open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > item.order]
@@ -150,7 +150,7 @@ def _render(item: Item) -> Pieces:
 
 
 def _recalled(recalled: RecordedRecall) -> Pieces:
-    """Yield the knowledge that was recalled for the task. Helpers are shown whole, since no cell contains them."""
+    """Yield the knowledge that was recalled for the task. The code of helpers is not cut, since no cell contains it."""
     fields = recalled.model_dump(mode="json", exclude={"order", "data", "procedure"}, exclude_defaults=True)
     helpers = [fields.pop("helpers", "")]
     if procedure := recalled.procedure:
@@ -164,7 +164,7 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
 
 
 def _span(span: RecordedSpan) -> Pieces:
-    """Yield the title and status of a span, then its data."""
+    """Yield the title and status of a span, followed by those of its data that the title does not contain."""
     name, ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
     line = Text(f"{name} ", style="bold").append_text(text(span.title, "bold"))
     if status := span.status or ("open" if span.end is None else ended):
@@ -177,9 +177,9 @@ def _span(span: RecordedSpan) -> Pieces:
 
 
 def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prompts: bool) -> Pieces:
-    """Yield a model call: its role, template and tokens; with ``prompts``, also its messages and the reply.
+    """Yield a model call: its role, template and tokens. If ``prompts`` is true, add its messages and the reply.
 
-    A message that the previous call in the same scope contained is only mentioned.
+    A message that the previous call in the same scope also contained is replaced by its length.
     """
     usage = call.reply.usage
     spent = f"{usage.prompt:,} + {usage.completion:,} tokens"
@@ -197,7 +197,7 @@ def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prom
 
 
 def _cell(run: CellRun) -> Pieces:
-    """Yield a cell: the thought behind it, its code with the steps, its last output, and the feedback."""
+    """Yield a cell: the model's thought, the code, the steps with what the plan printed, and the feedback."""
     cell = run.cell
     title = Text(f"Cell {run.number}", style="bold")
     if cell is None:
@@ -220,7 +220,10 @@ def _cell(run: CellRun) -> Pieces:
 
 
 def _listing(code: str, run: CellRun) -> Table:
-    """Return a table of the code, then of its steps in order, each with its line of the code."""
+    """Return a table with the numbered lines of the code, followed by the steps in order.
+
+    Next to each step is the number of the line that took it.
+    """
     listing = Table.grid(padding=(0, 1))
     listing.add_column(justify="right", style=DIM, no_wrap=True)
     listing.add_column(overflow="fold")
@@ -255,7 +258,7 @@ def _step(number: int, step: Step) -> Text:
 
 
 def _feedback(feedback: Feedback) -> Pieces:
-    """Yield the feedback without its lines about steps, which are shown with the steps."""
+    """Yield the feedback of a cell, without the lines that describe steps: ``_listing`` shows these."""
     yield Text("ended: ", style=DIM).append(feedback.kind.value, style=CELL_STYLES.get(feedback.kind, BAD))
     yield from (_indented(text(str(fault), BAD)) for fault in feedback.faults)
     other_lines = "\n".join(line for line in feedback.text.splitlines() if not STEP_LINE.match(line))
@@ -264,7 +267,7 @@ def _feedback(feedback: Feedback) -> Pieces:
 
 
 def ending_text(ending: Ending) -> Text:
-    """Return the outcome of an episode, and its cause, in one line."""
+    """Return one line with the outcome of an episode, its number of actions, its score and its cause."""
     line = text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
     line.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
     line.append(score_of(ending))

@@ -69,21 +69,21 @@ def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"repeats": 0}, "--repeats: 0 does not fit; it takes number from 1"),
+        ({"repeats": 0}, "--repeats: 0 is not a valid value; expected number from 1"),
         ({"tasks": ["fetch/1"], "seeds": "0-3"}, "--task names a task with its seed; leave out --seeds"),
         ({"repeat": 2}, "repeat: there is no such option; did you mean repeats?"),
-        ({"seeds": "5-2"}, "--seeds 5-2: 5-2 runs backwards; write 2-5"),
-        ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" does not fit'),
+        ({"seeds": "5-2"}, "--seeds 5-2: 5-2 is in the wrong order; write 2-5"),
+        ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" is not a valid value'),
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),
-        ({"models": 3}, "--model: 3 does not fit"),
+        ({"models": 3}, "--model: 3 is not a valid value"),
         (
             {"models": {"default": "recorded:x", "planner": "none"}},
             "--model planner=none: recorded:x, the model for all roles, would answer instead",
         ),
-        ({"budget": 5}, "--budget: 5 does not fit"),
-        ({"seeds": 1.5}, "--seeds: 1.5 does not fit"),
-        ({"sampling": 3}, "--sampling: 3 does not fit"),
+        ({"budget": 5}, "--budget: 5 is not a valid value"),
+        ({"seeds": 1.5}, "--seeds: 1.5 is not a valid value"),
+        ({"sampling": 3}, "--sampling: 3 is not a valid value"),
         ({"planner_options": [3]}, "--planner-option 3: write NAME=VALUE"),
         ({"model": "none", "models": {}}, "give one of the two"),
         ({"model": {"planner": ScriptedModel(["pass"])}}, "pass a mapping of roles to models as models="),
@@ -106,7 +106,7 @@ def test_errors_are_the_same_as_on_the_command_line(tmp_path: Path) -> None:
         planbook.run(env="tpy")
     with pytest.raises(BadRun, match="holds no run"):
         planbook.run(resume=tmp_path)
-    with pytest.raises(BadArgument, match="already says what is played; leave out --split"):
+    with pytest.raises(BadArgument, match="already determines what is played; leave out --split"):
         planbook.run(resume=tmp_path, split="all")
     with pytest.raises(BadArgument, match="one number at a time"):
         planbook.test(env="toy", after=(1, 2))

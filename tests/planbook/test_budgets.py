@@ -46,7 +46,7 @@ def test_all_roles_share_one_budget_and_a_part_is_reserved_for_the_manual(tmp_pa
     assert (len(asked), set(asked), asked.count("formulator")) == (10, {"planner", "builder", "formulator"}, 1)
     assert json.loads((folder / "run.json").read_text())["budget"]["formulator"] == 0.1
     assert list((folder / "learnt").rglob("manual.md"))
-    note = f"The manual is older than the last rules; write it again: planbook formulate {folder}"
+    note = f"The manual is older than the latest rules; rewrite it with: planbook formulate {folder}"
     assert note not in stopped.printed
     resumed = invoke("build", "--resume", folder, "--budget", "calls=100")
     assert resumed.returncode == 0

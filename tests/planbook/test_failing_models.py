@@ -37,7 +37,11 @@ def assert_one_line(failed: Finished, code: int, *messages: str) -> None:
 @pytest.mark.parametrize(
     ("answered", "trouble", "messages"),
     [
-        (2, BROKEN, ("failed after 7 requests", "out of order", "Then resume with: planbook run --resume")),
+        (
+            2,
+            BROKEN,
+            ("failed after 7 requests", "out of order", "Once this is solved, resume with: planbook run --resume"),
+        ),
         *(
             pytest.param(*each, marks=pytest.mark.deep)
             for each in (

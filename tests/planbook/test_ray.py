@@ -119,7 +119,7 @@ def test_a_run_can_be_resumed_after_its_private_cluster_lost_its_head(
     assert driver.returncode == 3, printed
     assert "Traceback" not in printed
     assert "the Ray cluster was lost: its head at " in printed
-    assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in printed
+    assert f"Once this is solved, resume with: planbook run --resume {tmp_path / 'run'}" in printed
     assert resume(tmp_path, "--jobs", 12) == undisturbed
 
 

@@ -37,11 +37,11 @@ class Between(Toy):
     ("option", "message"),
     [
         ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
-        ("allowed=host", """it takes [text, ...], so write --option 'allowed=["ONE", "TWO"]'"""),
-        ("sites=host", """it takes {text: text, ...}, so write --option 'sites={"NAME": "VALUE"}'"""),
+        ("allowed=host", """expected [text, ...]; for example, --option 'allowed=["ONE", "TWO"]'"""),
+        ("sites=host", """expected {text: text, ...}; for example, --option 'sites={"NAME": "VALUE"}'"""),
         ('sites={"shop": "{x}"}', "sites.shop: '{x}' is not the address of a site: it must not contain braces"),
         ("start=host", "start: 'host' is not an address: begin with http://HOST"),
-        ("patience=long", 'patience: "long" does not fit; it takes number above 0 to 120'),
+        ("patience=long", 'patience: "long" is not a valid value; expected number above 0 to 120'),
         ("nothing=1", "nothing: there is no such option"),
     ],
 )

@@ -1,4 +1,4 @@
-// Charts: SVG from the data of charts.py, with the same numbers as a table.
+// Draws charts as SVG from the data that charts.py makes, and shows the same numbers as a table.
 
 function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

@@ -1,5 +1,5 @@
-// The document of an episode: plays, each a trajectory, with the records around them. Spans are drawn as a tree, from their
-// name, title, status and payload.
+// Draws the document of an episode: the trajectory of each play (an attempt at the task), and the records between plays.
+// Spans are drawn as a tree, with their name, title, status and payload.
 
 const GOOD = new Set(["done", "kept", "over", "solved"]);
 const BAD = new Set(["failed"]);

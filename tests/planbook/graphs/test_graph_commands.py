@@ -293,7 +293,7 @@ def test_a_missing_input_is_asked_for_at_a_terminal(tmp_path: Path, script: str)
 def test_a_run_without_an_answer_stops_and_says_how_to_resume(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text('replies = [\'{"users": [], "crowded": "no"}\']\n')
     done = run(f"scripted:{tmp_path / 'script.py'}:replies", tmp_path / "run")
-    assert f"Then resume with the same command and --out {tmp_path / 'run'}" in done.printed
+    assert f"Once this is solved, resume with the same command and --out {tmp_path / 'run'}" in done.printed
     assert answered(tmp_path / "run") == 1
 
 

@@ -173,5 +173,5 @@ def test_a_process_joins_a_run_and_loses_nothing_when_it_is_killed(tmp_path: Pat
 
 def test_a_run_that_no_process_plays_cannot_be_joined(tmp_path: Path) -> None:
     assert invoke(*PLAY, "--out", tmp_path / "run").returncode == 0
-    message = f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume"
+    message = f"no process is playing {tmp_path / 'run'}; resume it with: planbook run --resume"
     assert message in refusal("join", tmp_path / "run")
