@@ -8,7 +8,7 @@ waits for have answered. Nodes store values in a database, which the next pass c
     manual: |                               # optional text that prompts find as db.manual
       Doors open inwards.
     guidance: Be brief.                     # optional text that prompts find as db.guidance
-    inputs: {question: what is asked}       # values that the user supplies: database path, and what the value is
+    inputs: {question: what is asked}       # values that the user supplies, as database path: description
     database: {plan: {}, unknown: []}       # initial values
     code: act                               # optional: the node whose answer is the plan code of a step
     nodes:
@@ -27,7 +27,7 @@ waits for have answered. Nodes store values in a database, which the next pass c
         if:                                 # after the answer: nodes for this pass only
           - when: answer.goal == "fight" or db.unknown | length > 3
             nodes: {arm: {prompt: With what?}}
-            before: [act]                   # these nodes wait for the added nodes, and get their answers
+            before: [act]                   # these nodes wait for the added nodes, and are shown their answers
         each:                               # after the answer: a node for every item of a list
           in: answer.steps                  # or db.path
           as: step                          # the item's name in the prompt below

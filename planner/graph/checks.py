@@ -129,7 +129,7 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
 
 
 class _Checks:
-    """Checks whether what each node uses fits the answers of other nodes and the database."""
+    """Checks what each node looks up in the database and in the answers of other nodes, and what it stores."""
 
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete
@@ -138,7 +138,7 @@ class _Checks:
         self._edges = whole_graph(file).edges() if is_complete and _has_clear_names(places) else None
         """The edges of the whole graph, or None if it cannot be built."""
         self._waits_for: dict[str, set[str]] = {}
-        """Maps a node to all nodes that it waits for, directly or indirectly. Filled when a node is first looked up."""
+        """Maps a node to all nodes that it waits for, directly or indirectly. Entries are added when needed."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Their values may have any parts."""
         self._given_paths = [*paths_of(file.initial), *self._open_paths]
@@ -244,7 +244,7 @@ class _Checks:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
             if first in place.visible:
-                return ""  # the node is faulty and was removed, so its answer is not known
+                return ""  # the node is faulty, so its answer is not known
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} Values of the database are {DATABASE}.{look_up.path}"

@@ -1,8 +1,8 @@
 """The database of a prompt graph, which keeps JSON values under dotted paths such as ``plan.goal``.
 
 All nodes share the database, and the next pass over the graph can read what this pass has stored. The module also has
-functions that hooks use: some keep the history of an episode's steps in the database, and one finds the calls in plan
-code.
+functions that hooks use, for example to keep the history of an episode's steps in the database, or to find the calls in
+plan code.
 """
 
 import ast
@@ -120,7 +120,7 @@ class GraphDatabase:
 
     @property
     def root(self) -> dict[str, JsonValue]:
-        """All values, not copied. Only templates use it, since they cannot change the values."""
+        """All values, not copied. Only templates and expressions may use it, since they cannot change the values."""
         return self._values
 
     def _mapping_for(self, path: str) -> tuple[dict[str, JsonValue], str]:
@@ -186,7 +186,7 @@ def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 
 
 def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
-    """Return the answers of the named nodes, each under a heading. A node without compose hook shows the same text."""
+    """Return the answers of the named nodes, each under a heading, as in a question without a compose hook."""
     return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
 
 

@@ -20,7 +20,7 @@ MAX_LINE = 34
 MAX_IMPLIED_ARROWS = 24
 """If a graph has more implied arrows than this, none of them is drawn. Each box then shows how many lead to it.
 
-An arrow is implied if other arrows already lead from its source to its target, over other nodes.
+An arrow is implied if other arrows already lead from its source to its target through other nodes.
 """
 DOT_TIMEOUT = 60
 """Time limit for Graphviz, in seconds."""
@@ -35,7 +35,7 @@ _ARROWS = {"answer": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("
 
 
 class _DrawnNode(NamedTuple):
-    """The box of a node. Its first line is the node's name. The other lines are properties that the node sets."""
+    """The box of a node. Its first line is the node's name. The other lines are properties not at their default."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -142,7 +142,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
 
 
 def _properties(node: GraphNode) -> Iterator[str]:
-    """Yield a line for each property that the node sets: form of answer, condition, interval, role, store, hooks."""
+    """Yield a line for each property not at its default: form of answer, condition, interval, role, store, hooks."""
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:

@@ -98,7 +98,7 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
 def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
     """Return the graph without its faulty parts, and the faults that pydantic has found.
 
-    Return None for the graph if it is still faulty after parts have been removed several times.
+    Return None for the graph if removing parts does not make it valid, or if there are too many faults.
     """
     value: Any = {**deepcopy(read.value), "name": name}
     faults: dict[FileFault, None] = {}

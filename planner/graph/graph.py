@@ -85,7 +85,7 @@ class Graph:
         return sorted(sources, key=lambda source: after.index(source) if source in after else len(after))
 
     def ready(self) -> list[str]:
-        """Return the next layer: the nodes that wait for no other node any more, in the order of their definition."""
+        """Return the next layer: the unevaluated nodes that wait for no other node any more, in order of definition."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 

@@ -133,11 +133,11 @@ class GraphNode(BaseNode):
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
     """Maps database paths to the parts of the answer that are stored there, such as ``answer.field``."""
     when: Value | None = None
-    """If this condition is false, the node is skipped: it is not asked, and its last answer is used again."""
+    """If this condition is false, the node is skipped: its last answer or its ``else`` value is used instead."""
     every: int = Field(default=1, ge=1)
     """The node is asked only in every n-th pass, starting with the first. In all other passes it is skipped."""
     otherwise: JsonValue = Field(alias="else", default=None)
-    """The answer that is used if the node is skipped before it has ever answered."""
+    """The answer that is used if the node is skipped before it has ever answered. If it is None, the node is asked."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())
     loop: EachLoop | None = Field(alias="each", default=None)
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)

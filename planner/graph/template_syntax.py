@@ -1,6 +1,6 @@
 """The part of Jinja that templates in graph files may use, and the look-ups in a template's syntax tree.
 
-A look-up reads a value by its path, such as ``db.plan.goal``. "Node" means a node of the syntax tree in this module.
+A look-up reads a value by its path, such as ``db.plan.goal``. In this module, "node" means a node of the syntax tree.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ For example, an ``if`` always evaluates its test, but not always its body.
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message: ``; did you mean "plan"?`` if a known name is similar, otherwise a full stop."""
+    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, otherwise a full stop."""
     similar = closest(name, known)
     return f'; did you mean "{similar}"?' if similar else "."
 

@@ -98,9 +98,9 @@ class _Rendering:
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Subtract the items of a value, or the length of a long text, from the remaining items.
+        """Subtract the items of a value from the remaining items. Every 1,000 characters of a text count as an item.
 
-        Return the value. An iterator is turned into a list. Raises GraphError if no items remain.
+        Return the value. An iterator is turned into a list. Raises GraphError if too few items remain.
         """
         if isinstance(value, Iterator):
             value = list(value)
@@ -300,7 +300,7 @@ class Expression(_JinjaSource):
         return Expression(source)
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
-        """Return the value of the expression. Raises KeyError if it does not exist, or GraphError if this fails."""
+        """Return the value of the expression. Raises KeyError if there is none, or GraphError if computing it fails."""
         with self._rendering(values):
             context = self._compiled.new_context(dict(values))
             for _ in self._compiled.root_render_func(context):

@@ -117,7 +117,7 @@ def run_pass(
     """Run pass ``number`` (counted from 0) over the graph. At most ``side_by_side`` nodes are asked at the same time.
 
     A pass that failed can be run again with the same journal. Then, with ``retry_failed``, a node that got no usable
-    reply is asked again. Otherwise the pass fails again, with the recorded reply.
+    reply is asked again. Without it, the recorded reply makes the pass fail again.
 
     Raises GraphError if there is a cycle, if a node that others wait for is missing, if a template or hook fails, or if
     an edit is refused. Cycles and missing nodes are found before any node is asked. Raises UnusableReply if the model
@@ -142,7 +142,7 @@ class _RunningPass:
     side_by_side: int
     retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """The open spans, by the names of their nodes: those of nodes that are being asked."""
+    """Maps each node that was asked to its open span, which ends after the node's answer has been applied."""
 
     def evaluate(self, layer: list[str]) -> None:
         """Ask the nodes of one layer, and then apply the effects of their answers."""
@@ -341,7 +341,7 @@ class _RunningPass:
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Make the nodes in ``before`` wait for the nodes in ``names``. Skip nodes that a hook has left out."""
+        """Make the nodes in ``before`` that no hook has left out wait for the nodes in ``names``."""
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
@@ -350,8 +350,8 @@ class _RunningPass:
 def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
     """Call ``answer`` with each index below ``count``, and return the results in the order of the indices.
 
-    If calls fail, no further calls are begun. When all running calls have ended, raise the error of the failed call
-    with the lowest index.
+    If calls fail, wait until all running calls have ended, and raise the error of the failed call with the lowest
+    index.
     """
     if side_by_side <= 1 or count <= 1:
         return [answer(index) for index in range(count)]

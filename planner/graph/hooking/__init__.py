@@ -97,7 +97,7 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name. If the name contains a file, this file in ``folder`` is executed.
+    """Return the hook with that name. If the name contains a file (relative to ``folder``), this file is executed.
 
     Raises GraphError if there is no such hook, or if executing the file fails.
     """

@@ -23,7 +23,7 @@ from planbook.planner.types import RenderedText
 
 RESULTS = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3
-"""Feedback on a skill is due after every three turns that used the skill (section 3.2)."""
+"""Number of turns with a skill after which feedback on it is due again (section 3.2)."""
 CHALLENGE_COUNT = SUBGOAL_COUNT = 3
 NONE = frozenset({"", "na", "none", "nothing", "unknown"})
 """Answers that mean "nothing", in lower case and without punctuation."""
@@ -110,7 +110,7 @@ note_observation, note_vitals = keep_answer_as("observation"), keep_answer_as("v
 
 
 def note_plan(context: FinishContext) -> None:
-    """Add the plan of the current step, and its skill, to the history."""
+    """Add the plan of the current turn, and its skill, to the history."""
     database = context.database
     add_history(database, current_step(database), plan=str(context.answer), skill=str(database.get("skill.name")))
 
@@ -148,7 +148,10 @@ def keep_feedback(context: FinishContext) -> None:
 
 
 def keep_skill(context: FinishContext) -> None:
-    """Make the skill in the answer the current skill. If the skill library does not have it yet, add it there."""
+    """Make the skill in the answer the current skill.
+
+    If the skill library has it already, the version there is used. Otherwise, add it to the library.
+    """
     database, chosen = context.database, dict(_mapping(context.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
     name = next((skill for skill in skills if _normalized(skill) == _normalized(name)), name)
@@ -185,10 +188,10 @@ def keep_unknown(context: FinishContext) -> None:
 
 
 def keep_plan(context: FinishContext) -> None:
-    """Store the actor's plan together with the step at which it was made.
+    """Store the actor's plan together with the turn in which it was made.
 
-    If the actor says that it keeps its last plan, the plan keeps its step, unless it has expired. An expired plan that
-    is kept counts as a new plan.
+    If the actor says that it keeps its last plan, this turn stays the same. But an expired plan that is kept counts as
+    a new plan.
     """
     database, plan = context.database, dict(_mapping(context.answer))
     is_kept = plan.pop("kept") == "yes" and is_plan_valid(database)
@@ -221,7 +224,7 @@ def _mapping(value: JsonValue) -> Mapping[str, Any]:
 WINDOW = 25
 """Maximum number of turns that the history shows (AgentKit paper, section 3.1)."""
 LABELS = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
-"""Maps the fields of a history entry to the labels under which prompts show them, in the order of the prompts."""
+"""Maps the fields of a history entry to their labels in prompts, in the order in which they are shown."""
 NODES_IN_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes whose answers need not be shown, since the history or the feedback on the skill contains them."""
 NOTHING = "nothing yet"
@@ -321,7 +324,8 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
 
 
 # The compose hooks, under the names that ``crafter.yaml`` uses. For example, a node with ``compose: crafter.recent`` is
-# shown the feedback on the current skill, the history, and then the answers of the nodes in its ``after``.
+# shown the feedback on the current skill, the history, and then those answers of the nodes in its ``after`` that these
+# parts do not contain.
 
 answers_only = _compose_hook()
 now_only = _compose_hook(NOW)

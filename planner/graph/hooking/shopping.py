@@ -6,7 +6,7 @@ from planbook.planner.graph.database import GraphDatabase, answers_text, calls_i
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, keep_answer_as
 
 LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
-"""Maps the fields of a history entry to the labels under which the prompt shows them, in the order of the prompt."""
+"""Maps the fields of a history entry to their labels in the prompt, in the order in which they are shown."""
 
 
 def browsing(context: ComposeContext) -> str:
@@ -19,7 +19,7 @@ note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only code with a single call of an action, since each step is one action."""
+    """Accept only code with a single call of an action: each step is one action. Otherwise raise AfterQueryError."""
     if (count := len(calls_in(str(answer)))) != 1:
         raise AfterQueryError(f"the code must call one action, once; it has {count} calls. Write the one for now.")
     return answer
