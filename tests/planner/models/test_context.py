@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planbook.planner import Message, Sampling
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.types import Speaker, estimate_prompt, estimate_tokens
-from planbook.planner.prompts import CLOSE, NAMED, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
+from planbook.planner.prompts import CLOSE, NAME_END, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
 
 WORDS = "word " * 100
 
@@ -57,7 +57,7 @@ def test_blocks_are_left_out_in_their_order_and_named() -> None:
         room = total_tokens - blocks * (block_tokens - note)
         return "\n".join(each.content for each in fit(messages, room).messages)
 
-    assert not any(mark in seen(0) for mark in (OPEN, NAMED, CLOSE, "left out"))
+    assert not any(mark in seen(0) for mark in (OPEN, NAME_END, CLOSE, "left out"))
     assert "[left out to fit the context: code of an earlier task]" in seen(1)
     assert all(kept in seen(1) for kept in ("example 0", "example 1", "plan 0", "plan 1"))
     assert "[2 earlier messages were left out to fit the context]" in seen(3)
