@@ -155,7 +155,7 @@ class Episode:
         """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
         ``source`` names the origin of the code, and ``thought`` is the text that came with it. When the cell tries to
-        take more than ``actions`` actions, it is ended, and everything that it has defined is forgotten.
+        take more than ``actions`` actions, it is ended. What a cell has defined is forgotten if it is ended early.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))

@@ -151,7 +151,7 @@ class JournalFailed(BaseException):
 class JournalMismatch(BaseException):
     """An event of a resumed episode differs from the event that was recorded at its place.
 
-    ``recorded`` is the body of the recorded event, and ``actual`` is the body of the new event.
+    ``recorded`` and ``actual`` are the recorded event and the new one, or those parts of them that differ.
     """
 
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:

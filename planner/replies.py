@@ -181,7 +181,7 @@ def _only_value(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 
 
 def _values_in_prose(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values between the sentences of a text. After a faulty value, the search continues.
+    """Return the JSON values in prose. After a faulty value, the search continues.
 
     The reasons why values could not be read are added to ``problems``, each with its position.
     """

@@ -48,7 +48,7 @@ class ReplyReader(Protocol[Read_co]):
     needs_whole_reply: bool
     """True if the reader can only read a complete reply. It is then given no pieces while the model is writing."""
     stopped_at: int | None
-    """Where the reader stopped: the number of characters up to the end of that line. None if it did not stop."""
+    """Number of characters up to the end of the line at which the reader stopped, or None if it did not stop."""
     error: BaseException | None
     """The error that made the reader stop, or None if there is none."""
 

@@ -77,7 +77,7 @@ class OpenAIModel:
         extra_body: Mapping[str, object] | None = None,
         stopped: IsStopped = never_stopped,
     ) -> None:
-        """The environment variables OPENAI_BASE_URL and OPENAI_API_KEY replace ``base_url`` and ``api_key`` if missing.
+        """``base_url`` and ``api_key`` default to the environment variables OPENAI_BASE_URL and OPENAI_API_KEY.
 
         If OPENAI_BASE_URL is missing, too, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made with
         the URL, the key or the network settings.
@@ -262,7 +262,7 @@ _NAMED_PATTERNS = (
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns of messages that refuse the parameter ``{name}``.
+"""Patterns of messages that are about the parameter ``{name}``.
 
 The name alone is not enough, because names such as "stop" and "seed" are also ordinary words.
 """

@@ -24,7 +24,7 @@ MIN_KEY_LENGTH = 8
 MAX_QUOTE = 400
 """Maximum number of characters quoted from a server's message."""
 NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Error codes of responses with status 429 that do not mean a rate limit, so that waiting does not help."""
+"""Error codes of responses with status 429 that do not mean a rate limit, so waiting does not help."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
     r"(?P<context>context.{0,20}(length|size|window))|(prompt|input).{0,40}(too long|too large|exceed|must be <=)"

@@ -312,7 +312,7 @@ def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage
     if differing := [(number, old, new) for number, (old, new) in pairs if old != new]:
         number, old, new = differing[0]
         data, other_data = prompt_data(), ""
-        if entry.given and data and entry.label == label():  # a different system prompt may only be reworded
+        if entry.given and data and entry.label == label():  # a system prompt may differ just in its wording
             conversation = (item for item in differing if item[2] is None or item[2].role != "system")
             number, old, new = next(conversation, differing[0])
             if entry.given.data != data.data:

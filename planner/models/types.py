@@ -215,7 +215,7 @@ MESSAGE_TOKENS = 4
 _CACHE_SIZE = 16 << 20
 """Token counts of messages are cached until the messages have this many characters in total."""
 MARGIN = 1.35
-"""The estimate times this margin is an upper limit on a prompt's tokens. For German, it was up to 26 % too low."""
+"""An upper limit on a prompt's tokens is the estimate times this. The estimate for German was up to 26 % too low."""
 
 
 @cached_up_to(_CACHE_SIZE)  # the messages of a conversation are counted again for each reply

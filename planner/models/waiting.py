@@ -1,6 +1,6 @@
 """Wait for a model. The wait ends early if the run is stopped.
 
-If a server limits the rate of requests, all threads that ask this server wait at one gate until it may be asked again.
+If a server limits the rate of requests, all threads that ask its model wait at one gate until it may be asked again.
 """
 
 import queue

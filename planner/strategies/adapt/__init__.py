@@ -1,8 +1,8 @@
 """ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
 Numbers of sections and appendices refer to the paper. Section 3.3 describes ADaPT's controller. A branch leads from the
-whole task over subtasks to a smallest subtask. The baselines may use as many model replies as ADaPT could use at most
-in one branch (section 4.2).
+whole task through subtasks to a smallest one. The baselines may use as many model replies as ADaPT could use at most in
+one branch (section 4.2).
 
 - ``executor`` lets a model work on one subtask. All methods of this package share it.
 - ``order`` reads a plan of subtasks that are combined by AND and OR.

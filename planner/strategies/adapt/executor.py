@@ -138,7 +138,7 @@ def handover(episode: Episode, carried: str = "") -> str:
     """Return the report on earlier work for the next executor (section 3.3 and appendix A).
 
     ``carried`` is the last action or the final note of the last successful executor. The environment's ``handoff`` says
-    which of the two it is, and whether the report also contains the environment's state.
+    whether the report contains the last action, the environment's state, or the state and the note.
     """
     if episode.environment.handoff == "last action":
         return carried

@@ -29,7 +29,7 @@ GRAMMAR = r"""
 MAX_QUOTED = 40
 """Maximum number of characters that a message quotes from a faulty order."""
 MAX_NESTING = 50
-"""Maximum number of brackets in brackets. Python's own limit is 200."""
+"""Maximum depth of nested brackets. Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
 """Matches a step in a plan that leaves out the word "Step"."""
@@ -55,7 +55,7 @@ class Decomposition(Record):
 
     @property
     def code(self) -> str:
-        """Plan code that tries the subtasks and reports the result. Subtasks that are not needed are not evaluated."""
+        """Plan code that tries the subtasks and reports the result. Subtasks that are not needed are not tried."""
         return f"done = {self.expression}\nfinish(done)\n"
 
 

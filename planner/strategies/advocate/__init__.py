@@ -242,7 +242,7 @@ class TreeSearch:
             self._marked_path.append(node)
 
     def _expand(self, node: SearchNode, state: SearchState) -> bool:
-        """Ask for samples of code for the state of a node, and try each sample. Return False if there are none."""
+        """Ask for samples of code for the state of a node, and try each. Return False if there is nothing to try."""
         if self._round.model_calls.subtask_done(state):
             state.subtask += 1
         if state.subtask == len(self._round.model_calls.parts):

@@ -125,7 +125,7 @@ class Branch(BranchTried):
         return {name: getattr(self, name) for name in BranchTried.model_fields}
 
     def record_run(self, code: str, *, is_first: bool) -> None:
-        """Record the code of a run. For the first run, it is recorded only if it is not ``code`` itself."""
+        """Record the code of a run. The code of the first run is recorded only if it was adapted."""
         if not is_first:
             self.again = (*self.again, code)
         elif code != self.code:

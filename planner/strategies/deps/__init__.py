@@ -202,7 +202,7 @@ def zero_shot(episode: Episode, options: PursuitOptions) -> None:
 
 
 def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
-    """Plan like ``zero_shot``, and plan again after each failure. The planner gets no explanation of the failure."""
+    """Plan like ``zero_shot``, and plan again after each failure. The planner sees only the message of the failure."""
     follow_plans(episode, ZERO_SHOT, options, options.replans)
 
 

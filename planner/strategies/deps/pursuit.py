@@ -288,8 +288,8 @@ The third number is the maximum number of characters of a reason.
 class GoalFigures(Figures):
     """The figures under ``goals`` in ``--json``.
 
-    "Rounds" means the number of times that the method planned again in an episode (replans). Only episodes that were
-    played and in which a goal was tried are counted.
+    "Rounds" means the number of times that the method planned again in an episode (replans). It is counted only for
+    episodes that were played and in which a goal was tried.
     """
 
     key = "goals"
