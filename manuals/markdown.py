@@ -84,7 +84,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    """Match the opening line of a fenced code block. If the fence is made of backticks, no other may follow it."""
+    """Match the opening line of a fenced code block. No backtick may follow a fence of backticks."""
     match = _OPENING.fullmatch(line)
     return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 
@@ -165,7 +165,7 @@ class Manual(BaseModel):
 
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """Return what is wrong unless the sections name each of the rules ``ids`` exactly once, and no other rule."""
+    """Return what is wrong with the sections, which must name each of the rules ``ids`` exactly once, and no other."""
     all_ids, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in all_ids if id not in named],

@@ -234,8 +234,8 @@ Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
     """Return the initial book, followed by the book after each log entry.
 
-    An undo removes rules, but their numbers are not given to new rules. Raises BadHistory if an entry changes rules
-    that the book does not have, or undoes an entry that does not come before it.
+    An undo removes rules, but their numbers are not given to new rules. Raises BadHistory if an entry was made for
+    a different book, or undoes an entry that does not come before it.
     """
     books = [initial]
     for entry in entries:

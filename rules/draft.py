@@ -321,9 +321,9 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return a fault for each id that an edit adds to a rule's text although no rule has had this id.
+        """Return a fault for each id that an edit adds to a rule's text although the draft has had no such rule.
 
-        A later rule might get the id, and the text would then name the wrong rule.
+        If the id is new, a later rule might get it, and the text would then name the wrong rule.
         """
         cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known_ids = {*self._rules, *self._deleted, *self._assigned}

@@ -129,8 +129,8 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
     """Return True if a new example belongs to the type ``found``. ``extended`` is that type with the example.
 
     The example belongs to the type if every difference between the plans is a difference between the goals, too. It
-    also belongs to the type if its goal needs no new wording, and the type keeps all its parameters. (An existing
-    procedure may read a parameter.)
+    also belongs to the type if its goal needs no new wording, and the type keeps all its parameters, which an existing
+    procedure may read.
     """
     if _Columns(extended).expressions() is not None:
         return True
@@ -314,7 +314,7 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
 
 
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
-    """Return True if the goal uses the value as a noun: between a preposition and the end of a phrase.
+    """Return True if the goal always uses the value as a noun: between a preposition and the end of a phrase.
 
     A phrase ends at the end of the goal, at a punctuation mark, at "and" or "then", and at the next preposition.
     """

@@ -161,9 +161,10 @@ def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return the task with the type and params of its match. If the match has no type, the goal's first words name it.
+    """Return the task with the type and params of its match.
 
-    Without a match, the task is returned unchanged.
+    If the match has no type, the type is named after the first words of the goal. Without a match, the task is
+    returned unchanged.
     """
     if matched is None:
         return task

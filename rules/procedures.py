@@ -1,7 +1,7 @@
 """Turn the code of a solved task into a procedure for its whole task type, and verify it on other tasks.
 
 The AutoManual paper does not have this step. A model is asked to generalise the code. Its reply is checked, and the new
-code gets a standard header, which names the environment, the task type, and the tasks from which it was learnt.
+code gets a standard header, which names the environment, the task type, and the tasks from which it was learned.
 """
 
 import ast

@@ -172,7 +172,7 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""Maps other names that the paper uses for a type to the type. The names are written without spaces, in lower case."""
+"""Maps other names that the paper uses for a type to the type. Only the letters are kept, in lower case."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
 """Names that combine two types, such as "Special Phenomenon/Mechanism", in the same form."""
 

@@ -86,7 +86,7 @@ class RunComparison(BaseModel):
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
-    """For each run, the number of tasks that `planbook build` skipped because tasks of their type had been solved."""
+    """For each run, the number of tasks that `planbook build` skipped: their type had been solved often enough."""
     overall: SolvedDifference
     """The difference over all pairs."""
     played: SolvedDifference | None

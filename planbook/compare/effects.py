@@ -86,8 +86,8 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     runs could be the one without it.
 
     A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. So runs that
-    solved suspiciously few tasks (see ``SUSPECT``) are not used as such other runs. They are removed one by one,
-    beginning with the worst.
+    solved suspiciously few tasks (see ``SUSPECT``) are not used for this. They are removed one by one, beginning with
+    the worst.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}

@@ -57,7 +57,7 @@ class GroupRow(BaseModel):
     broken: int
     not_run: int
     left_out: int
-    """Number of tasks that `planbook build` skipped because tasks of their type had been solved.
+    """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row.
 
     They are not counted in ``tasks``.
     """

@@ -65,9 +65,9 @@ class RepeatedEpisode(BaseModel):
 class RerunTotals(BaseModel):
     """Counts of episodes. Those that were not compared are counted only in ``episodes`` and ``by_way``.
 
-    ``gained`` counts the tasks that only the repetition solved, and ``lost`` those that only the original run solved.
-    ``p`` is the p value of an exact test that swaps the two runs for each task. If there are no repeats of tasks, this
-    is McNemar's test.
+    ``gained`` counts the episodes that only the repetition solved, and ``lost`` those that only the original run
+    solved. ``p`` is the p value of an exact test that swaps the two runs for each task. If there are no repeats of
+    tasks, this is McNemar's test.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -165,9 +165,9 @@ def _events(run: Run, entry: Entry) -> dict[EventKey, Any]:
 def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     """Return the recorded steps that a fork repeats before it continues with a new plan.
 
-    The fork begins after the first ``action_count`` actions of the episode, in a certain round (a round is the part
-    between two resets of the environment). It repeats only the actions of this round, and leaves out those that had
-    been undone before the fork begins.
+    The fork begins after the first ``action_count`` actions of the episode. Of these, it repeats only those in the
+    round in which it begins (a round is the part between two resets of the environment), except actions that had been
+    undone before the fork begins.
     """
     for played in episode.rounds:
         if action_count <= len(played.steps):

@@ -210,7 +210,8 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
 def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
     """Yield a sentence for each kind of gap in the rules, such as rules that were never cited.
 
-    A kind of gap is skipped if it is due to the parts of the knowledge that the run leaves out (``--without``).
+    A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
+    learn (``--libraries-only``).
     """
     left_out, learning = set(run.config.without), run.config.learning
     assert learning is not None

@@ -181,7 +181,7 @@ class RunResults:
 
     @property
     def skipped(self) -> int:
-        """The number of tasks that a run of `planbook build` skipped because tasks of their type had been solved."""
+        """The number of tasks that a run of `planbook build` skipped: their type had been solved often enough."""
         return sum(row.is_skipped for row in self.episodes.values())
 
     @property

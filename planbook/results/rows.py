@@ -175,7 +175,7 @@ class Result:
 
     @property
     def is_skipped(self) -> bool:
-        """True if a run of `planbook build` skipped the episode, because tasks of its type had been solved in a row.
+        """True if a run of `planbook build` skipped the episode: its type had been solved often enough in a row.
 
         A skipped episode is not counted anywhere.
         """

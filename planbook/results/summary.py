@@ -62,7 +62,7 @@ class Summary(BaseModel):
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Maps each reason why tasks cannot be judged in this installation to the number of tasks skipped for it."""
+    """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int

@@ -284,7 +284,7 @@ class RunFile(BaseModel):
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
     """How many model calls got a recorded reply although the wording of their prompt has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
-    """Maps each reason why tasks cannot be judged in this installation to the number of tasks skipped for it."""
+    """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
     answering: str = Field(default="", exclude_if=lambda action: not action)
     """The name of the action with which plans deliver an answer. It is recorded only if the environment is neither
     shipped nor installed, because readers of a run do not load such an environment."""

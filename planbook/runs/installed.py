@@ -39,7 +39,10 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def code() -> str:
-    """Return the commit of planbook's code, with a digest of the files if they have changed, or else only a digest."""
+    """Return the commit of planbook's code, with a digest of the files if they have changed.
+
+    If the code is in no checkout, return only a digest.
+    """
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:DIGITS]}"

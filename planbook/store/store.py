@@ -162,7 +162,10 @@ class Store:
         self._database.claim()
 
     def is_claimed(self) -> bool:
-        """Return whether a process on any machine has claimed the run; always False if the store is a file."""
+        """Return whether a process on any machine has claimed the run; always False if the store is a file.
+
+        Raises BadRun if the database cannot be read.
+        """
         return self._database.is_claimed()
 
     @property

@@ -109,7 +109,7 @@ class ReplyRepeater:
         self._replies, self._fallback = replies, fallback
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or else the fallback's reply. Raises NotRecorded if there is no fallback."""
+        """Return the recorded reply, or else the fallback's reply. Raises NotRecorded if there is neither."""
         _task, _index, place = without_restart(journal_place()).split("/", 2)
         if reply := self._replies.get(place):
             return _replayed(reply, on_text)
