@@ -208,8 +208,8 @@ class Goals:
     """The goals of an environment. A DEPS plan is a set of goals whose order is not yet decided.
 
     A selector decides which goal is pursued next (section 3.3 of the paper). For example, it chooses the goal with the
-    smallest *horizon*, the number of time steps that a goal takes. By default, every goal is one action that is possible
-    at any time. Environments in which the order of goals matters override the members below.
+    smallest *horizon*, the number of time steps that a goal takes. By default, every goal is one action that is
+    possible at any time. Environments in which the order of goals matters override the members below.
     """
 
     direct = True
