@@ -31,7 +31,7 @@ _OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 ROUNDING = 1e-9
 """A score may be below 0 or above 1 by at most this much, because of rounding errors."""
 LARGEST_MEASURE = 1e300
-"""Largest absolute value of a measure. It is low enough for reports to compute finite means and deviations."""
+"""Largest absolute value of a measure. Means and standard deviations of such values are finite."""
 
 
 def action(
@@ -286,7 +286,7 @@ def _marked_members(environment: type) -> dict[str, Any]:
 def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
     """Return the specification unchanged.
 
-    Raises TypeError if plans cannot call the method by this name, or cannot pass every argument by position.
+    Raises TypeError if plans cannot call the method by the action's name, or cannot pass every argument by position.
     """
     if not callable(spec.function):
         raise TypeError(f"{environment.__name__} overrides the action {spec.name}, but not with a method")

@@ -263,7 +263,7 @@ class _Checker:
             self._call("close()", env.close)
 
     def _play(self, env: Environment, task: Task) -> Steps:
-        """Play an episode with random actions, and return its steps. The first step is the start, as ``begin()``."""
+        """Play an episode with random actions, and return its steps. The first step is ``begin()``."""
         rng = random.Random(f"{self._env.name}/{task.id}")
         steps = self._begin(env, task)
         self._start = self._call("verdict()", env.valid_verdict)
@@ -293,7 +293,8 @@ class _Checker:
     def _random_action(self, env: Environment, task: Task, seen: Observation, rng: random.Random) -> Action | None:
         """Return a random one of the environment's ``possible_actions``.
 
-        If there are none, return an action whose arguments are words of the goal, the params or the last observation.
+        If there are none, return a random action. Its text arguments are words of the goal, the params or the last
+        observation.
         """
         if possible := self._call("possible_actions()", env.possible_actions):
             return rng.choice(possible)

@@ -116,7 +116,7 @@ class OptionalMembers:
     """
 
     def milestones(self) -> Sequence[str]:
-        """Return the milestones that the episode has reached so far, in the order in which it reached them."""
+        """Return the milestones that the episode has reached so far, in order."""
         return ()
 
     def measures(self) -> Mapping[str, float]:
@@ -205,11 +205,11 @@ features."""
 
 
 class Goals:
-    """The goals of an environment. A DEPS plan is a set of goals whose order is not yet decided (section 3.3).
+    """The goals of an environment. A DEPS plan is a set of goals whose order is not yet decided.
 
-    A selector decides which goal is pursued next. For example, it chooses the goal with the smallest *horizon*, the
-    number of time steps that a goal takes. By default, every goal is one action that is possible at any time.
-    Environments in which the order of goals matters override the members below.
+    A selector decides which goal is pursued next (section 3.3 of the paper). For example, it chooses the goal with the
+    smallest *horizon*, the number of time steps that a goal takes. By default, every goal is one action that is
+    possible at any time. Environments in which the order of goals matters override the members below.
     """
 
     direct = True
@@ -251,7 +251,7 @@ class Goals:
         return 0.0
 
     def known(self) -> Sequence[Action]:
-        """Return the goals among which a substitute for an invalid line of a plan is searched. By default none."""
+        """Return the goals among which to look for a substitute for an invalid line of a plan. By default none."""
         return ()
 
     def names(self, goal: Action) -> Sequence[str]:

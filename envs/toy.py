@@ -1,6 +1,6 @@
 """A toy environment for documentation and tests: boxes, things, and a table on which the agent puts the things.
 
-The layout depends only on the type and the seed of the task. An episode takes microseconds and needs no other packages.
+The layout depends only on the type and the seed of the task. An episode takes microseconds and needs no extra package.
 """
 
 import copy

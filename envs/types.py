@@ -116,7 +116,7 @@ class Verdict:
     score: float
     """Partial credit, from 0 to 1."""
     fault: Annotated[str, Field(exclude=True)] = ""
-    """If the judge raised an error, and the task therefore counts as not solved: the error and its place, or "".
+    """The error that the judge raised, and its place, if the task counts as not solved because of it. Otherwise "".
 
     The episode reports this error.
     """

@@ -1,7 +1,8 @@
 """ALFWorld: household tasks in text. Our fast engine or textworld runs the games; tests verify that the two agree.
 
 - ``environment``: the environment class, its options and its actions.
-- ``tasks``: the lists of tasks: downloaded games, generated games, and the selections of games that papers use.
+- ``tasks``: the lists of tasks (downloaded games, generated games, the selections of games that papers use), and the
+  params in the goals of games.
 - ``generated``: the task types, and games made from seeds, which need no download.
 - ``engines``: the interface of both engines, the fast engine, and the engine that calls textworld.
 - ``scene``: reads the problem text of a game, for the fast engine.

@@ -51,7 +51,7 @@ class GameReply:
 
     text: str
     won: bool
-    """True if the goal of the game is reached after the command."""
+    """True if the goal of the game is now reached."""
 
 
 class GameEngine(ABC):

@@ -109,7 +109,7 @@ class Alfworld(Environment):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the requirements: the games of each split that is downloaded, and the package for generated games."""
+        """Return the requirements: the games of each split to download, and the package for generated games."""
         return [*tasks.requirements(), generated.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod

@@ -161,7 +161,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 # Rooms.
 
 _OPEN_WEIGHT = 3
-"""How many times likelier an object is placed in a receptacle without a door than in a receptacle with a door."""
+"""How many times likelier an object is placed in an always open receptacle than in one that can be opened."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """For each kind, the number of objects is drawn from these numbers."""
 

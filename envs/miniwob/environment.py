@@ -153,7 +153,7 @@ class Miniwob(Environment):
         return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser, Selenium and MiniWoB++, the data mode, and whether ``paper_actions`` is set.
+        """Return the versions of Chromium, Selenium and MiniWoB++, the data mode, and whether ``paper_actions`` is set.
 
         The data mode is the set of sentences from which pages choose the wording of a goal.
         """
@@ -303,7 +303,7 @@ def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> 
 
 
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags that are new in ``after``, each with the text that follows the tag."""
+    """Return the opening tags that occur more often in ``after``, each with the text that follows the tag."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):
