@@ -231,7 +231,7 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, SEPARATOR.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """Return the kinds of the moved thing and its target, the target's level, and the number of things on them."""
+        """Return the kinds of the thing and its target, the target's level, and the number of things in the way."""
         supports = self._supports(goal)
         levels = [self._table.position(name)[2] for name in supports]
         return {
