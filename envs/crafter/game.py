@@ -72,7 +72,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def time_is_up(self) -> bool:
-        """True if as many steps have been taken as the game may have."""
+        """True if the maximum number of steps has been taken."""
         return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:

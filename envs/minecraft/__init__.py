@@ -7,7 +7,7 @@ the goal.
 - ``tasks``: the tasks of the paper's groups, and tasks with several goals that can be reached in any order.
 - ``game_data``: trees, animals and ores with the tools that they need; biomes; recipes.
 - ``terrain``: the map of a seed, what the player sees at a place, and how long a trip takes.
-- ``player``: the player's state, how goals change it, why goals are refused, and how likely they succeed.
+- ``player``: the player's state, how goals change it, why goals are refused, and how likely they are to succeed.
 - ``planning``: describes goals for selectors, which choose the next goal, and for dry runs, which check plans.
 - ``recording``: plays the game to record goals with their horizons. Selectors learn from these records.
 """

@@ -45,7 +45,7 @@ class Source(NamedTuple):
     verb: str
     """The action by which the items are obtained: mine or kill."""
     goal_name: str
-    """The name of the item in goals that can only mean this source, such as oak_log."""
+    """The item that a goal names to mean only this source, such as oak_log."""
     gives: tuple[str, ...]
     """The items that the source gives when it is mined or killed."""
     work: int
@@ -63,7 +63,7 @@ class Source(NamedTuple):
 
     @property
     def lowest_tool(self) -> str:
-        """The tool that is needed, or "" if none is. If a pickaxe is needed, the pickaxe with the lowest tier."""
+        """The tool that is needed, or "". If a pickaxe is needed, the pickaxe with the lowest tier that suffices."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     @property
@@ -131,7 +131,7 @@ _SOURCE_OF = {item: source for source in reversed(_ALL_SOURCES) for item in (*so
 
 
 def source_of(item: str) -> Source | None:
-    """Return the source to which an item in a goal refers, or None if no source gives it.
+    """Return the source to which an item in a goal refers, or None if it refers to none.
 
     If several sources give the item, it refers to the first. For example, ``log`` refers to the oak tree.
     """

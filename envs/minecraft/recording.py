@@ -27,7 +27,7 @@ TICKS = 20_000
 FREE_GOALS, MAX_COUNT, P_MAKING = 12, 4, 0.5
 """For free play: the number of goals in an episode, the maximum count of a goal, and the probability of making an item.
 
-This probability applies if an item can be made. Otherwise, something is gathered.
+This probability applies if an item can be made. In all other cases, something is gathered.
 """
 FREE_ITEM = "diamond"
 """The object of the task in free play. It is almost never obtained, so the episodes do not end early."""
@@ -94,7 +94,7 @@ def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
 
 
 def _makings(environment: Minecraft) -> list[Action]:
-    """Return goals of making one piece by each recipe whose ingredients the player has, and of equipping each item."""
+    """Return goals of making one piece by each recipe whose ingredients are held, and of equipping each held item."""
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]

@@ -164,8 +164,8 @@ class Tabletop(Environment):
 
     def verdict(self) -> Verdict:
         """Return whether every thing of the task is in place. The score is the fraction of things that are in place."""
-        share = fraction_done(self._scene, self.table) if self.task else 0.0
-        return Verdict(share == 1.0, share)
+        fraction = fraction_done(self._scene, self.table) if self.task else 0.0
+        return Verdict(fraction == 1.0, fraction)
 
     def _save(self) -> object:
         return self.table.layout
@@ -231,7 +231,7 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, SEPARATOR.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """Return the kinds of the moved thing and its target, the target's level, and how many things block it."""
+        """Return the kinds of the thing and its target, the target's level, and the number of things in the way."""
         supports = self._supports(goal)
         levels = [self._table.position(name)[2] for name in supports]
         return {

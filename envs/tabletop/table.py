@@ -95,7 +95,7 @@ Supports = tuple[str, ...]
 
 
 class Table:
-    """Knows where all things are. A move replaces ``layout`` by a new dict, so a reference to it is a snapshot."""
+    """Knows where all things are. A move replaces ``layout`` with a new dict, so a reference to it is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], layout: Mapping[str, Supports]) -> None:
         self.things, self.layout = things, layout
@@ -285,7 +285,7 @@ def _assembling_kits(rng: random.Random) -> TableScene:
 
 
 def _towers_of_hanoi(rng: random.Random) -> TableScene:
-    """Return a scene with three rings on the light or the middle peg. Up to two blocks are not part of the task."""
+    """Return a scene with three rings on the light or the middle peg, and up to two blocks that do not matter."""
     scene = _scene(row("peg", PEGS))
     colours = rng.sample(COLOURS, 5)
     large, medium, small = (ring(colour, size) for colour, size in zip(colours, (3, 2, 1), strict=False))

@@ -199,7 +199,7 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
 
 
 _MAX_NAMED = 4
-"""If a refusal gives members of a kind as examples, the maximum number of members that it lists."""
+"""Maximum number of members of a kind that a refusal gives as examples."""
 
 
 class Bench:

@@ -325,7 +325,11 @@ def _fold_atomic(node: AccessibilityNode) -> None:
 
 
 def _fold_container(node: AccessibilityNode) -> None:
-    """Turn a node that contains only texts into a single node with this text, or remove a name that repeats content."""
+    """If a node contains only texts and its name can replace them, remove the texts.
+
+    A name can replace a single text, or several texts that it repeats. A node without a name is named after its text.
+    If a node in CONTAINER_ROLES contains anything but texts, its name is removed.
+    """
     texts = [child for child in node.children if child.role == "text"]
     if node.role != "page" and node.children and len(texts) == len(node.children):
         text = one_line(" ".join(child.name for child in texts))

@@ -140,9 +140,9 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return the possible actions, without typing.
+        """Return the possible actions of some kinds.
 
-        These are clicks and choices on the elements in view, scrolling, and going back and forward.
+        These are clicks and choices on the elements in view, scrolling, and going back and forward, but no typing.
         """
         browsing = self._open_browsing()
         page = browsing.page

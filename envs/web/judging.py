@@ -108,7 +108,7 @@ def normalize_spaces(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Return the text in lower case, with spaces as in ``normalize_spaces``, without quotation marks around it."""
+    """Return the text in lower case, with spaces as in ``normalize_spaces`` and without quotation marks around it."""
     text = normalize_spaces(text).casefold()
     while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
         text = text[1:-1].strip()

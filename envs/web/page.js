@@ -120,7 +120,7 @@
     if (!element) return {};
     return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
   },
-  // Return the node's element if it is a field, or the field whose label contains the node.
+  // Return the field whose label contains the node. If the node is a field or has no such label, return its element.
   labelled(node) {
     const element = this.element(node);
     return element.matches("input, textarea, select") ? element : element.closest("label")?.control ?? element;

@@ -118,7 +118,7 @@ class AddressPolicy:
 
 @dataclass(frozen=True)
 class SiteNames:
-    """Short names of sites, such as ``http://trac/wiki`` for a page of a server that we run on a local port.
+    """Short names of sites: ``http://trac/wiki`` stands for a page of a server that we run on a local port.
 
     The agent sees only short names, since the port differs between runs.
     """

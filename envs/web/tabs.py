@@ -52,7 +52,7 @@ class WebTab:
         return self.load(url) or self.context.finish_loading(self.target, document)
 
     def trail(self, browser_trail: Trail | None = None) -> Trail:
-        """Return the tab's complete history. If ``browser_trail`` is None, ask the browser for its part of it."""
+        """Return the tab's complete history. If ``browser_trail`` is None, ask the browser for its part."""
         browser_trail = browser_trail or Trail.from_history(self._history())
         later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
         return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
