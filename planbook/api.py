@@ -37,7 +37,7 @@ STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
 class PlayedRun:
     """A run and its results, as ``run``, ``build`` and ``test`` return it. ``PlayedRun.read`` reads any earlier run.
 
-    All data of the run stays in its ``folder``. Pass this folder to `planbook report` or `planbook show`.
+    The run stays in its ``folder``. Pass this folder to `planbook report` or `planbook show`.
     """
 
     folder: Path

@@ -320,7 +320,7 @@ def serve(
 
 
 async def _serve_stdio(server: MCPServer) -> None:
-    """Serve until the client closes the connection or Ctrl-C, which the SDK alone would notice at the next message."""
+    """Serve until the client closes the connection or Ctrl-C, which the SDK alone notices only at the next message."""
     with relayed_input():
         await asyncio.shield(server.run_stdio_async())
 

@@ -273,7 +273,7 @@ def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[
 async def _news(pages: Pages, version: int, is_stopping: Callable[[], bool]) -> AsyncIterator[str]:
     """Yield the updates that follow a version, as server-sent events. The id of an event is the version of the run.
 
-    If the run cannot be read, the reason is sent as an event of type ``problem``, and the next update is still tried.
+    If the run cannot be read, the reason is sent as an event of type ``problem``, and reading is tried again.
     """
     sent, silent_reads = "", 0
     while not is_stopping():

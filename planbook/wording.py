@@ -103,7 +103,7 @@ NOTHING = "nothing (the recording ends here)"
 
 
 def describe(kind: str, body: Any) -> str:
-    """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as it is."""
+    """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as text."""
     if body is None:
         return NOTHING
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)

@@ -144,7 +144,7 @@ class OurRun:
 
     @property
     def start(self) -> tuple[str, ...]:
-        """The names of the starting examples. There are none if the run only plays procedures that ship."""
+        """The names of the starting examples. There are none if the run only plays procedures read from files."""
         if self.origin is None:
             return ()
         if self.origin.building and self.origin.building.learning:

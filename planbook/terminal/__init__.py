@@ -31,7 +31,7 @@ SHOWN_CHARS = 2_000
 
 
 def report_error(error: Exception) -> int | None:
-    """Print an error that planbook reports in one line, and return its exit code.
+    """Print an error that planbook reports, and return its exit code.
 
     Any other error is not printed, and the result is None.
     """
