@@ -273,10 +273,10 @@ def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, letters)
     yield (
-        f"Test: {compared.overall.test}; p is corrected by Holm's method: for a task type over the types, for all "
-        f"pairs over the runs that are compared with {first}. Intervals (95 %): "
-        f"{compared.overall.interval}; of costs, over tasks. A difference is more than noise if p is below "
-        f"{NOISE}; an interval shows its size, is not corrected, and may disagree near that bound."
+        f"Test: {compared.overall.test}; p is corrected by Holm's method: that of a task type over all types, "
+        f"that of all pairs over the runs that are compared with {first}. Intervals (95 %): "
+        f"{compared.overall.interval}; those of costs: over tasks. A difference is significant if p is below {NOISE}. "
+        "The intervals are not corrected, so near this bound they may disagree with the test."
     )
     yield from _changes(compared, letters)
     if compared.measures:
@@ -286,7 +286,7 @@ def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid
             f"compared with {first}; the intervals are not."
         )
         significant = [measure for measure, row in compared.measures.items() if row.is_significant]
-        yield f"More than noise would give: {', '.join(significant) or 'none'}."
+        yield f"Statistically significant: {', '.join(significant) or 'none'}."
     if compared.costs:
         yield _costs(compared, letters)
     names = {compared.first.run: first, compared.second.run: second}
@@ -307,7 +307,7 @@ def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
             f"{side.broken} broken and {side.not_run} not run in {letter}"
             for letter, side in zip(letters, sides, strict=True)
         ]
-        result_of_played = _result_in_words(played, letters) if played else "none is left"
+        result_of_played = _result_in_words(played, letters) if played else "nothing is left to compare"
         yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {result_of_played}."
     if played and (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
         yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
@@ -316,16 +316,14 @@ def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
 def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
     pairs, more = f"{difference.pairs:,}", difference.more
     if not difference.gained and not difference.lost:
-        return (
-            f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of {pairs}: that shows no difference"
-        )
+        return f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of {pairs}: no difference"
     count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
     change = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
     result = f"{letters[1]} solved {count} of {pairs} ({change}; {test} p {_p(difference.p_corrected)}{holm})"
     if difference.is_significant:
-        return f"{result}: more than noise would give"
+        return f"{result}: statistically significant"
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"
 
 
@@ -333,16 +331,18 @@ def _unpaired(compared: RunComparison, letters: Letters) -> Iterator[str]:
     only = compared.only_first, compared.only_second
     for letter, names, left_out in zip(letters, only, compared.left_out, strict=True):
         if names:
-            yield f"Only in {letter}, and in no figure below ({len(names)}): {listed(names, SHOWN_NAMES)}."
+            yield f"Only in {letter}, and not counted below ({len(names)}): {listed(names, SHOWN_NAMES)}."
         if left_out:
-            yield f"Left out of building in {letter}, and in no figure below: {left_out}."
+            yield f"Skipped by the build in {letter}, and not counted below: {left_out}."
 
 
 def _success(compared: RunComparison, letters: Letters) -> Grid:
     columns = ("pairs", *_columns(letters), "95 % interval", "gained", "lost", "p")
     kinds = compared.by_type | ({"all": compared.overall} if len(compared.by_type) > 1 else {})
     rows = [(kind, *_cells(difference)) for kind, difference in kinds.items()]
-    return Grid(f"Solved, of the same tasks; {_columns(letters)[-1]} in points", "task type", columns, rows)
+    return Grid(
+        f"Solved, of the shared tasks; {_columns(letters)[-1]} in percentage points", "task type", columns, rows
+    )
 
 
 def _columns(letters: Letters) -> tuple[str, str, str]:

@@ -33,7 +33,7 @@ from planbook.sandbox import did_you_mean
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
 BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
 NOISE = 0.05
-"""A difference is more than noise if its p value is below this."""
+"""A difference is statistically significant if its p value is below this."""
 SCORE = "score"
 """Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
 if it is sometimes neither 0 nor 1, and is not the same as another measure."""

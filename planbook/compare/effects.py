@@ -153,7 +153,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     needed = [effect.part for effect in significant if effect.difference < 0]
     harmful = [effect.part for effect in significant if effect.difference > 0]
     unused = [effect.part for effect in ordered if not effect.affected]
-    yield f"Fewer tasks are solved without: {', '.join(needed) or 'none for which this is more than noise'}."
+    yield f"Fewer tasks are solved without: {', '.join(needed) or 'none significantly'}."
     if harmful:
         yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
@@ -161,7 +161,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     yield (
         "p comes from an exact test that swaps runs within tasks (other runs that did clearly worse are left out), "
         f"corrected by the Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts "
-        f"named as more than noise, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows "
+        f"named as significant, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows "
         "the size of an effect, is not corrected, and may disagree with p."
     )
 

@@ -61,7 +61,7 @@ def test_two_real_runs_are_paired_by_task_and_seed(procedures_run: Path, model_r
     assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
     text = printed(found)
-    assert "Only in A, and in no figure below (4): fetch/6" in text
+    assert "Only in A, and not counted below (4): fetch/6" in text
     assert text.splitlines()[0] == f"A: {procedures_run}"
 
 
@@ -112,9 +112,9 @@ def test_measures_of_environments_are_compared_by_a_paired_t_test(tmp_path: Path
     assert score.difference == pytest.approx(8 / 60)
     text = " ".join(printed(found).split())
     assert "paired t over tasks; p is corrected by Holm's method over all measures" in text
-    assert "More than noise would give: score, reward." in text
-    assert "0 of 7: that shows no difference." in text
-    assert "A difference is more than noise if p is below 0.05" in text
+    assert "Statistically significant: score, reward." in text
+    assert "0 of 7: no difference." in text
+    assert "A difference is significant if p is below 0.05" in text
 
 
 def test_a_measure_is_averaged_over_repeats_and_a_single_task_has_no_interval(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_equal_runs_show_no_difference(tmp_path: Path) -> None:
     same = compared(reward_run(tmp_path / "a", (1.0, 2.0)), reward_run(tmp_path / "b", (1.0, 2.0)))
     assert (same.overall.p, same.settings) == (1.0, ())
     assert {each.p_corrected for each in same.measures.values()} == {1.0}
-    assert "the intervals are not. More than noise would give: none." in " ".join(printed(same).split())
+    assert "the intervals are not. Statistically significant: none." in " ".join(printed(same).split())
 
 
 def test_p_values_of_measures_are_corrected_for_all_comparisons(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_p_values_of_measures_are_corrected_for_all_comparisons(tmp_path: Path) 
         (
             [FAILED] * 12,
             [SOLVED] * 9 + [FAILED] * 3,
-            "B solved 9 more of 12 (+75.0 points, +32.3 to 96.3; McNemar p = 0.0039): more than noise would give.",
+            "B solved 9 more of 12 (+75.0 points, +32.3 to 96.3; McNemar p = 0.0039): statistically significant.",
         ),
     ],
     ids=["small", "large"],
@@ -235,7 +235,7 @@ def test_a_comparison_without_any_played_pair_says_so(tmp_path: Path) -> None:
     first, second = write_run(tmp_path / "one", [BROKEN] * 2), write_run(tmp_path / "two", [None, SOLVED])
     text = printed(compared(first, second))
     assert "Counted as not solved: 2 broken and 0 not run in A, 0 broken and 1 not run in B" in text
-    assert "Without these pairs: none is left." in text
+    assert "Without these pairs: nothing is left to compare." in text
 
 
 def test_runs_of_different_environments_or_tasks_are_refused(tmp_path: Path) -> None:
