@@ -147,7 +147,7 @@ def test_a_rule_edited_in_the_manual_replaces_that_of_rules_json(tmp_path: Path)
         (
             "rules.json",
             json.dumps([RULES[0].model_dump()]),
-            "only in manual.md: rule_3.*Delete manual.md and formulate",
+            "only in manual.md: rule_3.*delete manual.md and write it again with planbook formulate",
         ),
         ("manual.md", MANUAL.replace("rule_0", "rule_1"), "only in rules.json: rule_0; only in manual.md: rule_1"),
         ("manual.md", "Toy", r"manual\.md: line 1: "),

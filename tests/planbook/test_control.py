@@ -192,7 +192,7 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
     watcher.start()
     with closing(create_run(tmp_path / "run")):
         assert is_claimed(tmp_path / "run")
-        with pytest.raises(BadRun, match="played by another process"):
+        with pytest.raises(BadRun, match="in use by another process"):
             claim_folder(tmp_path / "run")
     assert not is_claimed(tmp_path / "run")
     over.set()
