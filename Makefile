@@ -1,5 +1,5 @@
-# make demo: the main job, on what the packages bring.   make test: lint and the quick tests, side by side.
-# make test-deep: what looks further, in all or a fifth of it (FIFTH=0 to 4), and other Pythons.
+# make demo: the main job, without keys and downloads.   make test: lint and the quick tests, side by side.
+# make test-deep: the slower tests, all or one fifth of them (FIFTH=0 to 4), and the tests under other Pythons.
 PYTHON ?= python3
 BIN := .venv/bin
 # One more than there are processors: some tests wait, for a clock, a browser or another process.

@@ -63,25 +63,25 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def environments() -> str:
-    """Return the environments that ship."""
+    """Return the table of the environments that come with planbook."""
     return table(("environment", "splits", "types of tasks", "actions"), map(environment, known_environments()))
 
 
 def environment(name: str) -> list[str]:
-    """Return one of them."""
+    """Return the row of an environment in the table."""
     found = load_environment(name)
     actions = ", ".join(f"`{action}`" for action in found.actions)
     return [f"[`{name}`](#{name})", ", ".join(f"`{split}`" for split in found.splits), str(len(found.types)), actions]
 
 
 def methods() -> str:
-    """Return the planning methods."""
+    """Return the table of the planning methods."""
     rows = ([f"`{name}`", each.summary, ", ".join(each.roles) or "none"] for name, each in METHODS.items())
     return table(("method", "what it does", "roles it asks"), rows)
 
 
 def paper_settings() -> str:
-    """Return what ``--paper`` sets."""
+    """Return the table of the settings that ``--paper`` uses."""
     settings = {name: settings_of_papers(name) for name in METHODS}
     rows = [
         [f"`{name}`", theirs.paper, f"`{env}`", f"`{split}`" if split else "", str(theirs)]
@@ -93,20 +93,20 @@ def paper_settings() -> str:
 
 
 def kept(pattern: str) -> Iterator[dict[str, Any]]:
-    """Return what tools/figures.sh measured, in the order of the file names."""
+    """Yield the results that tools/figures.sh stored, in the order of their file names."""
     for file in sorted(FIGURES.glob(pattern)):
         yield json.loads(file.read_text(encoding="utf-8"))
 
 
 def results() -> str:
-    """Return what runs without a model solve."""
+    """Return the table of tasks that were solved without a model."""
     return table(
         ("planbook ...", "solved", "actions", "also"), [result(run) for run in kept("*.json") if "solved" in run]
     )
 
 
 def result(run: dict[str, Any]) -> list[str]:
-    """Return the row of a run."""
+    """Return the row of a run in the table of results."""
     solved = f"{run['solved']:,} of {run['tasks']:,}"
     return [spans(run["command"].removeprefix("planbook ")), solved, f"{run['mean_actions']:,.1f}", others(run)]
 

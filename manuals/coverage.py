@@ -1,16 +1,17 @@
 """Find gaps in learned rules: task types without a rule, rules that no planner cited, and rules that cite missing ones.
 
-A task type is covered if there is a success process for it: a rule that tells how tasks of this type are solved. Rules
-do not say for which task type they are. So this is guessed from the scope of a rule: its first sentence. A task type is
+A task type is covered if there is a success process for it: a rule that tells how tasks of this type are solved. A rule
+does not name its task type, so the type is guessed from the scope of the rule: its first sentence. A task type is
 
 - *named* if the scope of a success process contains the type's name, as ``pick_two_obj`` or as ``pick two obj``,
 - *likely* to be covered if the scope of a success process names no type, but uses words of this type,
 - *missing* otherwise.
 
-The words of a type are those of its name, and those that most of its sample goals share. Its own words are those that
-no other type has. For *likely*, the scope must use one of the type's own words. A type may have no own words: all words
-of ``pick_and_place`` are words of other types, too. Then the scope must use any word of the type, but none of another
-type's own words. If a scope has a colon, and a word of any type before the colon, only the words before it count.
+The words of a type are those of its name, and those that most of its sample goals share. Its distinctive words are
+those that no other type has. For *likely*, the scope must use a distinctive word of the type. A type may have none: all
+words of ``pick_and_place`` are words of other types, too. The scope must then use at least one word of the type, and no
+distinctive word of another type. If a scope has a colon, and a word of any type before the colon, only the words before
+it count.
 
 A *likely* type is reported with the words on which the guess is based.
 """

@@ -1,7 +1,7 @@
 """The inputs of a run: digests of its data, prompts, knowledge, models and prices, and its seeds.
 
-When a run begins or is resumed, ``current_inputs`` collects its inputs. ``planbook.runs.changes`` compares them with
-the inputs that the run recorded earlier. ``run.json`` also records the versions of the software.
+When a run begins or is resumed, ``current_inputs`` collects its inputs. The function ``planbook.runs.changes`` compares
+them with the inputs that the run recorded earlier. ``run.json`` also records the versions of the software.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""The messages that the host sends to a worker: the opening message, code to run, and answers to requests.
+"""Carry out the requests of a worker, and build the messages to it: the opening message, code to run, and answers.
 
 The host is this process. A worker is the process in which the plan code of one session runs. A cell is a piece of plan
 code that is run as a unit.
