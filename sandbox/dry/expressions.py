@@ -90,7 +90,7 @@ class Expressions(BaseWalk):
 
     def evaluate(self, node: ast.expr) -> Value:
         """Return the value of an expression. Raises PathEnded if no path yields a value."""
-        self._steps += 0.1
+        self._steps += 0.2
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
