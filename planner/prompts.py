@@ -207,10 +207,10 @@ def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
     the conversation fits. A text loses its middle, if possible whole lines, and a note says how many characters are
     missing.
     """
-    for draft in _drafts(messages):
-        if draft.tokens() <= max_tokens:
-            return draft.fitted()
-    return _cut_longest(draft, max_tokens).fitted()
+    for conversation in _shortened_conversations(messages):
+        if conversation.tokens() <= max_tokens:
+            return conversation.fitted()
+    return _cut_longest(conversation, max_tokens).fitted()
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class _MessagePiece:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _ShortenedConversation:
     """A conversation that is being shortened: the pieces of its messages, and the indices of messages left out."""
 
     original: tuple[Message, ...]
@@ -282,29 +282,29 @@ class _Draft:
             if piece.name == name
         ][::-1]
 
-    def without_block(self, index: int, number: int) -> "_Draft":
+    def without_block(self, index: int, number: int) -> "_ShortenedConversation":
         """Return the conversation with a note in place of a block. ``blocks`` returns the two indices of the block."""
         message = list(self.pieces[index])
         message[number] = message[number].left_out()
         return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
 
-    def cut(self, length: int, after: int = -1) -> "_Draft":
+    def cut(self, length: int, after: int = -1) -> "_ShortenedConversation":
         """Return the conversation with pieces cut to about ``length`` characters, in all messages after this index."""
         cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
         return replace(self, pieces=(*self.pieces[: after + 1], *cut))
 
 
-def _drafts(messages: Sequence[Message]) -> Iterator[_Draft]:
+def _shortened_conversations(messages: Sequence[Message]) -> Iterator[_ShortenedConversation]:
     """Yield the whole conversation, and then shorter and shorter versions of it."""
-    draft = _Draft(tuple(messages), tuple(_pieces(message.content) for message in messages))
-    yield draft
+    conversation = _ShortenedConversation(tuple(messages), tuple(_pieces(message.content) for message in messages))
+    yield conversation
     for name in DROP_ORDER:
         if name == EXCHANGES:
-            yield (draft := draft.cut(MAX_MESSAGE, _first_user(messages)))
+            yield (conversation := conversation.cut(MAX_MESSAGE, _first_user(messages)))
         for exchange in _exchanges(messages) if name == EXCHANGES else ():
-            yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
-        for index, number in draft.blocks(name):
-            yield (draft := draft.without_block(index, number))
+            yield (conversation := replace(conversation, left_out=conversation.left_out | set(exchange)))
+        for index, number in conversation.blocks(name):
+            yield (conversation := conversation.without_block(index, number))
 
 
 def _pieces(content: str) -> tuple[_MessagePiece, ...]:
@@ -359,18 +359,18 @@ def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[
     return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
 
 
-def _cut_longest(draft: _Draft, max_tokens: int) -> _Draft:
+def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _ShortenedConversation:
     """Cut all longer pieces to one common length: the greatest length with which the conversation fits."""
-    fitting = draft.cut(MIN_CUT)
+    fitting = conversation.cut(MIN_CUT)
     if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(
             f"even cut to {MIN_CUT} characters a message, the prompt has about {min_tokens} tokens, and the context "
             f"leaves room for {max_tokens}: raise the context or lower the tokens of a reply"
         )
-    fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
+    fits, too_long = MIN_CUT, max(len(piece.text) for message in conversation.pieces for piece in message)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        if (candidate := draft.cut(middle)).tokens() <= max_tokens:
+        if (candidate := conversation.cut(middle)).tokens() <= max_tokens:
             fits, fitting = middle, candidate
         else:
             too_long = middle
