@@ -45,7 +45,7 @@ EDITS: dict[str, Callable[[Visitor, int], str]] = {
     "create": lambda visitor, n: visitor.send("/newticket", field_summary=f"New {n}", submit="Create ticket"),
     "write": lambda visitor, n: visitor.write_page(f"Page{n}", f"text {n}", 0),
     "milestone": lambda visitor, n: visitor.send("/milestone", action="edit", name=f"M{n}", add="Add"),
-    "component": lambda visitor, n: visitor.send("/admin/ticket/components", name=f"c{n}", add="Add"),
+    "component": lambda visitor, n: visitor.send("/admin/ticket/components", name=f"Part{n}", add="Add"),
     "preference": lambda visitor, n: visitor.send("/prefs", name=f"Robin {n}", action="save"),
     "delete": lambda visitor, n: visitor.send("/wiki/OnCall", action="delete", delete_version=""),
 }
@@ -76,7 +76,7 @@ def test_a_reset_restores_every_row(site: TracSite, edits: list[tuple[str, int]]
         ("create", "ticket/109/summary", "/query?status=new&order=id&desc=1", "New 84"),
         ("write", "wiki/Page84", "/wiki/TitleIndex", "Page84"),
         ("milestone", "milestone/M84", "/newticket", "M84"),
-        ("component", "component/c84", "/newticket", "c84"),
+        ("component", "component/Part84", "/newticket", "Part84"),
     ],
 )
 def test_a_reset_removes_edits_from_pages_and_caches(
