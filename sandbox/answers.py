@@ -122,7 +122,7 @@ def _check_names(functions: Collection[str], values: Collection[str], attributes
     for name in attributes:
         check_name(name, max_parts=2)
         if "." not in name:
-            raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
+            raise BadFunction(f"attribute {name!r}: its name must have the form object.attribute")
     dotted = [name for name in (*functions, *attributes) if "." in name]
     objects = {name[: dot.start()] for name in dotted for dot in re.finditer(r"\.", name)}
     names = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
@@ -137,9 +137,9 @@ EPOCH = 946_684_800_000_000
 SECOND = 1_000_000
 """A second in microseconds. Each call advances the clock by one second."""
 MAX_MESSAGE = 20_000
-"""Maximum characters of an exception's message that are sent to the plan."""
+"""Maximum number of characters of an exception's message that are sent to the plan."""
 MAX_DIGITS = 4_300
-"""Maximum digits of an integer: Python refuses to parse longer ones."""
+"""Maximum number of digits in an integer: Python refuses to parse longer ones."""
 _LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
 Kind = Literal["run", "part"]
 """The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
@@ -212,7 +212,7 @@ class Answers:
             return _message("answer", library_source(message[1]), None, self._clock)
         _, name, args, kwargs = message[1:]
         if name not in self._specs:
-            raise HostileFrame(f"a call of {name!r}, which the session does not have")
+            raise HostileFrame(f"a call to {name!r}, which the session does not have")
         spec = self._specs[name]
         try:
             checked_args, checked_kwargs = spec.check(args, kwargs, self._guesser.closest)
@@ -256,7 +256,7 @@ class Answers:
 
 
 def running_call(thread: Thread) -> str:
-    """Describe the call of a host function that a thread is carrying out for a plan, or return "" if there is none.
+    """Describe the call to a host function that a thread is carrying out for a plan, or return "" if there is none.
 
     For example: ``agent.open('box'), called in line 3``. A called function may itself run a plan; then the innermost
     call is described.
@@ -281,7 +281,7 @@ def _error_text(error: Exception) -> str:
     try:
         return str(error)
     except Exception as broken:
-        raise BadAnswer(f"a function raised {type(error).__name__}, whose text cannot be read: {broken!r}") from error
+        raise BadAnswer(f"a function raised {type(error).__name__}, whose message is unreadable: {broken!r}") from error
 
 
 def _message(*parts: object, origin: str = "the session") -> bytes:
@@ -290,10 +290,10 @@ def _message(*parts: object, origin: str = "the session") -> bytes:
         try:
             json.loads(payload)  # digits that are part of a string do no harm
         except ValueError as error:
-            reason = f"the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
+            reason = f"the answer contains an integer with more than {MAX_DIGITS} digits, which Python cannot parse"
             raise BadAnswer(f"{origin}: {reason}") from error
     if len(payload) > MAX_FROM_HOST:
-        raise BadAnswer(f"{origin}: an answer of {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+        raise BadAnswer(f"{origin}: the answer has {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
     return payload
 
 
@@ -301,7 +301,7 @@ def _encode(origin: str, value: object) -> bytes:
     try:
         return _to_json(value)
     except (PydanticSerializationError, TypeError, ValueError) as error:
-        advice = "return text, numbers, lists or dicts"
+        advice = "return strings, numbers, lists or dicts"
         raise BadAnswer(f"{origin}: the answer is not JSON: {error}; {advice}") from error
 
 

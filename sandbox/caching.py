@@ -10,14 +10,14 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 OVERHEAD = 1_000
-"""Number of characters that each entry counts for in addition to its strings."""
+"""Number of characters that are added for each entry, in addition to its strings."""
 
 
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that caches the most recently used results of a function.
 
-    The arguments and results in the cache have at most ``max_chars`` characters together. Tuples and dataclasses count
-    with their contents. A frozenset counts with its own size but without its strings, most of which are shared.
+    Together, the arguments and results in the cache have at most ``max_chars`` characters. The contents of tuples and
+    dataclasses are counted. For a frozenset, only its own size is counted, since most of its strings are shared.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

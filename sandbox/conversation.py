@@ -53,12 +53,12 @@ def parse_message(payload: bytes) -> list[Any]:
         raise HostileFrame("not a known message")
     if tuple(map(type, message)) not in SHAPES[message[0]]:
         types = ", ".join(type(part).__name__ for part in message[1:])
-        raise HostileFrame(f"a {message[0]!r} message of ({types})")
+        raise HostileFrame(f"a {message[0]!r} message of the types ({types})")
     if message[0] == "call":
         if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
             raise HostileFrame(f"a 'call' from line {message[1]}")
     elif message[0] == "import" and len(message[1]) > MAX_MODULE:
-        raise HostileFrame(f"an 'import' of a name of {len(message[1]):,} characters")
+        raise HostileFrame(f"an 'import' of a name with {len(message[1]):,} characters")
     elif not _is_within_bounds(message[1]):
         raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
     return message
@@ -71,7 +71,7 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
     except ValidationError:
         raise HostileFrame("an 'end' message with malformed faults") from None
     if len(faults) > MAX_FAULTS or not all(map(_is_plausible, faults)):
-        raise HostileFrame("an 'end' message with faults that no worker finds")
+        raise HostileFrame("an 'end' message with faults that no worker reports")
     return faults
 
 
@@ -214,7 +214,7 @@ class RecordedAnswers:
         if self._next == len(self.exchanges):
             if self._complete:
                 request = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: when it ran again it made one more call: {request}")
+                raise RebuildDiverged(f"{self._title}: when it ran again, it made one more call: {request}")
             return None
         expected = self.exchanges[self._next]
         self._next += 1
@@ -229,7 +229,7 @@ class RecordedAnswers:
         """
         if self._next < len(self.exchanges):
             missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
-            raise RebuildDiverged(f"{self._title}: when it ran again it ended before call {self._next + 1}, {missing}")
+            raise RebuildDiverged(f"{self._title}: when it ran again, it ended before call {self._next + 1}, {missing}")
         for first, second in zip(expected, ends, strict=False):
             self._compare("printed", first.printed, second.printed)
             self._compare("ended with", first.payload.decode(), second.payload.decode())
@@ -240,7 +240,7 @@ class RecordedAnswers:
             pairs = enumerate(zip(old, new, strict=False))
             index = next((index for index, (left, right) in pairs if left != right), min(len(old), len(new)))
             first, second = _excerpt(old, index), _excerpt(new, index)
-            raise RebuildDiverged(f"{self._title}: {verb} {first}, but when it ran again {second}")
+            raise RebuildDiverged(f"{self._title}: {verb} {first}, but when it ran again, {second}")
 
 
 def _excerpt(text: str, index: int) -> str:
@@ -275,7 +275,7 @@ class Conversation:
         """The line of the plan that made the current call."""
         self._printed: list[str] = []
         self._printed_chars = self._reported = 0
-        """Number of characters printed so far. Number of items of ``_printed`` that are in an exchange or an end."""
+        """Number of characters printed so far, and of items of ``_printed`` that are in an exchange or an end."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0
         self._started = self._checked_at = monotonic()
         self._paused = 0.0
@@ -344,7 +344,7 @@ class Conversation:
             raise LimitReached("cpu")  # infinity means that the worker is gone, which the channel reports
 
     def _print(self, text: str) -> None:
-        if text:  # an empty text is not kept: it adds nothing to the limit, so a plan could send any number of them
+        if text:  # an empty string is not kept: it adds nothing to the limit, so a plan could send any number of them
             self._printed.append(text)
         self._printed_chars += len(text)
         if self._printed_chars > self._limits.output_chars:

@@ -136,7 +136,7 @@ class ArgumentChecker:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{function}(): {error}; it is {function}{self._signature}") from None
+            raise TypeError(f"{function}(): {error}; call it as {function}{self._signature}") from None
         passed = set(bound.arguments)
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._check_value(function, name, value, guess)
@@ -237,20 +237,20 @@ def check_size(value: Any, depth: int = 0) -> None:
     kind = type(value)
     if kind is str:
         if len(value) > MAX_STRING:
-            raise ValueError(f"has a string of {len(value)} characters; at most {MAX_STRING} are allowed")
+            raise ValueError(f"contains a string of {len(value)} characters; at most {MAX_STRING} are allowed")
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError("has text with a lone surrogate") from None
+            raise ValueError("contains a lone surrogate") from None
     elif kind is int:
         if not -MAX_INT <= value < MAX_INT:
-            raise ValueError("has an integer beyond 64 bits")
+            raise ValueError("contains an integer that does not fit into 64 bits")
     elif kind is float:
         if not isfinite(value):
-            raise ValueError("has a number that is not finite")
+            raise ValueError("contains a number that is not finite")
     elif kind is list or kind is dict:
         if depth >= MAX_DEPTH:
-            raise ValueError(f"is nested more than {MAX_DEPTH} deep")
+            raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
         for item in value if kind is list else [*value, *value.values()]:
             check_size(item, depth + 1)
 

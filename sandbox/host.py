@@ -65,7 +65,7 @@ def require_mechanisms(mechanisms: Mapping[str, Mechanism]) -> None:
         if mechanism.required and not mechanism.granted:
             raise MissingMechanism(
                 f"{mechanism.name} is not granted here: {mechanism.reason}. Without it a plan can use files, "
-                "start processes and open connections with your rights. If you trust every plan, say so: "
+                "start processes and open connections with your permissions. If you trust every plan, say so: "
                 "--unsafe-no-sandbox, or Sandbox(unsafe_no_sandbox=True)"
             )
 

@@ -152,7 +152,7 @@ class WorkerProcess:
         ended.
         """
         try:
-            used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
+            used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's CPU clock
             signal.pidfd_send_signal(self._pidfd, 0)
         except OSError:
             return inf
@@ -287,10 +287,10 @@ class Zygote:
     def take_worker(self, memory_mb: int) -> WorkerProcess:
         """Return a worker that was forked in advance. The caller must then call ``request_worker`` to replace it.
 
-        The memory limit of a worker is set when it is forked. Waiting workers with another limit than ``memory_mb`` are
+        The memory limit of a worker is set when it is forked. Waiting workers with a limit other than ``memory_mb`` are
         discarded, so consecutive sessions should use the same limit. Raises ChannelClosed if the zygote has ended, or
-        if it does not answer; then this method ends it. Raises WorkerFailed if the zygote cannot fork, or if this is
-        not the process that created the sandbox.
+        if it does not answer, in which case this method ends it. Raises WorkerFailed if the zygote cannot fork, or if
+        this is not the process that created the sandbox.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open a new one in this process")

@@ -29,25 +29,23 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Maximum bytes of JSON in a frame from the worker. Once parsed, it takes up to about 30 MB of memory."""
+"""Maximum size of a frame from the worker, in bytes of JSON. Once parsed, it takes up to about 30 MB of memory."""
 MAX_FROM_HOST = 64 << 20
-"""Maximum bytes of JSON in a frame from the host."""
+"""Maximum size of a frame from the host, in bytes of JSON."""
 MAX_DEPTH = 32
 """Maximum nesting of lists and dicts in arguments and values."""
 MAX_STRING = 100_000
-"""Maximum characters of one string in an argument, and of one print frame."""
+"""Maximum number of characters in one string of an argument, and in one print frame."""
 MAX_MODULE = 100
-"""Maximum characters of the name of a module, or of a time zone, that a worker asks for."""
+"""Maximum number of characters in the name of a module or time zone that a worker asks for."""
 MAX_CALLERS = 5
-"""A fault in a function lists the lines of the calls that led to it: at most this many, and the innermost if there are
-more.
-"""
+"""A fault in a function lists the lines of the calls that led to it: at most this many, namely the innermost ones."""
 MAX_FAULTS = 50
 """Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
-"""Maximum characters of one string in a fault."""
+"""Maximum number of characters in one string of a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
-"""Maximum bytes of the first read of a frame, and of each later read. Most frames are short, so the first is small."""
+"""Maximum size in bytes of the first read of a frame, and of each later read. Most frames are short."""
 PREFIX = 4
 """Size in bytes of the length in front of each frame."""
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0

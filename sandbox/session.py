@@ -1,7 +1,7 @@
 """A session: one namespace that keeps its variables from cell to cell. It exists in a separate process, the worker.
 
 A cell is a piece of plan code that is run as a unit. If the worker crashes or is killed, the session is rebuilt: its
-cells run again in a new worker. Their calls of host functions get the recorded answers, so that no function is called
+cells run again in a new worker. Their calls to host functions get the recorded answers, so that no function is called
 twice. In this second run, each cell must make the same requests as in its first run, and have the same output and
 value. This is nearly always so, because random numbers, time and the order of sets are the same in every worker. Only
 the results of ``id``, and the order of a set of objects that define no hash, may differ.
@@ -69,11 +69,11 @@ def _run_again(
         ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, replay_limits)
-        raise RebuildDiverged(f"{title}: when it ran again it did not finish: {fault.message}") from reached
+        raise RebuildDiverged(f"{title}: when it ran again, it did not finish: {fault.message}") from reached
     except (FrameTooLong, HostileFrame) as error:
-        raise RebuildDiverged(f"{title}: when it ran again it ended its worker: {error}") from error
+        raise RebuildDiverged(f"{title}: when it ran again, it ended its worker: {error}") from error
     except ChannelClosed as error:
-        raise ChannelClosed(f"{title}: when it ran again it ended its worker: {error}") from error
+        raise ChannelClosed(f"{title}: when it ran again, it ended its worker: {error}") from error
     recorded.check_ends(ends, cell.ends)
 
 
@@ -113,7 +113,7 @@ class Session:
 
     @property
     def line(self) -> int | None:
-        """The line of the cell that led to its latest call of a host function, or None if no such line is known."""
+        """The line of the cell that led to its latest call to a host function, or None if no such line is known."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
@@ -200,7 +200,10 @@ class Session:
             self._busy = False
 
     def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code must not run. ``chars`` is the length of the cell including it."""
+        """Return the faults for which the code must not run.
+
+        ``chars`` is the length of the cell so far, including this code.
+        """
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compile(code, cell.file, kind).faults
@@ -271,7 +274,7 @@ class Session:
         losses.count(answer_count, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
-            place = f"at the same place of cell {len(self._cells) + 1}"
+            place = f"at the same place in cell {len(self._cells) + 1}"
             raise WorkersKilled(
                 f"{MAX_KILLS} workers in a row were killed from outside {place}; is there enough memory?"
             )
@@ -280,7 +283,7 @@ class Session:
         """Return a new worker in which every finished cell has run again.
 
         Raises RebuildDiverged if a cell behaves differently, WorkersKilled if the new workers are killed as well, or
-        SandboxClosed if the session is closed, as a host function that the plan calls may do.
+        SandboxClosed if the session is closed; a host function that the plan calls may have closed it.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")

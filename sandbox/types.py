@@ -35,13 +35,13 @@ class Limits(BaseModel):
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
     """Megabytes of address space that the plan may use in addition to what an idle worker uses."""
     output_chars: int = Field(default=100_000, ge=0)
-    """Maximum characters that the cell may print."""
+    """Maximum number of characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
-    """Maximum number of requests to the host: calls of its functions, sleeps, and imports of modules that the worker
+    """Maximum number of requests to the host: calls to its functions, sleeps, and imports of modules that the worker
     has not loaded.
     """
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
-    """Maximum characters of the cell's code."""
+    """Maximum number of characters in the cell's code."""
 
     @model_validator(mode="before")
     @classmethod
@@ -50,7 +50,7 @@ class Limits(BaseModel):
         for name in limits if isinstance(limits, dict) else ():
             if name not in cls.model_fields:
                 near = closest(str(name), cls.model_fields)
-                meant = f"`{near}` is nearest" if near else f"there are {', '.join(cls.model_fields)}"
+                meant = f"did you mean `{near}`?" if near else f"the limits are {', '.join(cls.model_fields)}"
                 raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {meant}"})
         return limits
 
@@ -72,7 +72,8 @@ class Fault:
 
     ``str(fault)`` contains everything: line, type, message, the line of code, and advice.
 
-    ``line`` counts from 1 and ``column`` from 0, in the cell's source; ``source`` is the text of that line.
+    ``line`` and ``column`` are a position in the cell's source. Lines are numbered from 1, and columns from 0.
+    ``source`` is the text of that line.
     ``type`` is the exception's class name, the name of the limit that was reached, or the name of the check that
     failed. If an exception was raised in a function that the cell defines, ``callers`` are the lines of the calls that
     led to it, outermost first.
@@ -132,15 +133,15 @@ class CellResult:
 # Limits as faults.
 
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum bytes of all requests of one cell together. This limit is needed, because the time that the host takes to
-store, parse and check requests does not count towards the cell's other limits.
+"""Maximum total size, in bytes, of the requests of one cell. This limit is needed, because the time that the host takes
+to store, parse and check requests does not count towards the cell's other limits.
 """
 MAX_KEPT = 64 << 20
-"""Maximum bytes of everything that a session keeps so that it can run its cells again in a new worker: requests,
+"""Maximum total size, in bytes, of what a session keeps so that it can run its cells again in a new worker: requests,
 answers, output and values.
 """
 MESSAGES = {
-    "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
+    "wall": "the cell ran for more than {wall_seconds:g} s of wall clock time",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
     "memory": "the plan needed more than {memory_mb} MB of memory",
     "output": "the cell printed more than {output_chars} characters",
@@ -153,20 +154,20 @@ MESSAGES = {
     "protocol": "the worker was ended because it broke the protocol",
 }
 """Maps the name of each limit to the message of its fault. The name of the limit is also the ``type`` of the fault."""
-_ENDLESS = "look for a loop that never ends, or work that is too much for the time"
+_ENDLESS = "look for a loop that never ends, or for work that takes too long"
 HINTS = {
     "wall": _ENDLESS,
     "cpu": _ENDLESS,
-    "memory": "keep less at a time: take values one by one instead of building a large list or text",
+    "memory": "keep less at a time: take values one by one instead of building a large list or string",
     "output": "print less, or print only what is needed",
-    "host_calls": "look for a loop that calls without end",
-    "arguments": "give the calls shorter arguments, or make fewer calls",
-    "kept": "ask for less at a time, and give calls shorter arguments",
-    "source": "write a shorter plan, as several steps",
-    "sleep": "leave the sleeping out, or sleep for less in all",
+    "host_calls": "look for a loop that makes calls without end",
+    "arguments": "pass shorter arguments, or make fewer calls",
+    "kept": "ask for less at a time, and pass shorter arguments",
+    "source": "write a shorter plan, in several steps",
+    "sleep": "do not sleep, or sleep for less time in all",
 }
 MAX_DETAIL = 300
-"""Maximum characters that the fault of a limit quotes from a worker, since faults appear in prompts and logs."""
+"""Maximum number of characters that a fault quotes from a worker, since faults appear in prompts and logs."""
 
 
 class LimitReached(Exception):
@@ -208,12 +209,12 @@ class WorkerFailed(SandboxError):
 
 
 class WorkersKilled(SandboxError):
-    """Several workers in a row were killed from outside at the same place of a cell. No plan can cause this."""
+    """Several workers in a row were killed from outside at the same place in a cell. No plan can cause this."""
 
 
 class RebuildDiverged(SandboxError):
-    """A session could not be rebuilt in a new worker: a cell made other calls, or had another output or value, than in
-    its first run.
+    """A session could not be rebuilt in a new worker: in its second run, a cell made other calls, or had a different
+    output or value.
     """
 
 

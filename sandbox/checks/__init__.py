@@ -170,7 +170,7 @@ def _check_order(use: Use, scope: NameScope, report: Report) -> None:
         return
     if all(binding.end_order is not None for binding in bindings):
         if not any(binding.order < use.order < (binding.end_order or 0) for binding in bindings):
-            hint = f"keep it under another name inside the except block: problem = {name}"
+            hint = f"assign it to another name inside the except block: problem = {name}"
             report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
     elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
         report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
@@ -192,9 +192,7 @@ def _is_deleted(use: Use, scope: NameScope) -> bool:
 
 def _order_hint(name: str, scope: NameScope) -> str:
     if scope.kind is ScopeKind.FUNCTION:
-        return (
-            f"a function that assigns {name} has a {name} of its own: give it a value first, or declare global {name}"
-        )
+        return f"a function that assigns {name} has its own {name}: give it a value first, or declare global {name}"
     return f"move the line that gives {name} its value above this one"
 
 
@@ -222,8 +220,8 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
 _EXITS = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 _MISPLACED = {
     ast.Return: ("'return' outside function", "a plan is not a function: put the lines into a def and call it"),
-    ast.Break: ("'break' outside loop", "break works inside a for or while only"),
-    ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
+    ast.Break: ("'break' outside loop", "break works only inside a for or while loop"),
+    ast.Continue: ("'continue' outside loop", "continue works only inside a for or while loop"),
 }
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -272,10 +270,10 @@ PARAMETERS = ["agent", "task"]
 
 
 def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
-    """Report a missing ``solve``, a ``solve`` with wrong parameters, and calls of actions outside functions."""
+    """Report a missing ``solve``, a ``solve`` with wrong parameters, and calls to actions outside functions."""
     definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
     if not definitions:
-        hint = "define it at the top level of the file; helpers and constants may stand beside it"
+        hint = "define it at the top level of the file; helpers and constants may be defined next to it"
         report.add(None, "procedure", "a procedure must define solve(agent, task)", hint)
     for node in definitions:
         args = node.args
@@ -285,7 +283,7 @@ def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
             report.add(node, "procedure", message, "def solve(agent, task):")
     for call, scope in usage.scopes.calls:
         if not _in_function(scope) and usage.path_of(call.func, scope) in usage.api.functions_by_name:
-            message = "a procedure acts inside solve and its helpers only"
+            message = "a procedure may call actions only inside solve and its helpers"
             report.add(call, "procedure", message, "move the call into solve")
 
 

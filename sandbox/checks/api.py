@@ -23,7 +23,7 @@ class CallParameter:
     """One parameter of a function.
 
     ``text`` is the parameter as a signature shows it, except that a default is shown as ``...``. Two parameters are
-    equal if their texts are, whatever their ``annotation``, which may not be hashable.
+    equal if their texts are equal. Their annotations, which may not be hashable, are not compared.
     """
 
     name: str
@@ -133,7 +133,7 @@ def _parameter(parameter: inspect.Parameter) -> CallParameter:
 
 
 class Report:
-    """Collects the faults of one plan. The checks stop when it ``is_full``, soon after MAX_PROBLEMS are reached."""
+    """Collects the faults of one plan. Soon after it ``is_full``, with MAX_PROBLEMS faults, the checks stop."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)

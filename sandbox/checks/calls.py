@@ -79,7 +79,7 @@ def _choice_problem(function: Function, parameter: CallParameter, value: ast.exp
 def _bind(
     call: ast.Call, parameters: tuple[CallParameter, ...], guess: Guess
 ) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
-    """Match arguments with parameters.
+    """Match the arguments of a call to parameters.
 
     Return pairs of a parameter and its argument, and the message and hint of each problem. The hint may be "".
     """
@@ -127,7 +127,7 @@ def _bind_keywords(
 def accepts(annotation: object, value: ast.expr) -> bool:
     """Return whether an annotation may accept the value of an expression.
 
-    The result is False only if the annotation is known, the expression is a literal, and they do not fit.
+    The result is False only if the annotation is known and the expression is a literal that does not fit it.
     """
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
@@ -186,7 +186,7 @@ class ApiUsage:
     def path_of(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute to which an expression refers.
 
-        For example, it is ``agent.go_to`` for ``go`` after ``go = agent.go_to``. Return None if it is not certain.
+        For example, it is ``agent.go_to`` for ``go`` after ``go = agent.go_to``. Return None if that is not certain.
         """
         if isinstance(node, ast.Attribute):
             base = self.path_of(node.value, scope, depth)
@@ -206,9 +206,10 @@ class ApiUsage:
         return self.path_of(binding.value, binding_scope, depth + 1) if binding.value is not None else None
 
     def called_function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the function that is called, or None if it is not certain.
+        """Return the function that is called, or None if that is not certain.
 
-        A function of the session is certain, and one that the plan defines exactly once and without decorators.
+        It is certain for a function of the session, and for one that the plan defines exactly once and without
+        decorators.
         """
         path = self.path_of(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
@@ -241,7 +242,7 @@ class ApiUsage:
             return
         path, members = f"{base}.{node.attr}", self.api.members[base]
         if not isinstance(node.ctx, ast.Load):
-            hint = "it changes by actions only; keep your own values in variables"
+            hint = "only actions change it; keep your own values in variables"
             report.add(node, "assignment", f"{path} can't be assigned or deleted", hint)
         elif node.attr not in members:
             near = report.guess(node.attr, members)
@@ -251,7 +252,7 @@ class ApiUsage:
     def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
         path = self.path_of(call.func, scope)
         if path in self.api.attributes:
-            report.add(call, "not-callable", f"{path} is an attribute, not an action", f"write {path} without brackets")
+            report.add(call, "not-callable", f"{path} is an attribute, not an action", f"write {path} without ()")
         elif path in self.api.members:
             hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
             report.add(call, "not-callable", f"{path} is an object, not an action", hint)
@@ -260,7 +261,7 @@ class ApiUsage:
                 report.add(*problem)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
-        """Return the binding of a name in a scope, or None if the scope binds the name never or more than once.
+        """Return the only binding of a name in a scope, or None if the scope does not bind the name exactly once.
 
         If only a part of a plan is checked, the result is None for every name at module level, since other parts may
         bind the name again.

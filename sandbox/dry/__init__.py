@@ -40,7 +40,7 @@ ENDLESS = "endless"
 class DryRun:
     """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
 
-    ``calls`` counts the calls of the session's functions that were followed. ``unfollowed`` counts those in the plan
+    ``calls`` counts the calls to the session's functions that were followed. ``unfollowed`` counts those in the plan
     that were not followed, because no path reached them, or because they are made by code that cannot be followed, such
     as a method, ``map`` or ``getattr``.
 

@@ -1,7 +1,7 @@
-"""Follow calls in a dry run: calls of the session's functions, the plan's own functions, methods and built-ins.
+"""Follow calls in a dry run: calls to the session's functions, the plan's own functions, methods and built-ins.
 
 A call that cannot be followed has the value UNKNOWN. Its arguments *escape*: they may change, so they become unknown. A
-comprehension is followed as if it were a call of a function. Code *acts* if it calls one of the session's functions.
+comprehension is followed as if it were a call to a function. Code *acts* if it calls one of the session's functions.
 """
 
 import ast
@@ -32,7 +32,7 @@ from planbook.sandbox.dry.values import (
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
-"""Maximum nesting of calls of plan functions. Deeper calls are not followed."""
+"""Maximum nesting of calls to plan functions. Deeper calls are not followed."""
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _RESULT = ".result"
 """Variable in which a list comprehension builds its list. It is not an identifier, so no plan can use the name."""
@@ -140,7 +140,7 @@ class Calls(Expressions):
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
-        """Follow a call of a function that the plan defines, and return its result."""
+        """Follow a call to a function that the plan defines, and return its result."""
         values = _bind_arguments(self, function, arguments)
         recursive = any(entered is function.node for entered in self.entered_functions)
         if recursive or values is None or len(self.call_chain) >= MAX_CALL_DEPTH or self._only_reads(function, values):
@@ -156,7 +156,7 @@ class Calls(Expressions):
     def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
         """Return whether a call need not be followed.
 
-        This is so if an argument is unknown, if the function cannot act, and if it can change no list or dict: then the
+        This is the case if an argument is unknown, and the function can neither act nor change a list or dict: then the
         call only computes an unknown result.
         """
         names = self.facts(function.node).names - values.keys()
@@ -231,7 +231,7 @@ class Calls(Expressions):
     # Methods and Python's functions.
 
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
-        """Return the result of a call of the method ``name`` of ``base``.
+        """Return the result of calling the method ``name`` of ``base``.
 
         Methods of strings do not keep their arguments, so these need not escape. But an argument that refers to the
         session may be a generator. If the method reads its items, the generator's code may act, so it escapes.

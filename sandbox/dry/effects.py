@@ -76,8 +76,8 @@ class CodeFacts:
     """Facts about a function, class or generator expression.
 
     ``names`` has the names that the code reads, binds or deletes. ``rebinds`` is True if the code may bind names
-    outside itself, and ``nests`` if it contains another function. ``is_simple`` is True if a dry run can follow a call
-    of the function: it is no generator, and declares no name as global or nonlocal.
+    outside itself, and ``nests`` is True if it contains another function. ``is_simple`` is True if a dry run can follow
+    a call to the function: it is not a generator, and declares no name as global or nonlocal.
     """
 
     names: set[str]
@@ -151,10 +151,10 @@ def call_sites(
 ) -> Iterator[int]:
     """Yield the ids of the nodes that call one of the session's functions, or pass it to code that may call it.
 
-    ``escaped`` has the dotted names of the functions that unknown code may call. A call of any method that is named
-    like a function of the session counts: ``self.agent.open()`` if ``agent.open`` is one. But if a method of Python's
-    types, or a function of the plan, has the same name, the call counts only if the expression before the method's name
-    uses a name in ``roots``.
+    ``escaped`` has the dotted names of the functions that unknown code may call. A call to any method with
+    the same name as one of the session's functions counts: for example ``self.agent.open()``, if ``agent.open`` is such
+    a function. But if a method of Python's types, or a function of the plan, has the same name, the call counts
+    only if the expression before the method's name uses a name in ``roots``.
     """
     names = {name.rpartition(".")[2] for name in functions}
     unique = names - _METHODS - {node.name for node in nodes if isinstance(node, ast.FunctionDef)}

@@ -1,7 +1,7 @@
 """Follow the statements of a plan in a dry run.
 
 At a condition that is unknown, the state is copied for each branch. After the branches, their states are merged. If the
-items of a loop are known, the loop is followed one iteration after another. Otherwise iterations are followed until one
+items of a loop are known, the loop is followed iteration by iteration. Otherwise iterations are followed until one
 of them changes nothing in the state. The walk becomes *blind* at code that it cannot follow and that may perform
 actions: from then on, nothing is known about the environment. Values that such code gets hold of *escape*: they may
 change, so they become unknown.
@@ -29,7 +29,7 @@ from planbook.sandbox.dry.walk import LoopJumps, NotFollowed, PathEnded
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
 MAX_ENDLESS_ITERATIONS = 4
-"""Maximum number of iterations that are followed of a loop with a constant condition, such as ``while True``."""
+"""Maximum number of iterations that are followed in a loop with a constant condition, such as ``while True``."""
 MAX_UNKNOWN_ITERATIONS = 3
 """Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
 
@@ -348,7 +348,7 @@ class DryWalk(Calls):
         self._repeat(lambda: iteration(UNKNOWN), nodes)
 
     def _repeat(self, iteration: Callable[[], object], nodes: list[ast.AST]) -> None:
-        """Follow a loop with an unknown number of iterations. The resulting state holds for every number of them."""
+        """Follow a loop with an unknown number of iterations. The resulting state holds for any number of them."""
         for _ in range(MAX_UNKNOWN_ITERATIONS):
             state_before, exposure_before = self.fork(), (self.blind, len(self.exposed_names))
             try:

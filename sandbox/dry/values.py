@@ -142,7 +142,7 @@ class SessionKnowledge(Protocol):
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """Return the knowledge after a call of the session's function ``path`` in a line of the plan.
+        """Return the knowledge after a call to the session's function ``path`` in a line of the plan.
 
         The second value is None if the call may succeed. Otherwise it says why the call cannot succeed. Any argument
         may be UNKNOWN. If the arguments do not match the function's parameters, the call changes nothing.
@@ -257,7 +257,7 @@ def _size(value: Value) -> int:
             chars += len(current)
         elif isinstance(current, list | tuple | dict):
             items += len(current)
-            if items <= MAX_ITEMS:  # an item that occurs twice counts twice
+            if items <= MAX_ITEMS:  # an item that occurs twice is counted twice
                 pending += [*current, *current.values()] if isinstance(current, dict) else current
         if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown
@@ -325,7 +325,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
     """Merge two states, when it is unknown which of them applies.
 
     A name that is bound in only one of the states keeps its value, since reading the name in the other state raises an
-    error. But if the name hides a built-in, reading it raises none, so its value becomes unknown.
+    error. But if the name hides a built-in, reading it raises no error, so its value becomes unknown.
     """
     state = WalkState(first.knowledge.merged_with(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap

@@ -39,7 +39,7 @@ MAX_STEPS = 20_000
 
 
 class NotFollowed(Exception):
-    """The walk gives up, because it has made MAX_STEPS steps or reached a statement that it cannot follow."""
+    """The walk gives up, because it has taken MAX_STEPS steps or reached a statement that it cannot follow."""
 
 
 class PathEnded(Exception):
@@ -56,14 +56,14 @@ class LoopJumps:
 
 @dataclass
 class CallVisits:
-    """All visits to one call of a function of the session that were made through the same calls of plan functions."""
+    """All visits to one call to a session function that came through the same chain of calls to plan functions."""
 
     impossible: Impossible | None
     """The reason why the call cannot succeed, or None if it may have succeeded on at least one visit."""
     node: ast.Call
     line: int
     caller: ast.Call | None
-    """The innermost of these calls of plan functions, or None if there are none."""
+    """The innermost call in this chain, or None if the chain is empty."""
 
 
 @dataclass(eq=False)
@@ -102,7 +102,7 @@ class BaseWalk(ast.NodeVisitor):
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
     """For the module and each function in ``entered_functions``, the states in which it returned, with the values."""
     call_chain: list[ast.Call] = field(default_factory=list)
-    """The calls of plan functions that led to the current statement, outermost first."""
+    """The calls to plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)
     """The functions that the calls in ``call_chain`` entered."""
     _last_number: int = 0
@@ -259,7 +259,7 @@ class BaseWalk(ast.NodeVisitor):
         return BuiltinFunction(name) if name in KNOWN_BUILTINS else UNKNOWN
 
     def walrus_frame(self) -> int:
-        """Return the frame of names that ``:=`` assigns here: the innermost frame that belongs to no comprehension."""
+        """Return the frame of names that ``:=`` assigns here: the innermost frame that is not a comprehension's."""
         frame = self.frame
         while frame in self.comprehension_frames:
             frame = self.parents[frame]

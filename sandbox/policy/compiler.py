@@ -79,9 +79,9 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
     if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
-        raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
+        raise SyntaxError("too many f-string fields in one piece of code", (name, 1, 1, None))
     if _LONG_MODULE.search(source):
-        raise SyntaxError("the name of a module has more than 100 parts", (name, 1, 1, None))
+        raise SyntaxError("a module name has more than 100 parts", (name, 1, 1, None))
     with _locked():
         return ast.parse(source, name)
 
@@ -103,7 +103,7 @@ def code_lines(code: str) -> list[str]:
 def shown_line(lines: list[str], number: int | None) -> str:
     """Return a line as a fault shows it: truncated if it is long, or "" if there is no line with this number.
 
-    Lines count from 1.
+    Lines are numbered from 1.
     """
     line = lines[number - 1] if number and 0 < number <= len(lines) else ""
     return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
@@ -194,7 +194,7 @@ def _compile(
     except SyntaxError as error:
         raise PolicyRefused([_syntax_problem(error)]) from None
     except UnicodeError:
-        raise _unreadable("a character that is half of a pair (a lone surrogate)") from None
+        raise _unreadable("the code contains half of a surrogate pair, which is not a character") from None
     except (RecursionError, MemoryError):
         raise PolicyRefused([_too_large("nested too deeply")]) from None
     except ValueError as error:
@@ -209,7 +209,7 @@ def _syntax_problem(error: SyntaxError) -> Fault:
 
 def _too_large(message: str, node: ast.AST | None = None) -> Fault:
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    return Fault(FaultKind.CHECK, TOO_LARGE, message, line, column, hint="write it as shorter, simpler steps")
+    return Fault(FaultKind.CHECK, TOO_LARGE, message, line, column, hint="split it into shorter, simpler steps")
 
 
 def _unreadable(message: str) -> PolicyRefused:
@@ -228,7 +228,8 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
     if policy.problems:
         raise PolicyRefused(policy.problems)
     names = context.names.union(policy.bound, policy.modules)
-    return context.names if len(names) == len(context.names) else names  # cached cells share equal sets
+    # If nothing is new, the old set is returned, so that cached cells with equal names share one set.
+    return context.names if len(names) == len(context.names) else names
 
 
 def too_large(tree: ast.Module) -> Fault | None:
@@ -246,16 +247,16 @@ def too_large(tree: ast.Module) -> Fault | None:
             return _too_large(f"more than {MAX_STRING_REPETITIONS:,} string multiplications")
         stars += sum(isinstance(node, ast.alias) and node.name == "*" for node in level)
         if stars > MAX_STAR_IMPORTS:
-            return _too_large(f"more than {MAX_STAR_IMPORTS} times `import *`")
+            return _too_large(f"more than {MAX_STAR_IMPORTS} `import *` statements")
         if wide := next((node for node in level if _keyword_count(node) > MAX_KEYWORDS), None):
-            return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
+            return _too_large(f"more than {MAX_KEYWORDS:,} keywords in one place", wide)
         patterns = [node.pattern for node in level if isinstance(node, ast.match_case)]
         if wide := next((pattern for pattern in patterns if _bound_name_count(pattern) > MAX_PATTERN_NAMES), None):
             return _too_large(f"a pattern that binds more than {MAX_PATTERN_NAMES} names", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if has_finally and _compiled_size(tree)[0] > MAX_COMPILED_NODES:
-        return _too_large("`finally` blocks that would be compiled too many times")
+        return _too_large("`finally` blocks that Python would compile too many times")
     return None
 
 
@@ -315,8 +316,8 @@ def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> Comp
 MAX_CACHED = 16 << 20
 """Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
 MAX_CODE = 1 << 20
-"""Maximum bytes of compiled code. Short sources can need many, since CPython multiplies constants when it compiles: a
-source with ``"ab" * 2000`` a thousand times would need 4 MB.
+"""Maximum size of compiled code in bytes. The code of short sources can be large, since CPython multiplies constants
+when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.
 """
 MAX_TEXT = 300
 """Maximum number of characters of a fault's message."""

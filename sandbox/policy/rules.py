@@ -25,12 +25,12 @@ MAX_PATTERN_NAMES = 200
 """Maximum number of names that the pattern of one ``case`` binds."""
 MAX_COMPILED_NODES = 4 * MAX_NODES
 """Maximum number of nodes that CPython compiles for one cell. CPython compiles a ``finally`` block several times, and
-each of its nodes counts as often.
+each of its nodes is counted that many times.
 """
 MAX_STRING_REPETITIONS = 500
 """Maximum number of string multiplications in one cell. CPython may compute each of them while it compiles."""
 MAX_STAR_IMPORTS = 50
-"""Maximum number of ``import *`` in one cell. Each is compiled as an import of up to 500 names."""
+"""Maximum number of ``import *`` statements in one cell. Each is compiled as an import of up to 500 names."""
 
 _INTERNAL_TYPES = (
     types.FrameType,
@@ -88,20 +88,20 @@ MISSING_MEMBERS = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
 
 # Hints for alternatives.
 
-_FUNCTIONS = "keep what you want to know of a function beside it, as in a dict; its __name__ and __doc__ may be read"
-_FRAMES = "return the values that you want to look at, or print them where they are"
+_FUNCTIONS = "keep what you want to know about a function separately, as in a dict; you may read __name__ and __doc__"
+_FRAMES = "return the values that you want to see, or print them where they are computed"
 _COPIES = "use copy.copy(x), copy.deepcopy(x) or list(x); a class of your own may define __copy__ and __deepcopy__"
 _LET_END = "let the code end, or return from a function"
-_NO_FILES = "plans have no files; keep data in variables and print what should be seen"
-_NO_INPUT = "plans can't ask; read what you need from the observations"
-_NO_ARGUMENTS = "plans have no arguments: assign the values to variables"
-_PAGE_IS_THERE = "the page is there already: act through the functions you are given"
+_NO_FILES = "plans have no files; keep data in variables, and print what should be seen"
+_NO_INPUT = "plans can't ask for input; read what you need from the observations"
+_NO_ARGUMENTS = "plans have no command-line arguments: assign the values to variables"
+_PAGE_IS_THERE = "the page is already open: act through the functions you are given"
 
 ATTRIBUTE_HINTS = {
     "__subclasses__": "keep a list of the classes you define, or define __init_subclass__ in their base class",
     "__code__": _FUNCTIONS,
     "__closure__": _FUNCTIONS,
-    "__globals__": "name the variables, or use globals(); `global x` in a function lets it set them",
+    "__globals__": "use the variables by name, or use globals(); a function with `global x` can set x",
     "__reduce__": _COPIES,
     "__reduce_ex__": _COPIES,
     "__loader__": "use an import statement",
@@ -150,7 +150,7 @@ MODULE_HINTS = {
     "numpy": _NUMBERS,
     "pandas": "use lists of dicts",
     "matplotlib": "print the numbers",
-    "networkx": "use a dict of lists; graphlib sorts one",
+    "networkx": "use a dict of lists; graphlib can sort it topologically",
     "sortedcontainers": "use bisect.insort, or heapq",
     "inspect": "use dir(x), callable(x), x.__doc__ and x.__annotations__",
     "importlib": "use an import statement",
@@ -158,7 +158,7 @@ MODULE_HINTS = {
     "pickle": _COPY,
     "marshal": _COPY,
     "shelve": _COPY,
-    "ctypes": "plans have no libraries of C; use struct on bytes",
+    "ctypes": "plans have no C libraries; use struct on bytes",
     "tqdm": "use print",
     "argparse": _NO_ARGUMENTS,
     "optparse": _NO_ARGUMENTS,
@@ -191,23 +191,23 @@ module.
 """
 
 _THREAD = "plans run in one thread: call the function directly, without async and await"
-_IN_LOOPS = "break and continue work inside a for or while only"
+_IN_LOOPS = "break and continue work only inside a for or while loop"
 SYNTAX_HINTS = (
-    ("never closed", "close it, or check the brackets of the lines that follow"),
+    ("never closed", "close it, or check the brackets in the lines that follow"),
     ("unterminated triple-quoted", "close the string with the same three quotes"),
-    ("unterminated", "close the string on its line; if the text holds the same quote, use the other kind around it"),
+    ("unterminated", "close the string on the same line; if it contains this quote, use the other kind around it"),
     ("expected an indented block", "indent the body by four spaces, or write pass"),
-    ("unindent does not match", "indent every line of a block alike, by four spaces"),
+    ("unindent does not match", "indent all lines of a block equally, by four spaces"),
     ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
     ("inconsistent use of tabs", "indent with four spaces everywhere"),
     ("outside function", "a plan is not a function: let it run to its end, or put the lines into a def and call it"),
     ("outside loop", _IN_LOOPS),
     ("not properly in loop", _IN_LOOPS),
     ("Maybe you meant '=='", "compare with ==, assign with ="),
-    ("in one piece of code", "write it as shorter, simpler steps"),
+    ("in one piece of code", "split it into shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Pairs of a text and a hint. A message of CPython gets the hint of the first pair whose text occurs in it."""
+"""Pairs of a text and a hint. A message from CPython gets the hint of the first pair whose text occurs in it."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _THREAD),
@@ -241,7 +241,7 @@ def attribute_hint(name: str) -> str:
 
 
 def syntax_hint(message: str) -> str:
-    """Return a hint for a message of Python's parser or compiler, or "" if there is none."""
+    """Return a hint for a message from Python's parser or compiler, or "" if there is none."""
     return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
 
 

@@ -3,7 +3,7 @@
 RestrictedPython's transformer refuses every kind of node that it does not know. The subclasses here allow the nodes
 that plans use, and refuse the names, attributes and imports that the tables in ``rules`` list. Some attributes can be
 judged only at run time: ``format`` depends on the template, and ``__dict__`` is refused for modules only. So an
-expression such as ``text.format`` is replaced by a call of a function, the *guard*, which checks the object when the
+expression such as ``text.format`` is replaced by a call to a function, the *guard*, which checks the object when the
 plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as a unit.
 """
 
@@ -52,7 +52,7 @@ MAX_PROBLEMS = 100
 
 
 class EnoughProblems(Exception):
-    """The visit ends early, because MAX_PROBLEMS problems were found."""
+    """The visit ends early, because MAX_PROBLEMS problems have been found."""
 
 
 class BasePolicy(RestrictingNodeTransformer):
@@ -78,7 +78,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.members: list[ast.Attribute] = []
         """Every ``variable.attribute`` in the source. The variable may be a module, which is known only at the end."""
         self._unchecked_blocks = 0
-        """Number of blocks around the node in which any import is allowed. They never run, or catch its failure."""
+        """Number of blocks around this node in which any import is allowed: they never run, or they catch the error."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
         """Record a problem at the position of a node. Raises EnoughProblems if MAX_PROBLEMS are now recorded."""
@@ -153,14 +153,14 @@ IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", 
 
 MAX_SHOWN_NAMES = 60
 """Maximum number of a module's names that a hint lists."""
-_IMPORT_HINT = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
+_IMPORT_HINT = f"what a plan is given needs no import; plans may import: {', '.join(sorted(MODULES))}"
 
 
 class ImportPolicy(BasePolicy):
     """Checks import statements, and attributes of the imported modules."""
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Visit a ``try``. If it catches failing imports, its body may import anything: errors come at run time."""
+        """Visit a ``try``. If it catches failing imports, its body may import anything: imports fail at run time."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._unchecked_blocks += caught
         node.body = self._visit_all(node.body)
@@ -262,7 +262,7 @@ ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
 
 class PlanPolicy(ImportPolicy):
-    """The complete policy. After a module was visited, its tree may be compiled if ``problems`` is empty."""
+    """The complete policy. Once a module has been visited, its tree may be compiled if ``problems`` is empty."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Visit a module. The checks that need all names that the module binds come last."""
@@ -353,7 +353,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check expressions in a pattern. Unlike other expressions, they cannot be replaced by a call of the guard."""
+        """Check expressions in a pattern. Unlike other expressions, they cannot be replaced by a call to the guard."""
         for part in (node for expression in parts for node in ast.walk(expression)):
             if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(part, "match", part.attr)
@@ -361,7 +361,7 @@ class PlanPolicy(ImportPolicy):
                 self.visit_Name(part)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check an attribute by its name, or replace it by a call of the guard, which checks it at run time."""
+        """Check an attribute by its name, or replace it by a call to the guard, which checks it at run time."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
@@ -381,7 +381,7 @@ class PlanPolicy(ImportPolicy):
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Refuse calls of ``getattr`` and the like that their guards would certainly refuse at run time."""
+        """Refuse calls to ``getattr`` and the like that their guards would certainly refuse at run time."""
         if isinstance(node.func, ast.Name) and node.func.id in ATTRIBUTE_BUILTINS and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:

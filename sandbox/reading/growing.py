@@ -22,7 +22,7 @@ _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that an ``else`` or ``except`` on a later line may continue."""
 _MAX_FAILED = 400_000
-"""Maximum total of the characters in all attempts to parse that fail.
+"""Maximum total number of characters in all failed attempts to parse.
 
 After that, a new attempt is made only when the pending code has grown by half. Without this maximum, broken code would
 be parsed again at every new line.
@@ -36,8 +36,8 @@ class Statement:
     """One statement, or several that share a line, with the comments above them.
 
     ``source`` begins with one empty line for each line of code before the statement, so that line numbers in errors are
-    right. ``last_line`` is the number of the statement's last line in the whole code, from 1. ``acts`` is True if the
-    statement may do more than define something. A plan without such a statement does nothing.
+    right. ``last_line`` is the number of the statement's last line in the whole code, counted from 1. ``acts`` is True
+    if the statement may do more than define something. A plan without such a statement does nothing.
     """
 
     source: str
@@ -135,7 +135,7 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 def acts(statement: ast.stmt) -> bool:
     """Return whether a top-level statement may do more than define something.
 
-    Imports only define something, and so do assignments without calls, attributes and subscripts.
+    Imports only define something, as do assignments without calls, attributes or subscripts.
     """
     if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
@@ -150,7 +150,7 @@ def only_defines(tree: ast.Module) -> bool:
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is ``pass``, or consists of a constant only, such as a docstring or ``...``."""
+    """Return whether a statement is ``pass``, or consists only of a constant, such as a docstring or ``...``."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -172,7 +172,7 @@ class StatementBatch:
 def chars_to_line(text: str, number: int) -> int:
     """Return the number of characters of the text up to the end of a line.
 
-    Lines count from 1. If there is no line with this number, return the length of the text.
+    Lines are numbered from 1. If there is no line with this number, return the length of the text.
     """
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)

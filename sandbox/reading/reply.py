@@ -26,7 +26,7 @@ _ONE_BLOCK = "put the whole plan into one block that begins with ```python and e
 class FencedBlock:
     """A fenced block. ``language`` is the language that its opening fence names, in lower case, or "".
 
-    ``opening`` and ``closing`` are the numbers of the lines with its fences, from 0. If no fence closes the block,
+    ``opening`` and ``closing`` are the line numbers of its fences, which start at 0. If no fence closes the block,
     ``closed`` is False and ``closing`` is the number of lines of the reply.
     """
 
@@ -54,7 +54,7 @@ class ReadReply:
     closed: bool = False
 
     def reply_line(self, code_line: int) -> int:
-        """Return the number of the line in the reply that is line ``code_line`` of ``code``. Both count from 1."""
+        """Return the number of the reply's line that is line ``code_line`` of ``code``. Both are numbered from 1."""
         begin, in_reply = max((place for place in self.places if place[0] <= code_line), default=(1, 1))
         return in_reply + code_line - begin
 
@@ -68,7 +68,7 @@ def read_reply(text: str) -> ReadReply:
     'agent.look()'
     """
     if len(text) > MAX_REPLY_CHARS:
-        message = f"the reply has {len(text)} characters; {MAX_REPLY_CHARS} are allowed"
+        message = f"the reply has {len(text)} characters; at most {MAX_REPLY_CHARS} are allowed"
         return ReadReply("", "", "", problem=_problem("too-long", message, "write a shorter reply"))
     lines = code_lines(text)
     if chosen := _plan_blocks(fenced_blocks(lines)):
@@ -119,7 +119,7 @@ def _problem_of(code: str, *, closed: bool) -> Fault | None:
     if fault is None:
         empty = _problem("empty", "the code block contains no statement", "write the plan's code into the block")
         return None if isinstance(tree, ast.Module) and tree.body else empty
-    hint = f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
+    hint = f"the reply ended inside its code block: write the whole block, shorter if necessary. {fault.hint}"
     return fault if closed else replace(fault, hint=hint)
 
 
@@ -158,7 +158,7 @@ def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
     prose, number, budget = ProseScanner(), 0, _MAX_FAILED
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
-        if opening and not prose.ends_in_string():  # a fence inside a docstring begins no plan
+        if opening and not prose.ends_in_string():  # a fence inside a docstring does not begin a plan
             block, budget = _block(lines, budget, number, *opening.groups())
             blocks.append(block)
             number = blocks[-1].closing
@@ -189,8 +189,8 @@ def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, i
     """Return the block that opens at the line ``start``, and the budget that is left.
 
     The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
-    If there is no such fence, the block ends at the first fence. ``budget`` is the number of characters that failed
-    attempts to parse may still cost.
+    If there is no such fence, the block ends at the first fence. ``budget`` is the number of characters that may
+    still be parsed without success.
     """
     language = language_of(info)
     closings = _closings(lines, start, fence, first_only=language not in PYTHON)
@@ -295,8 +295,8 @@ _ACTS = (
 def find_code(lines: list[str]) -> range | None:
     """Return the longest range of lines that can be parsed and that do something, or None if there is none.
 
-    Lines count from 0. If lines outside this range look like code, the result is extended to include them and all lines
-    in between. Otherwise, one half of a plan might run without the other half, which contains a syntax error.
+    Lines are numbered from 0. If lines outside this range look like code, the result is extended to include them and
+    all lines in between. Otherwise, one half of a plan might run without the other half, which contains a syntax error.
     """
     best = max(_runs(lines), key=len, default=None)
     suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]

@@ -31,9 +31,9 @@ class Guard(Enum):
 
     NONE = 0
     ANY_ERROR = 1
-    """It is bare, or names Exception or BaseException. So it catches a NameError too, perhaps by accident."""
+    """A bare ``except``, or one that names Exception or BaseException: it catches a NameError, perhaps by accident."""
     NAME_ERROR = 2
-    """It names NameError or UnboundLocalError, so it expects that the name may be undefined."""
+    """An ``except`` that names NameError or UnboundLocalError: the code expects that the name may be undefined."""
 
 
 @dataclass(slots=True)

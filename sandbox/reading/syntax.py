@@ -52,7 +52,7 @@ def _too_long(code: str) -> str:
     lines = code.count("\n") + code.count(";") + 1
     for count, limit, unit in ((len(code), MAX_SOURCE, "characters"), (lines, MAX_LINES, "lines and semicolons")):
         if count > limit:
-            return f"the code has {count} {unit}; {limit} are allowed"
+            return f"the code has {count} {unit}; at most {limit} are allowed"
     return ""
 
 
@@ -68,8 +68,8 @@ def compile_error(code: str, tree: ast.Module) -> Fault | None:
 
 
 def too_deep(code: str) -> Fault:
-    """Return the fault of code that is nested too deeply for the parser."""
-    return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
+    """Return the fault for code that is nested too deeply for the parser."""
+    return _fault(code, "the code is nested too deeply to be read", None, "use a loop over a list or dict")
 
 
 # Explaining syntax errors.
@@ -80,13 +80,13 @@ LANGUAGE = Language(tree_sitter_python.language())
 _HINTS_BY_CHARACTER = {
     **dict.fromkeys("‘’‚‛′´", "write a plain quote: '"),
     **dict.fromkeys("“”„‟″«»", 'write a plain quote: "'),
-    **dict.fromkeys("，；：（）【】。、", "write the plain ASCII sign"),
+    **dict.fromkeys("，；：（）【】。、", "write the plain ASCII character"),
     **dict.fromkeys("–—−", "write a plain minus: -"),
     "…": "write three dots, or the real code: nothing fills in what is left out",
-    "`": "backquotes stand around the code, not in it",
+    "`": "backquotes belong around the code, not inside it",
     "\N{NO-BREAK SPACE}": "write a plain space",
 }
-_GENERAL_HINT = "explanations belong outside the code, or behind a #"
+_GENERAL_HINT = "explanations belong outside the code, or after a #"
 
 
 def _nodes(code: str) -> Iterator[Node]:
@@ -163,9 +163,9 @@ def _unreadable(code: str) -> Fault:
 # The statements of code that may have syntax errors.
 
 MAX_PARSED = 200_000
-"""Maximum total of the characters in all attempts to parse a part of one text. The text after that counts as prose."""
+"""Maximum total number of characters in all attempts to parse parts of one text. What follows counts as prose."""
 _MIN_COST = 100
-"""An attempt to parse counts for at least this many characters."""
+"""An attempt to parse counts as at least this many characters."""
 _MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 OPEN_STRING = "unterminated triple-quoted"

@@ -200,4 +200,4 @@ def _wait(self: object, timeout: float | None = None) -> bool:
 
 def _start(self: object) -> NoReturn:
     """Replace ``Thread.start``."""
-    raise RuntimeError("can't start new thread: plans run in one")
+    raise RuntimeError("can't start new thread: plans run in one thread")

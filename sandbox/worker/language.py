@@ -1,6 +1,6 @@
 """The namespace of plans: the built-ins of Python except those that are refused, and the modules that plans may import.
 
-Functions that are called guards replace built-ins such as ``getattr``. At run time, they refuse the names of attributes
+Functions called *guards* replace built-ins such as ``getattr``. At run time, they refuse the names of attributes
 that the policy refuses in source code. The guards do not stop a hostile plan; only the locked-down process does.
 """
 
@@ -162,7 +162,7 @@ class Output(io.TextIOBase):
 
 
 def make_importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Replace ``sys.stdout`` before: plans get a copy of ``sys`` as it is now."""
+    """Return the ``__import__`` of plans. It uses a copy of ``sys``, so ``sys.stdout`` must already be replaced."""
     parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(

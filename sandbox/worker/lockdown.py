@@ -49,7 +49,7 @@ MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
 OTHER_FLAGS = 0xFFFFFFFF & ~(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL)
 LAST_CLOCK, LAST_ADVICE = 11, 8
 """The largest allowed arguments of ``clock_gettime`` and ``madvise``: CLOCK_TAI and MADV_FREE. Larger clock ids, read
-as unsigned numbers, are clocks of other processes. Larger advice concerns the sharing of memory.
+as unsigned numbers, are clocks of other processes. Larger kinds of advice concern shared memory.
 """
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
@@ -88,7 +88,7 @@ def instructions(machine: str) -> list[tuple[int, int, int, int]]:
     """
     if machine not in ARCHITECTURES:
         raise OSError(
-            errno.ENOSYS, f"no table of system calls for {machine}; there is one for {', '.join(ARCHITECTURES)}"
+            errno.ENOSYS, f"no table of system calls for {machine}; there are tables for {', '.join(ARCHITECTURES)}"
         )
     column, architecture = ARCHITECTURES[machine]
     program = [
@@ -164,7 +164,7 @@ def unprivileged_user() -> None:
     """
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
-            raise OSError(errno.EPERM, "the host lacks CAP_KILL, and could not end a worker of another user")
+            raise OSError(errno.EPERM, "the host lacks CAP_KILL, so it could not end a worker with another user id")
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)

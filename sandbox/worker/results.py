@@ -23,15 +23,15 @@ from planbook.sandbox.suggest import suggestion
 
 SCALARS = frozenset({str, int, float, bool, type(None)})
 _REMEDIES = {
-    str: "; str(...) makes a str of it",
-    int: "; int(...) makes an int of it",
-    float: "; float(...) makes a float of it",
-    dict: "; dict(...) makes a dict of it",
-    object: "; list(...) makes a list of it",
+    str: "; convert it with str(...)",
+    int: "; convert it with int(...)",
+    float: "; convert it with float(...)",
+    dict: "; convert it with dict(...)",
+    object: "; convert it with list(...)",
 }
 """Maps a base class of a value to a hint on how to convert the value to JSON. ``object`` is for any other iterable."""
 MAX_REPR = 10_000
-"""Maximum characters of the str or repr of a value that are sent to the host."""
+"""Maximum number of characters of a value's str or repr that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
 
 
@@ -57,12 +57,12 @@ def decode(text: str) -> Any:
 
 
 def as_json(value: object, depth: int = 0) -> object:
-    """Return the value with all tuples replaced by lists. Raises TypeError or ValueError if it cannot become JSON."""
+    """Return the value with all tuples replaced by lists. Raises TypeError or ValueError if it is not JSON."""
     kind = type(value)
     if kind in SCALARS:
         return value
     if depth >= MAX_DEPTH:
-        raise ValueError(f"lists and dicts may be nested at most {MAX_DEPTH} deep")
+        raise ValueError(f"must be nested at most {MAX_DEPTH} levels deep")
     if kind in (list, tuple):
         return [as_json(item, depth + 1) for item in value]  # type: ignore[attr-defined]
     if kind is dict:
@@ -72,7 +72,7 @@ def as_json(value: object, depth: int = 0) -> object:
 
 def _remedy(kind: type) -> str:
     if issubclass(kind, Enum):
-        return "; its .value may be one"
+        return "; pass its .value, if that is one of these"
     base = next(base for base in _REMEDIES if issubclass(kind, base))
     return _REMEDIES[base] if base is not object or hasattr(kind, "__iter__") else ""
 
@@ -108,15 +108,15 @@ def value_for_host(value: object, limit: int) -> object:
 def text_of(value: object, convert: Callable[[object], str]) -> str:
     """Return the str or repr of a plan's value, truncated to MAX_REPR characters.
 
-    ``convert`` is ``str`` or ``repr``. If it raises an exception, as a class of the plan may make it do, return a text
+    ``convert`` is ``str`` or ``repr``. If it raises an exception, which a class of the plan can cause, return a text
     that says so.
     """
     try:
-        text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # makes a plain str of any subclass of str
+        text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # a plain str, even if it is of a subclass
     except MemoryError:
         raise
     except BaseException as error:
-        return f"<{type(value).__name__} whose text could not be made: {type(error).__name__}>"
+        return f"<{type(value).__name__} that could not be converted to text: {type(error).__name__}>"
     return printable(text[:MAX_REPR] + ("..." if len(text) > MAX_REPR else ""))
 
 
@@ -134,7 +134,7 @@ MEMORY_FAULT: Report = {"kind": "limit", "type": "memory", "message": ""}
 """The fault of a cell that needs too much memory. The host adds the message, since it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
-"""Maximum characters of a source line, of a hint, and of an exception's name, so that a fault fits into a frame."""
+"""Maximum length of a source line, of a hint, and of an exception's name, so that a fault fits into a frame."""
 
 
 @dataclass
@@ -184,8 +184,8 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
     """Return the fault for an exception that ended a cell.
 
-    ``earlier`` contains the session's cells so far. ``names`` is the session's namespace, in which a name similar to an
-    undefined one is looked for.
+    ``earlier`` contains the session's cells so far. ``names`` is the session's namespace, which is searched for
+    names that are similar to an undefined one.
     """
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
         return MEMORY_FAULT
@@ -212,9 +212,9 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> boo
 
 
 def _locate(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
-    """Return the numbers of the cell's lines in the traceback, outermost first, and a text for the message.
+    """Return the numbers of the cell's lines in the traceback, outermost first, and a note for the message.
 
-    If the exception was raised in a function that an earlier cell defined, the text names the line there. Otherwise it
+    If the exception was raised in a function that an earlier cell defined, the note names the line there. Otherwise it
     is "".
     """
     lines, origin_note = list[int](), ""
@@ -245,7 +245,7 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
 def _did_you_mean(name: str, known: list[str]) -> str:
     """Return a suggestion, or "" if no known name is similar.
 
-    If the name itself is known, return "", too: it exists but has no value, such as an empty slot.
+    Also return "" if the name itself is known: it then exists but has no value, like an empty slot.
     """
     if name in known:
         return ""

@@ -40,7 +40,7 @@ PART = "part"
 PART_END = to_bytes(["end", None, []])
 """The "end" message of a part that ended without a fault. It contains no value, since only a whole cell has one."""
 MAX_VALUE = MAX_FROM_WORKER // 4
-"""Maximum bytes of JSON that the value of a cell may take."""
+"""Maximum size of a cell's value, in bytes of JSON."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class CellRunner:
 
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Return two code objects that the host has compiled: the statements, and the expression at their end or None."""
+    """Return two code objects that the host has compiled: the statements, and the expression at their end, or None."""
     return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 

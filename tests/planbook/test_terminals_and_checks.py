@@ -144,7 +144,7 @@ def test_a_table_that_is_too_wide_is_printed_as_a_list() -> None:
         (
             "while True:\n    pass",
             "limit",
-            "wall: the cell ran for more than 0.5 s of wall clock; --limit wall_seconds=N",
+            "wall: the cell ran for more than 0.5 s of wall clock time; --limit wall_seconds=N",
         ),
     ],
 )

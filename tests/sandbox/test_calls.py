@@ -60,19 +60,19 @@ def test_defaults_are_those_of_the_function(sandbox: Sandbox) -> None:
     ("call", "kind", "message"),
     [
         ("f(1)", "TypeError", "f(): argument 'place' should be a valid string, not int 1"),
-        ("f('a', 'b')", "TypeError", "f(): too many positional arguments; it is f(place: str)"),
+        ("f('a', 'b')", "TypeError", "f(): too many positional arguments; call it as f(place: str)"),
         ("f(plce='a')", "TypeError", "f(): missing a required argument: 'place'"),
         ("f({'a'})", "TypeError", "f(): argument 'place' must be str, int, float, bool, None, list or dict"),
-        ("f({'a'})", "TypeError", "not set; list(...) makes a list of it"),
-        ("class S(str): pass\nf(S())", "TypeError", "not S; str(...) makes a str of it"),
+        ("f({'a'})", "TypeError", "not set; convert it with list(...)"),
+        ("class S(str): pass\nf(S())", "TypeError", "not S; convert it with str(...)"),
         ("class S(int): pass\nf(S())", "TypeError", "not S; int(...) makes an int of it"),
-        ("class S(dict): pass\nf(S())", "TypeError", "not S; dict(...) makes a dict of it"),
+        ("class S(dict): pass\nf(S())", "TypeError", "not S; convert it with dict(...)"),
         ("f({1: 'a'})", "TypeError", "not a dict with a key of type int"),
         ("f(f)", "TypeError", "not HostFunction"),
         ("f(float('nan'))", "ValueError", "f(): argument 'place'"),
         ("f('\\ud800')", "ValueError", "f(): argument 'place' must be text without lone surrogates"),
         ("f('x' * 2_000_000)", "ValueError", "the arguments take 2,000,0"),
-        ("a = []\na.append(a)\nf(a)", "ValueError", "lists and dicts may be nested at most 32 deep"),
+        ("a = []\na.append(a)\nf(a)", "ValueError", "must be nested at most 32 levels deep"),
     ],
 )
 def test_wrong_arguments_never_reach_the_function(sandbox: Sandbox, call: str, kind: str, message: str) -> None:
@@ -164,10 +164,10 @@ def fails_unprintably() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (object, r"f: the answer is not JSON: .*; return text, numbers, lists or dicts"),
+        (object, r"f: the answer is not JSON: .*; return strings, numbers, lists or dicts"),
         (lambda: 10**5000, "f: the answer holds an integer of more than 4300 digits"),
         (lambda: ["1", {"a": -(10**4300)}], "more than 4300 digits"),
-        (fails_unprintably, "raised Unprintable, whose text cannot be read: RuntimeError"),
+        (fails_unprintably, "raised Unprintable, whose message is unreadable: RuntimeError"),
     ],
 )
 def test_a_bad_answer_is_an_error_of_the_host(

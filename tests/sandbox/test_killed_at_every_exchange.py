@@ -251,7 +251,7 @@ def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: 
         if not kernel_reports_kills() and kills > 1:
             assert fault_of(session, LONG).type == "crashed"
         elif kills == MAX_KILLS:
-            with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place of"):
+            with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place in"):
                 session.run(LONG)
         else:
             assert session.run(LONG).value == 19_999_999

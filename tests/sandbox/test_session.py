@@ -34,7 +34,7 @@ def test_names_are_kept_from_cell_to_cell(session: Session) -> None:
         ("a = []\na.append(a)\na", "[[...]]"),
         (
             "class A:\n    def __repr__(self):\n        return 1 / 0\nA()",
-            "<A whose text could not be made: ZeroDivisionError>",
+            "<A that could not be converted to text: ZeroDivisionError>",
         ),
     ],
 )
