@@ -49,9 +49,9 @@ FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 PREFIX = 4
 """Size in bytes of the length in front of each frame."""
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Number of times that host or worker polls for a frame before it sleeps. All polls together take about 80 us. Polling
-is faster than sleeping, since waking a process on another core takes longer than a whole call. Between polls, other
-processes may run.
+"""Number of times that the host or worker polls for a frame before it sleeps. All polls together take about 80 us.
+Polling is faster than sleeping, since waking a process on another core takes longer than a whole call. Between polls,
+other processes may run.
 """
 SLEEPS = 10
 """After no poll has found data, this many reads follow without polling, since the other side is probably busy."""

@@ -189,7 +189,7 @@ def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
 
 
 class SandboxError(Exception):
-    """Base of this package's errors. If a host function raises such an error, ``Session.run`` does not catch it."""
+    """Base class of this package's errors. If a host function raises one, ``Session.run`` does not catch it."""
 
 
 class BadFunction(SandboxError):

@@ -124,7 +124,7 @@ def _build_report(code: str, tree: ast.Module, api: Api, allow_definitions_only:
 
 
 def _merge(report: Report, refused: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """Return the faults of the report and of the language policy (``refused``).
+    """Return the faults from the report and from the language policy (``refused``).
 
     At a position where the policy has found a fault, other faults are left out.
     """

@@ -133,7 +133,7 @@ def _parameter(parameter: inspect.Parameter) -> CallParameter:
 
 
 class Report:
-    """Collects the faults of one plan. Soon after it ``is_full``, with MAX_PROBLEMS faults, the checks stop."""
+    """Collects the faults of one plan. The checks stop soon after it ``is_full``, at MAX_PROBLEMS faults."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)
@@ -142,7 +142,7 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """True if MAX_PROBLEMS faults were found, so that the checks should stop."""
+        """True if MAX_PROBLEMS faults have been found, so that the checks should stop."""
         return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:

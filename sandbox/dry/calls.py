@@ -266,7 +266,7 @@ class Calls(Expressions):
             if name in FUNCTIONS and arguments.is_complete and not any(isinstance(arg, Container) for arg in others):
                 options = {option: self.flat(value) for option, value in named.items()}
                 return self.from_python(compute(FUNCTIONS[name], *map(self.flat, args), **options))
-        if items is not None and (name in FUNCTIONS or name == "set"):  # the result may hold items, but not the list
+        if items is not None and (name in FUNCTIONS or name == "set"):  # the result may contain items, but not the list
             return self._call_unknown(CallArguments(list(items), named))
         return self._call_unknown(arguments)
 

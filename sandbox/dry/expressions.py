@@ -94,7 +94,7 @@ class Expressions(BaseWalk):
         return self.visit(node)
 
     def visit_parts(self, node: ast.AST) -> Value:
-        """Evaluate the parts of an expression for their effects only, and return UNKNOWN as its value."""
+        """Evaluate the parts of an expression only for their effects, and return UNKNOWN as its value."""
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 self.escape(self.evaluate(part))

@@ -33,7 +33,7 @@ MAX_ENDLESS_ITERATIONS = 4
 MAX_UNKNOWN_ITERATIONS = 3
 """Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
 
-_LEAVING = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
+_LOOP_EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 
 
 class DryWalk(Calls):
@@ -285,7 +285,7 @@ class DryWalk(Calls):
         """
         if self.may_catch_errors or self.blind or not (isinstance(node.test, ast.Constant) and node.test.value):
             return False
-        if any(isinstance(inner, _LEAVING) for inner in ast.walk(node)):
+        if any(isinstance(inner, _LOOP_EXITS) for inner in ast.walk(node)):
             return False
         probe = self.state.copy()
         for name in effects.names_in(node):

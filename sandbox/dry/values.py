@@ -142,7 +142,7 @@ class SessionKnowledge(Protocol):
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """Return the knowledge after a call to the session's function ``path`` in a line of the plan.
+        """Return the knowledge after a call to the session's function ``path`` in line ``line`` of the plan.
 
         The second value is None if the call may succeed. Otherwise it says why the call cannot succeed. Any argument
         may be UNKNOWN. If the arguments do not match the function's parameters, the call changes nothing.

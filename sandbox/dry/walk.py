@@ -63,7 +63,7 @@ class CallVisits:
     node: ast.Call
     line: int
     caller: ast.Call | None
-    """The innermost call in this chain, or None if the chain is empty."""
+    """The innermost call in the chain of calls to plan functions, or None if there is none."""
 
 
 @dataclass(eq=False)

@@ -88,14 +88,14 @@ MISSING_MEMBERS = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
 
 # Hints for alternatives.
 
-_FUNCTIONS = "keep what you want to know about a function separately, as in a dict; you may read __name__ and __doc__"
+_FUNCTIONS = "keep data about a function elsewhere, such as in a dict; its __name__ and __doc__ can be read"
 _FRAMES = "return the values that you want to see, or print them where they are computed"
 _COPIES = "use copy.copy(x), copy.deepcopy(x) or list(x); a class of your own may define __copy__ and __deepcopy__"
 _LET_END = "let the code end, or return from a function"
 _NO_FILES = "plans have no files; keep data in variables, and print what should be seen"
 _NO_INPUT = "plans can't ask for input; read what you need from the observations"
 _NO_ARGUMENTS = "plans have no command-line arguments: assign the values to variables"
-_PAGE_IS_THERE = "the page is already open: act through the functions you are given"
+_PAGE_IS_OPEN = "the page is already open: act through the functions you are given"
 
 ATTRIBUTE_HINTS = {
     "__subclasses__": "keep a list of the classes you define, or define __init_subclass__ in their base class",
@@ -134,13 +134,13 @@ NAME_HINTS = {
 _NO_NETWORK = "plans have no network; act through the functions you are given"
 _ONE_THREAD = "plans run in one thread; call the functions directly"
 _NUMBERS = "use lists, math and statistics"
-_COPY = "use json or copy.deepcopy"
+_NO_PICKLE = "use json or copy.deepcopy"
 MODULE_HINTS = {
     "os": "plans have no files, processes or environment; keep data in variables",
     "urllib": _NO_NETWORK,
     "subprocess": "plans have no processes; act through the functions you are given",
-    "selenium": _PAGE_IS_THERE,
-    "playwright": _PAGE_IS_THERE,
+    "selenium": _PAGE_IS_OPEN,
+    "playwright": _PAGE_IS_OPEN,
     "bs4": "use html.parser, or re on the text",
     "lxml": "use html.parser, or re on the text",
     "xml": "use html.parser, or re on the text",
@@ -155,9 +155,9 @@ MODULE_HINTS = {
     "inspect": "use dir(x), callable(x), x.__doc__ and x.__annotations__",
     "importlib": "use an import statement",
     "builtins": "use the builtin's name directly",
-    "pickle": _COPY,
-    "marshal": _COPY,
-    "shelve": _COPY,
+    "pickle": _NO_PICKLE,
+    "marshal": _NO_PICKLE,
+    "shelve": _NO_PICKLE,
     "ctypes": "plans have no C libraries; use struct on bytes",
     "tqdm": "use print",
     "argparse": _NO_ARGUMENTS,
@@ -190,7 +190,7 @@ MEMBER_HINTS = {
 module.
 """
 
-_THREAD = "plans run in one thread: call the function directly, without async and await"
+_NO_ASYNC = "plans run in one thread: call the function directly, without async and await"
 _IN_LOOPS = "break and continue work only inside a for or while loop"
 SYNTAX_HINTS = (
     ("never closed", "close it, or check the brackets in the lines that follow"),
@@ -210,10 +210,10 @@ SYNTAX_HINTS = (
 """Pairs of a text and a hint. A message from CPython gets the hint of the first pair whose text occurs in it."""
 
 STATEMENT_HINTS = {
-    "AsyncFunctionDef": ("`async def`", _THREAD),
-    "AsyncFor": ("`async for`", _THREAD),
-    "AsyncWith": ("`async with`", _THREAD),
-    "Await": ("`await`", _THREAD),
+    "AsyncFunctionDef": ("`async def`", _NO_ASYNC),
+    "AsyncFor": ("`async for`", _NO_ASYNC),
+    "AsyncWith": ("`async with`", _NO_ASYNC),
+    "Await": ("`await`", _NO_ASYNC),
 }
 """Maps the class name of a refused syntax tree node to the words that messages use for it, and to a hint."""
 

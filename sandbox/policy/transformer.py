@@ -2,7 +2,7 @@
 
 RestrictedPython's transformer refuses every kind of node that it does not know. The subclasses here allow the nodes
 that plans use, and refuse the names, attributes and imports that the tables in ``rules`` list. Some attributes can be
-judged only at run time: ``format`` depends on the template, and ``__dict__`` is refused for modules only. So an
+judged only at run time: ``format`` depends on the template, and ``__dict__`` is refused only for modules. So an
 expression such as ``text.format`` is replaced by a call to a function, the *guard*, which checks the object when the
 plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as a unit.
 """
@@ -71,8 +71,8 @@ class BasePolicy(RestrictingNodeTransformer):
         """Names that the source binds, except by ``import``."""
         self.bound_elsewhere = frozenset(bound)
         """Names that other parts of the cell bind."""
-        self.missing: list[ast.Name] = []
-        """Uses of names such as ``open``: refused as built-ins, but allowed if the plan defines them itself."""
+        self.unavailable: list[ast.Name] = []
+        """Uses of names such as ``open``, which are refused as built-ins but allowed if the plan defines them."""
         self.modules: dict[str, str] = {}
         """Maps each variable that an ``import`` binds to its module."""
         self.members: list[ast.Attribute] = []
@@ -134,7 +134,7 @@ class BasePolicy(RestrictingNodeTransformer):
         else:
             self.check_variable(node, node.id)
             if node.id in NAME_HINTS:
-                self.missing.append(node)
+                self.unavailable.append(node)
         return node
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
@@ -267,7 +267,7 @@ class PlanPolicy(ImportPolicy):
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Visit a module. The checks that need all names that the module binds come last."""
         node = self.node_contents_visit(node)
-        for name in self.missing:
+        for name in self.unavailable:
             if name.id not in self.bound | self.bound_elsewhere:
                 self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
         self.check_members()

@@ -33,7 +33,7 @@ CallHandler = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class _Unique:
-    """Base of objects that ``copy`` and ``deepcopy`` return unchanged, as they return Python's functions."""
+    """Base class of objects that ``copy`` and ``deepcopy`` return unchanged, as they return Python's functions."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ HostFunction.__doc__ = None
 
 
 class ReadOnly:
-    """An object whose attributes only the host can set. Base of the two classes below."""
+    """An object whose attributes only the host can set. Base class of the two classes below."""
 
     __slots__ = ("__dict__", "_title_")
     _title_: str
@@ -160,7 +160,7 @@ building it when it is needed.
 
 
 class HostRefusal(NamedTuple):
-    """The exception that an "error" message of the host describes."""
+    """The exception that an "error" message from the host describes."""
 
     error: Exception
 
@@ -174,7 +174,7 @@ class Link:
         self.objects: dict[str, object] = {}
 
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
-        """Return the next message of the host. The worker ends if the host has closed the channel.
+        """Return the next message from the host. The worker ends if the host has closed the channel.
 
         The first read gets up to ``first_read`` bytes, which is usually the whole message. If a second message may
         already have arrived, ``first_read`` must be PREFIX, so that nothing of it is read. However a message is split,
@@ -209,7 +209,7 @@ class Link:
             os._exit(0)
 
     def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
-        """Apply the changed attributes and the clock that a frame of the host contains."""
+        """Apply the changed attributes and the clock that a frame from the host contains."""
         CLOCK.host_time = clock
         if changed:
             refresh(self.objects, changed)

@@ -57,7 +57,7 @@ def decode(text: str) -> Any:
 
 
 def as_json(value: object, depth: int = 0) -> object:
-    """Return the value with all tuples replaced by lists. Raises TypeError or ValueError if it is not JSON."""
+    """Return the value with lists for tuples. Raises TypeError or ValueError if JSON cannot represent it."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -108,7 +108,7 @@ def value_for_host(value: object, limit: int) -> object:
 def text_of(value: object, convert: Callable[[object], str]) -> str:
     """Return the str or repr of a plan's value, truncated to MAX_REPR characters.
 
-    ``convert`` is ``str`` or ``repr``. If it raises an exception, which a class of the plan can cause, return a text
+    ``convert`` is ``str`` or ``repr``. If it raises an exception, which a class of the plan can cause, return text
     that says so.
     """
     try:
@@ -169,7 +169,7 @@ class WorkerCell:
         return frozenset(id(code) for root in roots if root is not None for code in _nested_codes(root))
 
     def line(self, number: int) -> str:
-        """Return the text of a line, or "" if there is no such line. The first line has the number 1."""
+        """Return the text of a line, or "" if there is no such line. Lines are numbered from 1."""
         lines = self.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
         return lines[number - 1] if 0 < number <= len(lines) else ""
 

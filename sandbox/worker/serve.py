@@ -182,7 +182,7 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
 
 
 def _rehearse(*, guarded: bool) -> None:
-    """Run a short session as a worker does. The answers of the host are prepared in advance.
+    """Run a short session as a worker does. The host's answers are prepared in advance.
 
     When code has run several times, the interpreter optimizes it by writing into the memory of the code. A forked
     process must copy each memory page to which it writes. Pages that the rehearsal has already written need not be

@@ -8,7 +8,7 @@ plans need, drops the privileges that no worker may have, and then serves two ki
 - Set a worker's limit on processor time. There is no answer.
 
 The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd, a file
-descriptor that refers to the process. The parent-death signal of the kernel would come too early: it is sent as soon as
+descriptor that refers to the process. The kernel's parent-death signal would come too early: it is sent as soon as
 the thread that started the zygote ends.
 
 If a pid namespace is available, workers live in it. Before the first worker, the zygote then forks process 1 of the
