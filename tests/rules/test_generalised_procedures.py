@@ -192,7 +192,7 @@ BAD = {
         reply("def solve(agent, task, box='box_1'):\n    agent.put('key')"),
         "exactly the parameters",
     ),
-    "acts outside": (reply(f"{GENERAL}\nagent.put('key')"), "acts inside solve"),
+    "acts outside": (reply(f"{GENERAL}\nagent.put('key')"), "actions only inside solve"),
     "unknown action": (reply(GENERAL.replace("agent.put", "agent.drop")), "agent.drop"),
     "depends on the task": (reply(GENERAL + "    assert task.id != 'fetch/0'\n"), "leave task.id out"),
     "too long": (reply(GENERAL + "# " + "x" * MAX_CODE), f"at most {MAX_CODE}"),

@@ -65,7 +65,7 @@ def test_defaults_are_those_of_the_function(sandbox: Sandbox) -> None:
         ("f({'a'})", "TypeError", "f(): argument 'place' must be str, int, float, bool, None, list or dict"),
         ("f({'a'})", "TypeError", "not set; convert it with list(...)"),
         ("class S(str): pass\nf(S())", "TypeError", "not S; convert it with str(...)"),
-        ("class S(int): pass\nf(S())", "TypeError", "not S; int(...) makes an int of it"),
+        ("class S(int): pass\nf(S())", "TypeError", "not S; convert it with int(...)"),
         ("class S(dict): pass\nf(S())", "TypeError", "not S; convert it with dict(...)"),
         ("f({1: 'a'})", "TypeError", "not a dict with a key of type int"),
         ("f(f)", "TypeError", "not HostFunction"),
@@ -165,7 +165,7 @@ def fails_unprintably() -> None:
     ("function", "message"),
     [
         (object, r"f: the answer is not JSON: .*; return strings, numbers, lists or dicts"),
-        (lambda: 10**5000, "f: the answer holds an integer of more than 4300 digits"),
+        (lambda: 10**5000, "f: the answer contains an integer with more than 4300 digits"),
         (lambda: ["1", {"a": -(10**4300)}], "more than 4300 digits"),
         (fails_unprintably, "raised Unprintable, whose message is unreadable: RuntimeError"),
     ],
