@@ -18,7 +18,7 @@ from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, find_p
 from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
 
 REFUSED = {
-    "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "name the variables"),
+    "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "use the variables by name"),
     "frame": ("x.gi_frame", "forbidden-attribute", "`gi_frame`", ""),
     "import": ("import os", "forbidden-import", "`os`", "no files"),
     "misspelt module": ("import jason", "forbidden-import", "`jason`", "did you mean `json`?"),
