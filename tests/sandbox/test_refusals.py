@@ -101,18 +101,18 @@ RAISED = {
     "module": ("import math\nsetattr(math, 'pi', 3)", "of your own"),
     "module by a statement": ("import math\nmath.pi = 3", "of your own"),
     "part of a module": ("import math\ndel math.pi", "of your own"),
-    "getattr": ("n = '__code__'\ngetattr(len, n)", "elsewhere, such as in a dict"),
-    "setattr": ("n = '__code__'\ndef f(): pass\nsetattr(f, n, 1)", "elsewhere, such as in a dict"),
+    "getattr": ("n = '__code__'\ngetattr(len, n)", "in a dict"),
+    "setattr": ("n = '__code__'\ndef f(): pass\nsetattr(f, n, 1)", "in a dict"),
     "format": ("t = '{0.__globals__}'\nt.format(print)", "use the variables by name"),
     "nested format": ("t = '{0:{1.__globals__}}'\nt.format(1, print)", "use the variables by name"),
     "format of a class": ("f = str.format\nf('{0.__globals__}', print)", "use the variables by name"),
     "format by a name": ("n = 'format'\ngetattr('{0.__globals__}', n)(print)", "use the variables by name"),
     "format_map": ("'{x.__globals__}'.format_map({'x': print})", "use the variables by name"),
     "formatter": ("import string\nstring.Formatter().format('{0.__globals__}', print)", "use the variables by name"),
-    "UserString": ("from collections import UserString\nUserString('{0.__globals__}').format(print)", "variables by name"),
+    "UserString": ("from collections import UserString\nUserString('{0.__globals__}').format(print)", "variables by"),
     "attrgetter": ("import operator\noperator.attrgetter('real.__globals__')", "use the variables by name"),
     "methodcaller": ("import operator\noperator.methodcaller('__reduce_ex__', 4)", "copy.copy"),
-    "subclass of text": ("class S(str):\n    def __eq__(self, x): return 0\ngetattr(len, S('__code__'))", "elsewhere, such as in a dict"),
+    "subclass of text": ("class S(str):\n    def __eq__(self, x): return 0\ngetattr(len, S('__code__'))", "in a dict"),
 }
 
 
