@@ -142,7 +142,7 @@ def test_versions_distinguish_product_files(files: dict[str, str]) -> None:
     [
         (None, "cannot be read"),
         ("[", "cannot be read"),
-        ("{}", "is not a list of products"),
+        ("{}", "must be a product list"),
         ("[3]", "not in WebShop's format"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
         ("[]", "there are no goals"),
