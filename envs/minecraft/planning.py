@@ -203,7 +203,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return a source's distance as a word, the ticks since it was last seen, and the distance to its place then.
+    """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was then.
 
     All three concern the nearest site of the source. If the source is out of sight, the word is "unseen".
     """

@@ -93,7 +93,7 @@ class WebTab:
         return point
 
     def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with ``text``. If ``enter`` is True, press Enter, except in a ``<textarea>``."""
+        """Replace the content of a field with ``text``. If ``enter`` is True, press Enter, except in ``<textarea>``."""
         form_field = self.ask(ref, "field")
         if "refused" in form_field:
             return form_field
