@@ -55,7 +55,7 @@ def _tasks(split: str, shop: Shop) -> Sequence[Task]:
         raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
     begin, end = SPLITS[split]
     if not shop.wishes[begin:end]:
-        raise BadSelection(f"shopping: the split {split!r} begins after goal {begin}; only {len(shop.wishes)} goals exist")
+        raise BadSelection(f"shopping: the split {split!r} begins after goal {begin}; only {len(shop.wishes)} exist")
     return [_task(split, number, shop) for number in range(begin, min(end, len(shop.wishes)))]
 
 
