@@ -125,7 +125,7 @@ class _Checker:
 
         If the code raises an error other than MissingRequirement, note a mistake and raise _AuthorCodeFailed.
         """
-        timer = threading.Timer(SLOW, self._on_slow, (f"{self._file}: {call} has not returned for {SLOW:g} s",))
+        timer = threading.Timer(SLOW, self._on_slow, (f"{self._file}: {call} has been running for {SLOW:g} s",))
         timer.daemon = True  # so that an interrupted check does not wait for the timer
         timer.start()
         try:
@@ -151,7 +151,7 @@ class _Checker:
         for name in sorted(env.__abstractmethods__):
             self._note(f"{env.__name__} has no {name}(); define it")
         if not env.about:
-            self._note(f"{env.__name__} has no docstring; say in it what the environment is, for prompts")
+            self._note(f"{env.__name__} has no docstring; write one that tells models what the environment is")
         if not env.splits:
             self._note(f'{env.__name__} has no splits; name at least one, such as splits = ("all",)')
         if not env.actions:
@@ -169,12 +169,12 @@ class _Checker:
 
     def _check_spec(self, spec: ActionSpec) -> None:
         if not spec.doc:
-            self._note(f"{spec.name} has no docstring; say in it what it does, for prompts", spec.function)
+            self._note(f"{spec.name} has no docstring; write one that tells models what it does", spec.function)
         for parameter in spec.signature.parameters.values():
             if not _is_json(parameter.annotation):
                 fault = "a type that JSON does not have; use str, int, float, bool, list, dict or Literal"
                 if parameter.annotation is parameter.empty:
-                    fault = f"no type; write it, such as {parameter.name}: str"
+                    fault = f"no type; add one, such as {parameter.name}: str"
                 self._note(f"parameter {parameter} of {spec.name} has {fault}", spec.function)
                 self._faulty.add(spec.name)
 
@@ -228,7 +228,7 @@ class _Checker:
         if selection.seeds and selection.split not in env.parts:
             seeds = {task.seed for task in tasks} - {*env.seeds_of(selection.split or "", selection.seeds)}
             if seeds:
-                fault = f"for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
+                fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(seeds)}"
                 self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
 
     # Episodes.
@@ -244,7 +244,7 @@ class _Checker:
             verdict = self._call("verdict()", env.valid_verdict)
             if verdict.fault and self._start.fault and TOOL_FAILED not in self._start.fault:
                 fault = self._start.fault
-                advice = "It also raised after random actions; write it so that it is false instead of raising"
+                advice = "It also raised after random actions; write an assertion that is false instead of raising"
                 self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
             half = len(first) // 2
             repeated = self._begin(env, task) + self._continue(env, first[1 : half + 1])
@@ -312,7 +312,7 @@ class _Checker:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
                 fault = f"{source} returned a different result after {event}: {_format(expected)}, "
-                fault += f"then {_format(actual)}; draw what is random from the task's seed"
+                fault += f"then {_format(actual)}; derive everything that is random from the task's seed"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _AuthorCodeFailed
 
@@ -330,7 +330,7 @@ class _Checker:
         if env.restores:  # the class declares that restore() does not restore everything
             return
         if actual != expected:
-            fault = f"restore() shows {_format(actual)} on {task.id}, and the snapshot was made at {_format(expected)}"
+            fault = f"restore() shows {_format(actual)} on {task.id}, but the snapshot was made at {_format(expected)}"
             self._note(fault, env._load, kind="restored")
             return
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
@@ -360,7 +360,7 @@ class _Checker:
                 kind = type(value).__name__
                 if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
                     kind = "dict with keys that are not strings"
-                self._note(f"the {source} is a {kind}, which JSON cannot hold")
+                self._note(f"the {source} is a {kind}, which JSON cannot represent")
 
 
 def _is_json(annotation: Any) -> bool:

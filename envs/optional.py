@@ -169,7 +169,7 @@ class OptionalMembers:
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions that a run records, for example of an engine or a browser, as a dict with their names."""
+        """Return the versions that a run records, as a dict that maps names, for example of an engine, to versions."""
         return {}
 
     # Support for individual planning methods, which are named after their papers.

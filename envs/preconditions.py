@@ -39,7 +39,7 @@ class Belief:
     """The belief that this belief replaced, or the two beliefs that were merged where branches of the plan meet."""
 
     def merged_with(self, other: "Belief") -> "Belief":
-        """Return the belief for the case that one of the two beliefs is true, but it is unknown which of them."""
+        """Return the belief for the case in which one of the two beliefs is true, but it is unknown which."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
@@ -111,17 +111,17 @@ class Need:
 
     @classmethod
     def equal(cls, fact: Fact, value: Hashable, reason: str) -> "Need":
-        """Return the need that a fact has this value. If ``value`` is UNKNOWN, every value meets the need."""
+        """Return the need for a fact to have this value. If ``value`` is UNKNOWN, every value meets the need."""
         return cls(fact, lambda now: "" if value in (UNKNOWN, now) else reason, value)
 
     @classmethod
     def satisfies(cls, fact: Fact, condition: Callable[[Any], bool], reason: str) -> "Need":
-        """Return the need that ``condition`` is true of the value of a fact."""
+        """Return the need for ``condition`` to be true of a fact's value."""
         return cls(fact, lambda now: "" if condition(now) else reason)
 
     @classmethod
     def at_least(cls, fact: Fact, count: int, reason: str) -> "Need":
-        """Return the need that the value of a fact is at least ``count``."""
+        """Return the need for a fact's value to be at least ``count``."""
         return cls.satisfies(fact, lambda now: now >= count, reason)
 
 
@@ -234,7 +234,7 @@ class Beliefs:
         return merged
 
     def merged_with(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs for the case that one of the two sets of beliefs is true, but it is unknown which set."""
+        """Return the beliefs for the case in which one of the two sets of beliefs is true, but it is unknown which."""
         facts = {*self.known, *other.known}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
@@ -256,7 +256,7 @@ class Beliefs:
     def after(self, contract: Contract, line: int) -> "tuple[Beliefs, Violation | None]":
         """Return the beliefs after an action, and a Violation if the action cannot succeed, or else None.
 
-        Unless it is sure that the action succeeds, the beliefs also cover the case that the action was refused.
+        Unless it is sure that the action succeeds, the beliefs also cover the case in which the action was refused.
         """
         if contract.impossible:
             return self, Violation(contract.impossible, ())
@@ -274,7 +274,7 @@ class Beliefs:
         return after._as_result_of(line, self), None
 
     def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":
-        """Return the beliefs for the case that the need is met."""
+        """Return the beliefs for the case in which the need is met."""
         if UNKNOWN in need.fact.objects:
             return self
         if belief.values is None:
@@ -284,7 +284,7 @@ class Beliefs:
         return self.with_belief(need.fact, Belief(values))
 
     def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
-        """Return the beliefs for the case that one of these needs is not met.
+        """Return the beliefs for the case in which one of these needs is not met.
 
         If the needs concern different facts, nothing follows from this, and the beliefs are unchanged.
         """

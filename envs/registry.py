@@ -47,7 +47,7 @@ def execute_module(path: Path) -> ModuleType:
     Raises ModuleLoadError if the file does not exist, or if its code raises an error.
     """
     if not path.is_file():
-        raise ModuleLoadError(f"no file {path}")
+        raise ModuleLoadError(f"there is no file {path}")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))  # at the end, so that installed packages take precedence
     module = ModuleType(f"planbook_own_{path.stem}")
@@ -191,7 +191,7 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
 def _check_class(member: object, name: str) -> type[Environment]:
     """Return ``member``, which was found under ``name``.
 
-    Raises UnknownEnvironment if it is not an environment class, or if the class makes wrong declarations.
+    Raises UnknownEnvironment if it is not an environment class, or if its declarations are wrong.
     """
     if not (isinstance(member, type) and issubclass(member, Environment)):
         raise UnknownEnvironment(f"{name} does not name a class derived from planbook.envs.Environment")

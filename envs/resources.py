@@ -94,9 +94,7 @@ def file_digest(path: Path) -> str:
         status = path.stat()
         return _digest(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError as error:
-        raise MissingRequirement(
-            f"{path} cannot be read: {error.strerror}; put it back, or install it again"
-        ) from error
+        raise MissingRequirement(f"{path} cannot be read: {error.strerror}; restore it, or install it again") from error
 
 
 @lru_cache(maxsize=_CACHED_DIGESTS)
@@ -106,7 +104,7 @@ def _digest(path: str, mtime_ns: int, size: int, inode: int) -> str:
 
 
 def texts_digest(texts: Iterable[str]) -> str:
-    """Return one SHA-256 of several texts. It depends on their order and on where one text ends and the next begins."""
+    """Return one SHA-256 of several strings. It depends on their order, and on where one ends and the next begins."""
     total = hashlib.sha256()
     for text in texts:
         total.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())

@@ -64,7 +64,7 @@ class Toy(Environment):
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         """Return the preconditions of this task's actions.
 
-        The start declares no places of things, since the agent does not know in advance what is in the boxes.
+        The places of things are not declared, since the agent does not know in advance what is in the boxes.
         """
         boxes = _draw_boxes(random.Random(f"layout/{task.id}"))
 
@@ -76,15 +76,15 @@ class Toy(Environment):
         def take(thing: ArgValue, box: ArgValue) -> Contract:
             if thing is not UNKNOWN and thing not in THINGS:
                 return Contract(impossible=f"nothing is called {thing}")
-            empty = Need.equal(HOLDING, "nothing", "{now} is held then")
-            opened = Need.equal(Fact("opened", (box,)), True, f"{box} was not opened")
-            inside = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}} then")
+            empty = Need.equal(HOLDING, "nothing", "{now} is held")
+            opened = Need.equal(Fact("opened", (box,)), True, f"{box} has not been opened")
+            inside = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}}")
             changes = [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")]
             return Contract([empty, opened, inside], changes, sure=True)
 
         def put(thing: ArgValue) -> Contract:
-            holding = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held then")
-            held = Need.equal(HOLDING, thing, "{now} is held then")
+            holding = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held")
+            held = Need.equal(HOLDING, thing, "{now} is held")
             changes = [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")]
             return Contract([holding, held], changes, sure=True)
 

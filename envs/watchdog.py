@@ -1,6 +1,6 @@
 """If planbook is gone, even because of ``kill -9``, end the processes that it started.
 
-This file also runs as a program, ``watchdog.py MARKER``. The marker is a text by which the program recognizes the
+This file also runs as a program, ``watchdog.py MARKER``. The marker is a string by which the program recognizes the
 processes to end: only they have it on their command lines or in their environment variables. An example is the path of
 a browser's profile. The program's standard input is a pipe from planbook. When a byte arrives, or the pipe closes for
 whatever reason, the program kills every process that has the marker. If the marker is the path of a folder, the program
@@ -35,7 +35,7 @@ class Watchdog:
 
 
 def processes_naming(text: bytes) -> list[int]:
-    """Return the ids of all other processes that have this text in their arguments or environment variables.
+    """Return the ids of all other processes that have this string in their arguments or environment variables.
 
     Environment variables are visible only for processes of the same user.
     """

@@ -123,12 +123,12 @@ class _LineReader:
             self._refuse(event, f"the file has more than {self._max_values:,} keys and values")
             raise _LimitExceeded
         if isinstance(event, AliasEvent):
-            self._refuse(event, f"*{event.anchor} repeats a value; write it out")
+            self._refuse(event, f"*{event.anchor} repeats a value; write the value out")
             return None
         if event.anchor:
-            self._refuse(event, f"&{event.anchor} names a value to be repeated; write it out where it is needed")
+            self._refuse(event, f"&{event.anchor} names a value to be repeated; write the value out where it is needed")
         elif event.ctag:
-            self._refuse(event, f"the tag {event.ctag} is not allowed; write plain texts, numbers, lists and mappings")
+            self._refuse(event, f"the tag {event.ctag} is not allowed; use plain strings, numbers, lists and mappings")
         if isinstance(event, ScalarEvent):
             return self._scalar(event)
         if len(path) >= MAX_DEPTH:
@@ -149,7 +149,7 @@ class _LineReader:
         for event in self._until_end():
             key = self._value(event, (*path, ""))
             if isinstance(event, CollectionStartEvent):
-                self._refuse(event, "this must be a text; quote a text that begins with { or [", path)
+                self._refuse(event, "a key must be a string; put it in quotes if it begins with { or [", path)
             name = str(key)
             if name in mapping:
                 self._refuse(event, f"{name} is used twice; leave one out, or rename it")

@@ -37,7 +37,7 @@ class AlfworldOptions(EnvironmentOptions):
     shared_locations: Literal["hidden", "open"] = Field(
         default="hidden",
         description="Some receptacles share a location. In the game, go_to from one of them to the other is refused "
-        '("Nothing happens."), so its content stays hidden unless it is examined. open: go_to shows it.',
+        '("Nothing happens."), so the content of the other stays hidden unless it is examined. open: go_to shows it.',
     )
     paper_actions: bool = Field(
         default=False, description="Offer only the nine actions of AutoManual, without look, inventory and examine."

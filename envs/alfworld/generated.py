@@ -102,7 +102,7 @@ def make(kind: str, seed: int) -> AlfworldGame:
     for _ in range(_ATTEMPTS):
         if game := _attempt(kind, seed, rng):
             return game
-    raise EnvironmentBroken(f"alfworld: seed {seed} makes no solvable game of type {kind!r}; choose another seed")
+    raise EnvironmentBroken(f"alfworld: seed {seed} does not produce a solvable game of type {kind!r}; choose another")
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:

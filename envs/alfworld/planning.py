@@ -79,7 +79,7 @@ class KnownRoom:
         if thing in self._receptacles:
             return Contract([self._at_need(thing)])
         receptacle_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
-        held = Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")
+        held = Need.equal(HOLDING, thing, f"{thing} is neither a receptacle in this room nor held")
         return Contract([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
     def _checked(self, make: MakeContract, nouns: Sequence[str], *args: ArgValue) -> Contract:
@@ -95,7 +95,7 @@ class KnownRoom:
         if thing is UNKNOWN:
             return ""
         if not ID.fullmatch(thing):
-            return f"{thing!r} is no id, such as desk_1"
+            return f"{thing!r} is not an id such as desk_1"
         if noun == "receptacle":
             return "" if thing in self._receptacles else f"there is no receptacle {thing} in this room"
         known = _kind(thing) in self._kinds
@@ -112,12 +112,12 @@ class KnownRoom:
         def is_elsewhere(now: str) -> bool:
             return now != receptacle if self._shared_open else self._location(now) != self._location(receptacle)
 
-        reason = f"the agent is at {{now}} then, and {receptacle} is there"
+        reason = f"the agent is at {{now}}, and {receptacle} is there"
         needs = [] if receptacle is UNKNOWN else [Need.satisfies(LOCATION, is_elsewhere, reason)]
         return Contract(needs, [Change(LOCATION, receptacle)], sure=True)
 
     def _open(self, receptacle: ArgValue, opened: bool = False) -> Contract:
-        reason = "" if self._can_be_opened(receptacle) else f"{receptacle} is nothing that can be opened"
+        reason = "" if self._can_be_opened(receptacle) else f"{receptacle} cannot be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
         return Contract([*self._here_needs(receptacle), _opened_need(receptacle, opened)], [change], reason, sure=True)
 
@@ -126,8 +126,8 @@ class KnownRoom:
 
     def _take_from(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
         inside = Fact("inside", (thing, receptacle))
-        is_inside = Need.equal(inside, True, f"{thing} is not in or on {receptacle} then")
-        empty_handed = Need.equal(HOLDING, EMPTY_HANDED, "{now} is held then")
+        is_inside = Need.equal(inside, True, f"{thing} is not in or on {receptacle}")
+        empty_handed = Need.equal(HOLDING, EMPTY_HANDED, "{now} is held")
         needs = [*self._here_needs(receptacle), is_inside, empty_handed, *self._accessible_needs(receptacle)]
         reason, sure = self._check_ability(thing, "pickupable", "taken")
         return Contract(needs, [Change(inside, False), Change(HOLDING, thing)], reason, sure)
@@ -139,7 +139,7 @@ class KnownRoom:
             return Contract(needs, changes, sure=True)
         scene, kind = self.scene, self.scene.kinds[self._receptacles[receptacle]]
         fits = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._same_kind(thing)]
-        reason = f"no {str(thing).rpartition('_')[0]} goes in or on {receptacle}" if fits and not any(fits) else ""
+        reason = f"no {str(thing).rpartition('_')[0]} fits in or on {receptacle}" if fits and not any(fits) else ""
         return Contract(needs, changes, reason, sure=bool(fits) and all(fits))
 
     def _use(self, thing: ArgValue) -> Contract:
@@ -150,7 +150,7 @@ class KnownRoom:
         kinds = sorted(self._machines[verb])
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
             machines = " or ".join(kind.removesuffix("type") for kind in kinds)
-            reason = reason or f"{receptacle} is no {machines}"
+            reason = reason or f"{receptacle} is not a {machines}"
         return Contract([*self._here_needs(receptacle), *_held_needs(thing)], impossible=reason, sure=sure)
 
     # Needs.
@@ -160,7 +160,7 @@ class KnownRoom:
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
     def _at_need(self, receptacle: str) -> Need:
-        location, reason = self._location(receptacle), f"the agent is at {{now}} then, not at {receptacle}"
+        location, reason = self._location(receptacle), f"the agent is at {{now}}, not at {receptacle}"
         return Need.satisfies(LOCATION, lambda now: self._location(now) == location, reason)
 
     def _here_needs(self, receptacle: ArgValue) -> list[Need]:
@@ -183,18 +183,18 @@ class KnownRoom:
         objects of the kind have the predicate.
         """
         able = [entity in self.scene.entities_with(predicate) for entity in self._same_kind(thing)]
-        reason = f"{thing} is nothing that can be {participle}" if able and not any(able) else ""
+        reason = f"{thing} cannot be {participle}" if able and not any(able) else ""
         return reason, bool(able) and all(able)
 
 
 def _opened_need(receptacle: ArgValue, is_open: bool) -> Need:
-    reason = f"{receptacle} is {'closed' if is_open else 'open'} then"
+    reason = f"{receptacle} is {'closed' if is_open else 'open'}"
     return Need.equal(Fact("opened", (receptacle,)), is_open, reason)
 
 
 def _held_needs(thing: ArgValue) -> list[Need]:
-    holding = Need.satisfies(HOLDING, lambda now: now != EMPTY_HANDED, "nothing is held then")
-    return [holding, Need.equal(HOLDING, thing, "{now} is held then")]
+    holding = Need.satisfies(HOLDING, lambda now: now != EMPTY_HANDED, "nothing is held")
+    return [holding, Need.equal(HOLDING, thing, "{now} is held")]
 
 
 def _kind(thing: str) -> str:

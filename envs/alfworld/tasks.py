@@ -46,8 +46,8 @@ def split_folder(split: str) -> Path:
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
         raise MissingRequirement(
-            f"alfworld: the games of the split {split!r} are not installed ({folder} does not exist). Play games "
-            f"made from seeds instead, --split generated; or {REMEDY}"
+            f"alfworld: the games of the split {split!r} are not installed ({folder} does not exist). Instead, "
+            f"play games made from seeds (--split generated), or {REMEDY}"
         )
     return folder
 
@@ -87,7 +87,7 @@ def type_of(game_id: str) -> str:
     """Return the task type in the id of a game. Raises BadSelection if alfworld does not play games of this kind."""
     kind = _type_of_folder(game_id.split("/")[1])
     if not kind:
-        raise BadSelection(f"alfworld: {game_id!r} is not one of the task types {', '.join(FOLDER_TYPES.values())}")
+        raise BadSelection(f"alfworld: {game_id!r} has none of the task types {', '.join(FOLDER_TYPES.values())}")
     return kind
 
 
@@ -98,7 +98,7 @@ def read_game(game_id: str) -> AlfworldGame:
         return AlfworldGame(game_id, dict(json.loads(path.read_bytes())))
     except (OSError, TypeError, ValueError) as error:
         fault = f"alfworld: {path} cannot be read: {error}"
-        raise EnvironmentBroken(f"{fault}; if it is damaged, download it again") from error
+        raise EnvironmentBroken(f"{fault}; if the file is damaged, download it again") from error
 
 
 def peek(game_id: str) -> tuple[str, bool]:
@@ -126,7 +126,7 @@ def requirements() -> Iterator[Requirement]:
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 """The file that lists the ten games of the split ``deps``.
 
-They stand for the games in table 5 of the DEPS paper, which does not identify its games.
+They stand in for the games in table 5 of the DEPS paper, which does not identify its games.
 """
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
 """The development set of the ADaPT paper: the split of its games, and the number of games of each type.

@@ -19,7 +19,7 @@ Command = tuple[str, Mapping[str, Any]]
 """The name of one of the protocol's methods, and its parameters."""
 
 Answer = dict[str, Any]
-"""An answer of the browser or of one of our scripts, as JSON."""
+"""An answer from the browser or from one of our scripts, as JSON."""
 
 Event = Mapping[str, Any]
 """An event, with ``method`` and ``params``. If the connection serves several tabs, it also has ``sessionId``."""
@@ -100,7 +100,7 @@ class Connection:
         if self._loss_reason:
             raise EnvironmentBroken(self._loss_reason)
         deadline = None if seconds is None else time.monotonic() + seconds
-        with _report_lost_browser(f" at {commands[0][0]}"):
+        with _report_lost_browser(f" during {commands[0][0]}"):
             try:
                 numbers = [self._send(method, parameters, session) for method, parameters in commands]
                 answers = self._receive(set(numbers), deadline)
@@ -113,7 +113,7 @@ class Connection:
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
         """Send a command, and do not wait for its answer. Raises EnvironmentBroken if the browser is gone."""
-        with _report_lost_browser(f" at {method}"):
+        with _report_lost_browser(f" during {method}"):
             self._send(method, parameters, session)
 
     def listen(self, seconds: float) -> bool:
@@ -138,7 +138,7 @@ class Connection:
         )
         if problem := answer.get("exceptionDetails"):
             reason = problem.get("exception", {}).get("description") or problem.get("text", "unknown")
-            raise EnvironmentBroken(f"a script of planbook failed in the page: {reason}")
+            raise EnvironmentBroken(f"one of planbook's scripts failed in the page: {reason}")
         value: JsonValue = answer["result"].get("value")
         return value
 
@@ -281,7 +281,7 @@ def find_key(name: str) -> Key | None:
 
 
 def typing_commands(text: str) -> Iterator[Command]:
-    """Yield the commands that type a text. Characters that no key types are inserted directly."""
+    """Yield the commands that type ``text``. Characters that no key types are inserted directly."""
     for character in text:
         if key := CHARACTER_KEYS.get(character):
             yield from key.commands()

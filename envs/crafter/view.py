@@ -47,7 +47,7 @@ class Sighting(NamedTuple):
 
     @property
     def offset(self) -> str:
-        """The steps from the player to the thing, as a text such as ``2N 1W``."""
+        """The steps from the player to the thing, as a string such as ``2N 1W``."""
         parts = [f"{abs(self.dy)}{'N' if self.dy < 0 else 'S'}"] * bool(self.dy)
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
 

@@ -27,7 +27,7 @@ class MinecraftOptions(EnvironmentOptions):
     ticks: int | None = Field(
         default=None,
         ge=1,
-        description="Length of an episode in ticks. Null: that of the task's group (table 1); 3000 for parallel goals.",
+        description="Ticks in an episode. Null means those of the task's group (table 1), or 3000 for parallel goals.",
     )
     time_limits: bool = Field(
         default=False,
@@ -142,7 +142,7 @@ class Minecraft(Environment):
         return f"You are in Minecraft, with an {STARTING_TOOL} in hand."
 
     def state(self) -> str:
-        """Return a text about the inventory, the equipment, the biome, the depth, what is in sight, and the time."""
+        """Describe the inventory, the equipment, the biome, the depth, what is in sight, and the time."""
         player = self.player
         worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
         depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"

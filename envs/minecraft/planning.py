@@ -203,7 +203,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return a source's distance as a word, the ticks since it was last seen, and the distance to its place then.
+    """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was then.
 
     All three concern the nearest site of the source. If the source is out of sight, the word is "unseen".
     """
@@ -245,7 +245,7 @@ def _tool_needs(tool: ArgValue) -> list[Need]:
 
 
 def _held_need(item: str, count: int) -> Need:
-    return Need.at_least(_held_fact(item), count, f"it takes {count} {item}, and {{now}} are held then")
+    return Need.at_least(_held_fact(item), count, f"it takes {count} {item}, and {{now}} are held")
 
 
 def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
@@ -259,7 +259,7 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
     recipe, count = player.read_recipe(verb, obj, materials)
     item, station, used = recipe.output, recipe.station, recipe.needs(count)
     if station not in (None, tool):
-        raise GoalRefused(f"to {verb} {item} takes {station} as tool, and the plan uses {tool or 'none'}")
+        raise GoalRefused(f"it takes {station} as the tool to {verb} {item}, and the plan uses {tool or 'none'}")
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
     changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))
     return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)

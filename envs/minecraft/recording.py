@@ -69,9 +69,10 @@ def _free_rows(task: Task, rng: random.Random) -> Iterator[Row]:
     """Gather and make items at random. Yield a row for each goal that is reached."""
     environment = _new_episode(task)
     for _ in range(FREE_GOALS):
-        makings = _possible(environment, _makings(environment))
-        pool = makings if makings and rng.random() < P_MAKING else _possible(environment, _gatherings(environment, rng))
-        yield from _try_goal(environment, rng.choice(pool))
+        goals = _possible(environment, _making_goals(environment))
+        if not goals or rng.random() >= P_MAKING:
+            goals = _possible(environment, _gathering_goals(environment, rng))
+        yield from _try_goal(environment, rng.choice(goals))
 
 
 def _new_episode(task: Task) -> Minecraft:
@@ -93,15 +94,15 @@ def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
     return [goal for goal in goals if not environment.goals.refusal(goal)]
 
 
-def _makings(environment: Minecraft) -> list[Action]:
-    """Return goals of making one piece by each recipe whose ingredients are held, and of equipping each held item."""
+def _making_goals(environment: Minecraft) -> list[Action]:
+    """Return a goal to make one piece with each recipe whose ingredients are held, and goals to equip held items."""
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]
     return crafted + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
 
 
-def _gatherings(environment: Minecraft, rng: random.Random) -> list[Action]:
+def _gathering_goals(environment: Minecraft, rng: random.Random) -> list[Action]:
     """Return a goal for each source. If the source needs a pickaxe, the goal uses the best pickaxe in the inventory."""
     held = [name for name in PICKAXES if name in environment.player.inventory]
     return [

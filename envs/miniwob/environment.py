@@ -53,7 +53,7 @@ class MiniwobOptions(EnvironmentOptions):
     """Options of MiniWoB++."""
 
     paper_actions: bool = Field(
-        default=False, description="Offer only the five actions of the papers, without find (also --paper-actions)."
+        default=False, description="Offer only the five actions of the papers, without find (same as --paper-actions)."
     )
 
 
@@ -243,7 +243,7 @@ class Miniwob(Environment):
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
-            raise EnvironmentBroken("the page of this episode is gone; only a reset starts a new one")
+            raise EnvironmentBroken("the page of this episode is gone; only a reset opens a new one")
         with self._closing_if_broken():
             return self._observe(move(self._tab))
 

@@ -124,7 +124,7 @@ def title_case(text: str) -> str:
 
 
 def random_phrase(purpose: str, rng: random.Random) -> str:
-    """Return a random phrase with placeholders for a kind of text. ``purpose`` names the kind, such as ``review``."""
+    """Return a random phrase, with placeholders, for a kind of text. ``purpose`` names the kind, such as ``review``."""
     return str(rng.choice(_data()["phrases"][purpose]))
 
 
@@ -284,7 +284,7 @@ def _read(file: str, expected: type) -> Any:
     except (OSError, ValueError) as error:
         raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
     if not isinstance(content, expected):
-        raise BadSelection(f"shopping: {file} is not a {'list of products' if expected is list else 'table by id'}")
+        raise BadSelection(f"shopping: {file} must be {'a product list' if expected is list else 'an object with ids'}")
     return content
 
 

@@ -29,7 +29,7 @@ class ShoppingOptions(EnvironmentOptions):
     @model_validator(mode="after")
     def _need_items(self) -> "ShoppingOptions":
         if (self.attributes or self.goals) and not self.items:
-            raise ValueError("attributes and goals belong to a file of products: name it, too, with items=FILE")
+            raise ValueError("attributes and goals describe a file of products: name this file, too, with items=FILE")
         return self
 
 
@@ -55,7 +55,7 @@ def _tasks(split: str, shop: Shop) -> Sequence[Task]:
         raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
     begin, end = SPLITS[split]
     if not shop.wishes[begin:end]:
-        raise BadSelection(f"shopping: the split {split!r} begins after goal {begin}, but there are {len(shop.wishes)}")
+        raise BadSelection(f"shopping: the split {split!r} begins after goal {begin}; only {len(shop.wishes)} exist")
     return [_task(split, number, shop) for number in range(begin, min(end, len(shop.wishes)))]
 
 
@@ -153,7 +153,7 @@ agent.click("Buy Now")
         """Open the search page, and return it together with the goal."""
         wishes = self._shop.wishes
         if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
-            raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
+            raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made with other product files?")
         self._wish = wishes[task.seed]
         self._state = ShopState()
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")

@@ -245,7 +245,7 @@ class TableScene:
     layout: dict[str, Supports] = field(default_factory=dict)
     """Maps the name of each thing to its supports at the start."""
     targets: dict[str, Supports] = field(default_factory=dict)
-    """Maps each thing of the task to the supports that it must have. Empty for the pyramid, which takes any blocks."""
+    """Maps each thing of the task to the supports that it must have. Empty for the pyramid: any blocks will do."""
 
     def place(self, thing: Thing, support: str) -> None:
         """Put a thing on or in another thing or a place."""

@@ -166,7 +166,7 @@ class Textcraft(Environment):
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a text that lists the crafting commands of the task."""
+        """Return the list of the task's crafting commands, as text."""
         return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
 
     @property
@@ -350,5 +350,5 @@ def _carried_fact(item: ArgValue) -> Fact:
 
 
 def _enough(need: Ingredient) -> Need:
-    reason = f"not enough, this takes {need}, and {{now}} are carried then"
+    reason = f"not enough, this takes {need}, and {{now}} are carried"
     return Need.at_least(_carried_fact(need.name), need.count, reason)

@@ -169,9 +169,9 @@ def normalize(text: str, leading: str = "") -> str:
 
 
 def read_item(text: str, default: int | None = None) -> Ingredient:
-    """Parse a text such as ``4 oak planks``. If the text has no count, the count is ``default``.
+    """Parse a string such as ``4 oak planks``. If it has no count, the count is ``default``.
 
-    Raises CraftingRefused if the text has another form, or if the count is missing and there is no default.
+    Raises CraftingRefused if the string has another form, or if the count is missing and there is no default.
     """
     match = _COUNTED.fullmatch(text)
     if match is None:
@@ -259,7 +259,7 @@ class Bench:
     def _kinds_hint(self, item: str) -> str:
         """Return a hint that lists, for each kind in the commands for an item, all members of the kind.
 
-        The names of items alone do not tell: for example, not every wool is a member of the kind ``wool``.
+        The names of items alone do not show this: for example, not every wool is a member of the kind ``wool``.
         """
         names = dict.fromkeys(need.name for recipe in self.commands_for(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]

@@ -48,7 +48,7 @@ NOT_READ_ONLY = (
 class ToolOptions(EnvironmentOptions):
     """Options of every environment made of tools."""
 
-    tasks: str = Field(default="", description="A YAML or JSON file with goals, and how each is judged.")
+    tasks: str = Field(default="", description="A YAML or JSON file with the goals of tasks, and their judges.")
     listed_tokens: int = Field(
         default=4_000,
         ge=200,
@@ -115,7 +115,7 @@ class ToolEnvironment(Environment):
 
     @abstractmethod
     def start(self, task: Task) -> str:
-        """Set up the tools for a task, and return a text for the first observation, or ""."""
+        """Set up the tools for a task, and return the beginning of the first observation, or ""."""
 
     @abstractmethod
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:

@@ -1,7 +1,7 @@
 """``--env gym:ID``: a Gymnasium environment, in which ``agent.step(action)`` takes one step.
 
 The type of an action depends on the action space: a number for a discrete space, a list of numbers for a box, a list of
-whole numbers for a multi-discrete or multi-binary space, and a text for a text space. ``-o make={"map_name": "4x4"}``
+whole numbers for a multi-discrete or multi-binary space, and a string for a text space. ``-o make={"map_name": "4x4"}``
 passes arguments to ``gymnasium.make``.
 
 If there is no task file, each seed is a task. Such a task is solved if the episode is over and the total reward reaches
@@ -36,7 +36,7 @@ DEFAULT_SEEDS = tuple(range(5))
 class GymOptions(ToolOptions):
     """Options of Gymnasium environments."""
 
-    make: dict[str, JsonValue] = Field(default={}, description="Arguments of gymnasium.make, as JSON.")
+    make: dict[str, JsonValue] = Field(default={}, description="Arguments for gymnasium.make, as JSON.")
     threshold: float | None = Field(default=None, description="Without a task file: total reward that solves a task.")
 
 
@@ -157,7 +157,7 @@ class GymEnvironment(ToolEnvironment):
 
 
 def without_colours(text: str) -> str:
-    """Remove colour codes from a text. Put coloured parts, such as the player's position, in square brackets."""
+    """Remove colour codes from text. Put coloured parts, such as the player's position, in square brackets."""
     bracketed = re.sub(r"\x1b\[(?!0?m)[\d;]*m(.*?)\x1b\[0?m", r"[\1]", text, flags=re.DOTALL)
     return re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", bracketed)
 

@@ -145,7 +145,7 @@ def read_servers(target: str) -> list[McpServer]:
     except ValueError as error:
         raise UnknownEnvironment(f"mcp: the command cannot be read: {error}; close its quotes") from error
     if not words or not words[0]:
-        raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
+        raise UnknownEnvironment("mcp: no server is named; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
     _refuse_secrets(words)
     names = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
     return [McpServer(name=Path((names or ["server"])[-1]).stem, command=words[0], args=tuple(words[1:]))]
@@ -156,13 +156,13 @@ def _servers_from_file(path: Path) -> list[McpServer]:
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
-        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; its form must be {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; write it as {FILE_SHAPE}") from error
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise UnknownEnvironment(f"{path}: {faults}; its form must be {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {faults}; write it as {FILE_SHAPE}") from error
     enabled = {name: entry for name, entry in entries.items() if not entry.disabled}
     if not enabled:
-        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; its form must be {FILE_SHAPE}")
+        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; write it as {FILE_SHAPE}")
     return [entry.model_copy(update={"name": name}) for name, entry in enabled.items()]
 
 
@@ -294,14 +294,14 @@ class McpConnection:
                 raise self._timeout_error(activity) from error
             raise self._failure(f"reported an error while {activity}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave a result that its output schema does not allow, {activity}: {error}") from error
+            raise self._failure(f"gave a result that violates its output schema while {activity}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
             advice = 'if it needs longer, describe it in a file: mcp:FILE.json, with "start_timeout": SECONDS'
-            return f"did not get ready within {self._start_timeout:g} s; {advice}"
+            return f"was not ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
@@ -320,7 +320,7 @@ class McpConnection:
             self._errors.seek(0)
             stderr = self.without_secrets(self._errors.read())[-MAX_STDERR:].strip()
         message = self.without_secrets(f"the MCP server {self._server.name} {event}")
-        return EnvironmentBroken(message + (f"; its last words: {stderr}" if stderr else ""))
+        return EnvironmentBroken(message + (f"; its error output: {stderr}" if stderr else ""))
 
 
 def _innermost(error: BaseException) -> str:

@@ -50,7 +50,7 @@ class ServerTool(NamedTuple):
         try:
             fault = exceptions.best_match(self.validator.iter_errors(arguments))
         except (Unresolvable, RecursionError) as error:
-            raise ToolFailed(f"{self.name}: its input schema cannot be followed: {error}") from error
+            raise ToolFailed(f"{self.name}: its input schema cannot be resolved: {error}") from error
         if fault is not None:
             place = "".join(f"[{part!r}]" for part in fault.absolute_path)
             raise ToolFailed(f"{self.name}: wrong arguments{' at ' + place if place else ''}: {fault.message[:500]}")
@@ -68,7 +68,7 @@ class McpEnvironment(ToolEnvironment):
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
     restores = (
-        "By default, servers are restarted or reconnected to, and actions repeated. What they changed elsewhere stays."
+        "By default, restarts the servers or reconnects to them, and repeats actions. Their effects elsewhere remain."
     )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     server_tools: ClassVar[Mapping[str, Sequence[types.Tool]]] = {}
@@ -138,7 +138,7 @@ class McpEnvironment(ToolEnvironment):
         old, new = ({tool.name for tool in listed} for listed in (self.server_tools[name], tools))
         differences = {"gone": old - new, "new": new - old}
         parts = [f"{change} {', '.join(sorted(names))}" for change, names in differences.items() if names]
-        raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'other schemas'}")
+        raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'new schemas'}")
 
 
 def environment(target: str) -> type[ToolEnvironment]:
@@ -193,7 +193,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
             returned = f"Returns {schemas.describe_schema(output, output)}"
         docs, result = schemas.parameter_docs(arguments, merged), _return_annotation(output)
     except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may point anywhere
-        fault = f"a schema of {tool.name} is not a JSON Schema: {getattr(error, 'message', error)}"
+        fault = f"a schema of {tool.name} is not a valid JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
     return Tool(

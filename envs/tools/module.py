@@ -48,7 +48,7 @@ class ModuleEnvironment(ToolEnvironment):
         try:
             self._state = type(self).make(task)
         except Exception as error:
-            raise EnvironmentBroken(f"{self.name}: the state of {task.id} cannot be made: {_reason(error)}") from error
+            raise EnvironmentBroken(f"{self.name}: cannot create the state of {task.id}: {_reason(error)}") from error
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:

@@ -168,7 +168,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     """
     source, _, attribute = name.rpartition(":")
     if not source:
-        raise BadSelection(f"{name} names no function; write FILE.py:function or package.module:function")
+        raise BadSelection(f"{name} does not name a function; write FILE.py:function or package.module:function")
     try:
         module = load_module((folder / source).resolve()) if source.endswith(".py") else import_module(source)
     except ModuleLoadError as error:
@@ -185,7 +185,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     if unknown:
         raise BadSelection(
             f"{name} has the parameter {min(unknown)}; "
-            f"the function of a judge may have {', '.join(sorted(JUDGE_PARAMETERS))}"
+            f"a judge's function may have {', '.join(sorted(JUDGE_PARAMETERS))}"
         )
     return function
 
@@ -260,7 +260,7 @@ def _judge_by_function(name: str, case: JudgeInput, state: object) -> Verdict:
     try:
         result = call_with(judge_function(name, case.file.parent), state=state, answer=case.answer, task=case.task)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error} ({error_location(error)[0] or 'outside'})"
+        reason = f"{type(error).__name__}: {error} ({error_location(error)[0] or 'outside your code'})"
         raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
     if not isinstance(result, bool | int | float) or math.isnan(result):
         raise EnvironmentBroken(
@@ -278,7 +278,7 @@ def _judge_by_assertions(
         with sandbox.session(dict(tools), values={"answer": case.answer, "task": task}) as session:
             results = [_run_assertion(session, assertion, case.task) for assertion in code]
     except SandboxError as error:
-        raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
+        raise EnvironmentBroken(f"{case.task.id}: its assertions cannot be run: {error}") from error
     outcomes = [result is True for result in results]
     faults = (_fault(case, number, error) for number, error in enumerate(results) if isinstance(error, str))
     return Verdict(all(outcomes), sum(outcomes) / len(outcomes), next(faults, ""))

@@ -43,7 +43,7 @@ class WebActions(Environment):
         self._verdict: Verdict | None = None
         """The verdict on the current state, or None if it has not been requested since the last change."""
 
-    @action("agent.click(12) -> the page as it is then")
+    @action("agent.click(12) -> the updated page")
     def click(self, element: int) -> Observation:
         """Click on an element. If it is out of view, the page is scrolled to it first.
 
@@ -51,7 +51,7 @@ class WebActions(Environment):
         """
         return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.click(ref), name))
 
-    @action("agent.type(7, 'blue shoes') -> the page as it is then")
+    @action("agent.type(7, 'blue shoes') -> the updated page")
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
         """Replace the content of a field with a text, and press Enter unless ``enter`` is False.
 
@@ -59,12 +59,12 @@ class WebActions(Environment):
         """
         return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.type(ref, text, enter), name))
 
-    @action("agent.select(9, 'Large') -> the page as it is then", name="select")
+    @action("agent.select(9, 'Large') -> the updated page", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Select an option of a select box by its text. If the box allows several, a selected option is deselected."""
         return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.ask(ref, "choose", option), name))
 
-    @action("agent.scroll('down') -> the page as it is then")
+    @action("agent.scroll('down') -> the updated page")
     def scroll(self, direction: str, element: int = 0) -> Observation:
         """Scroll the page 'down' or 'up' by most of the window's height.
 
@@ -83,12 +83,12 @@ class WebActions(Environment):
         browsing = self._open_browsing()
         return self._do(lambda tab: tab.load(browsing.names.resolve(url.strip(), browsing.base)))
 
-    @action("agent.go_back() -> the page before")
+    @action("agent.go_back() -> the previous page")
     def go_back(self) -> Observation:
         """Go back to the previous page in the tab's history."""
         return self._do(lambda tab: self._open_browsing().step(tab, -1))
 
-    @action("agent.go_forward() -> the page after")
+    @action("agent.go_forward() -> the next page")
     def go_forward(self) -> Observation:
         """Go forward to the next page in the tab's history."""
         return self._do(lambda tab: self._open_browsing().step(tab, 1))

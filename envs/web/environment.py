@@ -50,9 +50,9 @@ class WebOptions(EnvironmentOptions):
         default_factory=dict, description="Maps the names in braces in a task file to addresses (http://...)."
     )
     start: Address | None = Field(
-        default=None, description="The address (http://...) where your own task begins; not with the option tasks."
+        default=None, description="The address (http://...) where your own task begins; it excludes the option tasks."
     )
-    goal: str = Field(default="", description="The goal of a task of your own; by default, to look around at start.")
+    goal: str = Field(default="", description="The goal of your own task; by default, to look around at start.")
     allowed: tuple[str, ...] = Field(
         default=(),
         description="Patterns of hosts, with or without ports, that may be visited in addition to those of the task: "
@@ -65,7 +65,7 @@ class WebOptions(EnvironmentOptions):
     )
     characters: int = Field(default=12_000, ge=200, description="Maximum number of page characters in an observation.")
     paper_actions: bool = Field(
-        default=False, description="Offer only the actions of the paper, without find (also --paper-actions)."
+        default=False, description="Offer only the actions of the paper, without find (same as --paper-actions)."
     )
     logins: Path | None = Field(
         default=None,
@@ -78,7 +78,7 @@ class WebOptions(EnvironmentOptions):
         if self.goal and self.start is None:
             raise ValueError("a goal needs an address to start from: --option start=http://...")
         if self.start is not None and self.tasks is not None:
-            raise ValueError("start defines a task of your own, tasks names a task file: give one of the two")
+            raise ValueError("start defines a task of your own, and tasks names a task file: give only one of them")
         return self
 
 
@@ -186,7 +186,7 @@ class Web(WebActions):
         """Reset our own site if the task uses it, open the start page in new tabs, and return the first observation."""
         web_task = next((known for known in judgeable_tasks(self.options, (task.id,)) if known.id == task.id), None)
         if web_task is None:
-            raise BadSelection(f"web has no task {task.id!r} under these options")
+            raise BadSelection(f"web has no task {task.id!r} with these options")
         if web_task.site:
             self._site = self._site or sites.take_trac()
             self._site.reset()

@@ -88,7 +88,7 @@ def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
     return correct / len(actual.keys() | check.changes.keys())
 
 
-def _matches(value: str | None, expected: str | tasks.Text | None) -> bool:
+def _matches(value: str | None, expected: str | tasks.TextCondition | None) -> bool:
     if value is None or expected is None:
         return value is expected
     if isinstance(expected, str):
@@ -246,7 +246,7 @@ WHOLE_PAGE = "document.body?.innerText"
 
 
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
-    """Return a text from a page in the agent's browser, without affecting the episode.
+    """Return text from a page in the agent's browser, without affecting the episode.
 
     If ``script``, a JavaScript expression, is given, return its value. Otherwise, if ``selector`` is given, return the
     text of the first element that this CSS selector matches. If neither is given, return the text of the whole page.

@@ -215,7 +215,7 @@ def call_script(
     )
     if problem := answer.get("exceptionDetails"):
         reason = str(problem.get("exception", {}).get("description", problem.get("text")))
-        raise CommandRefused(f"a script of planbook failed in the page: {reason}")
+        raise CommandRefused(f"one of planbook's scripts failed in the page: {reason}")
     return dict(answer["result"].get("value") or {})
 
 

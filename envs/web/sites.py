@@ -181,7 +181,7 @@ Only those preferences are read that users set themselves, since Trac also store
 
 
 def read_state(database: Path) -> dict[str, str]:
-    """Return the content of a site as a dict of texts.
+    """Return the content of a site as a dict of strings.
 
     Each key names one value, for example ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Map`` or
     ``milestone/1.0/due``. Empty values are left out. Times are given as dates.

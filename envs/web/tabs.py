@@ -19,7 +19,7 @@ from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, call
 from planbook.envs.web.sites import BLANK, SiteNames
 
 MAX_TYPED = 100
-"""Maximum length of a text that is typed key by key. A longer text is inserted with a single command."""
+"""Maximum length of text that is typed key by key. Longer text is inserted with a single command."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ class WebTab:
         return point
 
     def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field with a text. If ``enter`` is True, press Enter, except in a ``<textarea>``."""
+        """Replace the content of a field with ``text``. If ``enter`` is True, press Enter, except in ``<textarea>``."""
         form_field = self.ask(ref, "field")
         if "refused" in form_field:
             return form_field

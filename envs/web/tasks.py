@@ -125,22 +125,22 @@ class PageCheck(_FrozenModel):
         return self
 
 
-class Text(_FrozenModel):
-    """Texts that a value must contain or must not contain. Used in place of a value whose exact wording is free."""
+class TextCondition(_FrozenModel):
+    """Texts that a value must or must not contain. Replaces a value whose exact wording does not matter."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
 
 
 class ServerCheck(_FrozenModel):
-    """Checks the changes to the data of our own site. All of these changes must have been made, and no others.
+    """Checks the changes to the data of our own site: those in ``changes`` must all have been made, and no others.
 
     ``changes`` maps a key such as ``ticket/12/status`` or ``wiki/Roadmap`` (see ``sites.read_state``) to the value that
     the key must have. None means that the value must have been removed.
     """
 
     kind: Literal["server"] = "server"
-    changes: dict[str, str | Text | None] = Field(min_length=1)
+    changes: dict[str, str | TextCondition | None] = Field(min_length=1)
 
 
 class UnachievableCheck(_FrozenModel):
@@ -206,16 +206,16 @@ def load_tasks(
         entries = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise BadSelection(
-            f"the task file {path} is not JSON (line {error.lineno}: {error.msg}); it must hold a list of tasks"
+            f"the task file {path} is not JSON (line {error.lineno}: {error.msg}); it must contain a list of tasks"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadSelection(f"the task file {path} cannot be read: {error}") from error
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise BadSelection(f"the task file {path} must hold a list of at least one task, each an object")
+        raise BadSelection(f"the task file {path} must contain a list of at least one task, each of them an object")
     convert = partial(webarena.convert_task, sites=sites or {}, logins=logins)
     tasks = [_task(entry, f"{path}, task {number}", convert) for number, entry in enumerate(entries)]
     if repeated := sorted({task.id for task in tasks if sum(task.id == other.id for other in tasks) > 1}):
-        raise BadSelection(f"the task file {path} has the ids {', '.join(repeated)} more than once")
+        raise BadSelection(f"the task file {path} contains the ids {', '.join(repeated)} more than once")
     return tasks
 
 

@@ -1,6 +1,6 @@
 """Create or serve a Trac environment, which is a folder with a project's database and settings.
 
-The module ``sites`` runs this file as a separate process. The file imports nothing of planbook. Its commands are:
+The module ``sites`` runs this file as a separate process. The file imports nothing from planbook. Its commands are:
 
 - ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content comes from
   ``trac_project/``, and everything else is Trac's default. All times are fictional and fixed.

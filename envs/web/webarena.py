@@ -9,7 +9,7 @@ The published tasks use six sites, which users have to run themselves. In a task
 
 Some tasks cannot be judged here. They are left out, and their field ``unjudged`` gives the reason:
 
-- tasks with ``fuzzy_match``. In the original, a language model judges their answers.
+- tasks with ``fuzzy_match``. In the original, a language model judges the answers.
 - tasks with ``func:`` in addresses or locators. This calls Python functions of the original.
 - tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
 
@@ -76,7 +76,7 @@ class _WebArenaTask(BaseModel):
 
 
 def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
-    """Return a task of WebArena in the form of ``WebTask``. Error messages use ``location`` to say where the entry is.
+    """Return a WebArena task in the form of ``WebTask``. Error messages use ``location`` to say where the entry is.
 
     Raises BadSelection if the entry is not in WebArena's form, or if the address of its site is unknown.
     """
@@ -251,7 +251,7 @@ def read_login(path: Path) -> Login:
         raise BadSelection(f"the login {path} cannot be read: {error.strerror}; log in again and write it") from error
     except ValidationError as error:
         fault = validation_faults(error, "the file")[0]
-        raise BadSelection(f"{path} is not a login ({fault}); it has to be a storage state of Playwright") from error
+        raise BadSelection(f"{path} is not a login ({fault}); it must be a Playwright storage state") from error
 
 
 def log_in(context: Context, login: Login) -> None:

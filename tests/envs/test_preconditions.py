@@ -65,17 +65,17 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
             Selection(split="generated", types=("pick_heat_then_place",), limit=1),
             {
                 "examine('zebra_1')": "nothing is called zebra_1: there is no such kind of object",
-                "examine('zebra')": "'zebra' is no id, such as desk_1",
+                "examine('zebra')": "'zebra' is not an id such as desk_1",
                 "go_to('sofa_77')": "there is no receptacle sofa_77 in this room",
-                "heat_with('mug_1', 'fridge_1')": "fridge_1 is no microwave",
+                "heat_with('mug_1', 'fridge_1')": "fridge_1 is not a microwave",
             },
         ),
         (
             Minecraft,
             Selection(limit=1),
             {
-                "craft({'chest': 1}, {'planks': 8}, None)": "to craft chest takes crafting_table as tool, and the plan "
-                "uses none"
+                "craft({'chest': 1}, {'planks': 8}, None)": "it takes crafting_table as the tool to craft chest, "
+                "and the plan uses none"
             },
         ),
         (

@@ -75,5 +75,5 @@ def test_the_digest_of_texts_depends_on_where_each_text_ends() -> None:
 
 
 def test_a_missing_file_is_reported_with_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(MissingRequirement, match=r"nothing cannot be read: No such file.*put it back"):
+    with pytest.raises(MissingRequirement, match=r"nothing cannot be read: No such file.*restore it"):
         file_digest(tmp_path / "nothing")

@@ -142,7 +142,7 @@ def test_versions_distinguish_product_files(files: dict[str, str]) -> None:
     [
         (None, "cannot be read"),
         ("[", "cannot be read"),
-        ("{}", "is not a list of products"),
+        ("{}", "must be a product list"),
         ("[3]", "not in WebShop's format"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
         ("[]", "there are no goals"),
@@ -157,12 +157,12 @@ def test_a_missing_or_invalid_file_is_refused(content: str | None, message: str,
 
 
 def test_invalid_options_are_refused() -> None:
-    with pytest.raises(ValidationError, match="name it, too"):
+    with pytest.raises(ValidationError, match="name this file, too"):
         ShoppingOptions(goals="goals.json")
     with pytest.raises(ValidationError):
         ShoppingOptions.model_validate({"results_per_page": 5})
 
 
 def test_a_split_beyond_the_number_of_goals_is_refused(files: dict[str, str]) -> None:
-    with pytest.raises(BadSelection, match="but there are 2"):
+    with pytest.raises(BadSelection, match="only 2 exist"):
         Shopping.select(Selection(split="dev"), ShoppingOptions(**files))

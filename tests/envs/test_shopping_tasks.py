@@ -89,5 +89,5 @@ def test_the_params_of_a_task_reveal_no_more_than_its_goal() -> None:
 
 def test_a_task_of_another_shop_is_refused() -> None:
     task = listed("test")[0].model_copy(update={"goal": "find me a boat"})
-    with pytest.raises(BadSelection, match="made from other product files"):
+    with pytest.raises(BadSelection, match="made with other product files"):
         Shopping().reset(task)

@@ -104,7 +104,7 @@ def test_a_server_that_hangs_or_changes_its_tools_breaks_the_environment(unruly_
     unruly = start(unruly_name, tmp_path, "agent.bad.wait()", timeout=3)
     assert "bad did not answer within 3 s while calling hang" in str(call(unruly, "bad.hang"))
     assert call(unruly, "bad.fail") == "failed: ok"
-    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 3 s"):
+    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot be run: .* bad did not answer within 3 s"):
         unruly.verdict()
     call(unruly, "bad.change")
     with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
@@ -127,7 +127,7 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
     assert call(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
     assert call(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
     assert "wrong arguments at ['a b']" in str(call(unruly, "bad.odd_name", "x", 2))
-    with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its last words: out of luck)?"):
+    with pytest.raises(EnvironmentBroken, match=r"bad died while calling die(; its error output: out of luck)?"):
         call(unruly, "bad.die")
 
 
@@ -158,7 +158,7 @@ def test_a_schema_with_a_reference_to_itself_can_be_used_and_a_malformed_target_
     endless = tool(properties={"x": {"$ref": "#", "default": 1}})
     assert mcp_env.tool_of("s", "t", endless).arguments[0].default is None
     for target in ({"type": {"a": 1}}, {"anyOf": 3}):
-        with pytest.raises(UnknownEnvironment, match="the MCP server s: a schema of t is not a JSON Schema"):
+        with pytest.raises(UnknownEnvironment, match="the MCP server s: a schema of t is not a valid JSON Schema"):
             mcp_env.tool_of("s", "t", tool(properties={"x": {"$ref": "#/y"}}, y=target))
 
 
@@ -167,7 +167,7 @@ def test_a_tool_with_an_invalid_schema_is_left_out_with_a_warning(caplog: pytest
         types.Tool(name=name, input_schema={"type": kind}) for name, kind in (("good", "object"), ("bad", "objct"))
     ]
     assert [tool.name for tool in mcp_env.tools_of("s", listed, (), "")] == ["good"]
-    assert "the MCP server s: a schema of bad is not a JSON Schema: 'objct' is not valid" in caplog.text
+    assert "the MCP server s: a schema of bad is not a valid JSON Schema: 'objct' is not valid" in caplog.text
     assert "plans cannot use this tool" in caplog.text
 
 
@@ -215,7 +215,7 @@ def test_values_of_headers_that_seem_secret_are_removed() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mcp:", "names no server"),
+        ("mcp:", "no server is named"),
         ("mcp:server 'a b", "the command cannot be read: No closing quotation"),
         ("mcp:/nowhere/at-all", "cannot be started: FileNotFoundError"),
         (f"mcp:{sys.executable} -c 'import sys; sys.exit(\"no licence\")'", "no licence"),
@@ -297,7 +297,7 @@ def test_a_server_in_the_middle_of_a_call_is_killed_by_the_second_ctrl_c(tmp_pat
 
 def test_a_silent_server_is_stopped_at_its_start_timeout() -> None:
     start = time.monotonic()
-    with pytest.raises(EnvironmentBroken, match=r'sleep did not get ready within 1 s; .* "start_timeout": SECONDS'):
+    with pytest.raises(EnvironmentBroken, match=r'sleep was not ready within 1 s; .* "start_timeout": SECONDS'):
         McpConnection(McpServer(name="sleep", command="sleep", args=("1000",), start_timeout=1), 30)
     assert time.monotonic() - start < 25
 

@@ -134,7 +134,7 @@ def test_a_page_check_with_an_invalid_selector_breaks_the_episode(base: str, tmp
 
 
 def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
-    with pytest.raises(ValueError, match="one of the two"):
+    with pytest.raises(ValueError, match="only one of them"):
         WebOptions(start=base, tasks=Path("x.json"))
     with pytest.raises(ValueError, match="'http://' is not an address"):
         WebOptions(start="http://")

@@ -14,7 +14,7 @@ from planbook.envs.web.tasks import (
     Check,
     PageCheck,
     ServerCheck,
-    Text,
+    TextCondition,
     UnachievableCheck,
     UrlCheck,
     WebTask,
@@ -123,10 +123,10 @@ def test_a_page_check_reads_its_own_page_and_selector() -> None:
 
 
 def test_a_server_check_requires_exactly_its_changes() -> None:
-    wanted: dict[str, str | Text | None] = {
+    wanted: dict[str, str | TextCondition | None] = {
         "ticket/1/status": "closed",
         "wiki/A": None,
-        "wiki/B": Text(must_include=("x",)),
+        "wiki/B": TextCondition(must_include=("x",)),
     }
     checked = task(ServerCheck(changes=wanted))
     made: dict[str, str | None] = {"ticket/1/status": "closed", "wiki/A": None, "wiki/B": "an x"}

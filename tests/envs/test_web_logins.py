@@ -86,7 +86,7 @@ def test_a_missing_login_is_refused(base: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("login", "message"),
     [
-        ("no JSON", "is not a login .the file: Invalid JSON.*storage state of Playwright"),
+        ("no JSON", "is not a login .the file: Invalid JSON.*Playwright storage state"),
         ({"cookies": [{"name": "user"}]}, r"is not a login .cookies\.0\.value: Field required"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_relative_address_in_a_check_is_one_on_the_site_of_the_start(tmp_path:
         (None, "cannot be read"),
         ("{", "is not JSON"),
         ("[]", "at least one task"),
-        ("[1]", "each an object"),
+        ("[1]", "each of them an object"),
         (json.dumps([OURS | {"kind": "odd"}]), "task 0 is not a task: kind"),
         (json.dumps([OURS, OURS]), "ids a more than once"),
         (json.dumps([OURS | {"checks": [{"kind": "page"}]}]), "needs exact, must_include or must_exclude"),

@@ -114,7 +114,7 @@ MISTAKES = {
         "door: set[str]",
         "doors.py:26: parameter door: set[str] of open has a type that JSON does not have; use str, int",
     ),
-    "parameter without a type": (DOOR, "door", "doors.py:26: parameter door of open has no type; write it, such as"),
+    "parameter without a type": (DOOR, "door", "doors.py:26: parameter door of open has no type; add one, such as"),
     "params that JSON cannot hold": ('params={"out": n}', 'params={"out": {n}}', "tasks() raised ValidationError"),
     "duplicate ids": ('id=f"{split}/{n}"', "id=split", "doors.py:14: the task id 'train' is listed 3 times"),
     "undeclared split": ("split=split,", 'split="dev",', "a task has the split 'dev', but the class declares 'test'"),
@@ -123,7 +123,7 @@ MISTAKES = {
     "seeds that are not read": (
         'attributes = {"o',
         'seeded = True\n    attributes = {"o',
-        "for the seeds (0, 1, 2), tasks() lists a task of seed 7",
+        "for the seeds (0, 1, 2), tasks() lists a task with seed 7",
     ),
     "random tasks": ("range(3)", "random.sample(range(9_999), 3)", "returns different tasks when it is called again"),
     "random results": ("random.Random(task.seed)", "random.Random()", "doors.py:26: open("),
@@ -200,7 +200,7 @@ MISTAKES = {
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]',
         'return {"left", "middle"}',
-        "the query doors is a set, which JSON cannot hold",
+        "the query doors is a set, which JSON cannot represent",
     ),
 }
 """Maps each mistake to code of the sound environment, the code that replaces it, and the expected message."""
@@ -243,7 +243,7 @@ def test_a_call_that_does_not_return_is_named(tmp_path: Path, monkeypatch: pytes
     text = SOUND.replace("self.opened.append(door)", "self.opened.append(door), __import__('time').sleep(0.2)")
     checked = check(tmp_path / "doors.py", text.replace("range(3)", "range(1)").replace('"train", "test"', '"train",'))
     assert checked.returncode == errors.OK
-    assert re.search(r"^doors\.py: open\('\w+'\) has not returned for 0\.05 s$", checked.stderr, re.MULTILINE)
+    assert re.search(r"^doors\.py: open\('\w+'\) has been running for 0\.05 s$", checked.stderr, re.MULTILINE)
 
 
 def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     checked = check(tmp_path / "doors.py", text.replace('"find",)', '"seek",)'))
     for message in (
         "a task has no goal; say in a sentence what is to be done",
-        "doors.py:26: open has no docstring; say in it what it does",
+        "doors.py:26: open has no docstring; write one that tells models what it does",
         "a task has the type 'find', but the class declares 'seek'",
     ):
         assert sum(message in mistake for mistake in checked.result["mistakes"]) == 1

@@ -54,7 +54,7 @@ def test_each_line_that_cannot_succeed_is_reported_with_its_reason(tmp_path: Pat
     assert "    agent.go_to(place)" in finished.stderr
     faults = finished.result["faults"]
     assert [(fault["line"], fault["type"]) for fault in faults[:2]] == [(3, "cannot-succeed"), (6, "cannot-succeed")]
-    assert faults[1]["message"] == "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held then"
+    assert faults[1]["message"] == "put_in_or_on('mug_1', 'countertop_1') cannot succeed: nothing is held"
     (run,) = finished.result["dry_runs"]
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 

@@ -78,7 +78,7 @@ def test_a_task_file_must_be_json(tmp_path: Path) -> None:
     (tmp_path / "w.py").write_text("import os\n")
     finished = invoke("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
     assert finished.returncode == 2
-    assert "is not JSON (line 1: Expecting value); it must hold a list of tasks" in finished.printed
+    assert "is not JSON (line 1: Expecting value); it must contain a list of tasks" in finished.printed
 
 
 def test_planbooks_own_variables_for_the_browser_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> No
         assert playing.run("agent.open('box_1')").kind is FeedbackKind.UNFINISHED
         refused = playing.run("agent.open('box_3')\nagent.take('apple', 'box_2')")
         assert refused.kind is FeedbackKind.CHECK
-        assert "take('apple', 'box_2') cannot succeed: box_2 was not opened" in refused.text
+        assert "take('apple', 'box_2') cannot succeed: box_2 has not been opened" in refused.text
         assert len(playing.steps) == 1, "nothing of the cell was run"
         assert playing.run("agent.take('apple', 'box_1')").kind is FeedbackKind.UNFINISHED
 
