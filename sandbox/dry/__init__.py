@@ -169,7 +169,7 @@ def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
     """Return the fault of a call that cannot succeed. The message names the lines of the plan that caused this."""
     assert visits.impossible is not None
     action, reason, causes = visits.impossible.action, visits.impossible.reason, visits.impossible.cause_lines
-    since = f" since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))}" if causes else ""
+    since = f" (since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))})" if causes else ""
     caller = f", called in {ast.unparse(visits.caller.func)}()," if visits.caller else ""
     column = visits.node.col_offset if visits.node.lineno == visits.line else None
     message = f"{action}{caller} cannot succeed: {reason}{since}"

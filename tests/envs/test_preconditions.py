@@ -83,7 +83,7 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
             Selection(types=("put_block_in_bowl",), limit=1),
             {
                 "pick_place('orange_block', 'spot_3')": "",
-                "pick_place('purple_block', 'spot_3')": "spot_3 is taken: orange_block is there since line 1",
+                "pick_place('purple_block', 'spot_3')": "spot_3 is taken: orange_block is there (since line 1)",
             },
         ),
     ],
