@@ -37,11 +37,11 @@ class Watchdog:
 def processes_naming(text: bytes) -> list[int]:
     """Return the ids of all other processes that have this text in their arguments or environment variables.
 
-    Environment variables are visible only for processes of the same user.
+    Environment variables are visible only for processes of the same user. Without ``/proc``, the list is empty.
     """
     matching = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+    for entry in Path("/proc").glob("[0-9]*"):
+        if int(entry.name) == os.getpid():
             continue
         try:
             if any(text in (entry / name).read_bytes() for name in ("cmdline", "environ")):
