@@ -40,9 +40,8 @@ def processes_naming(text: bytes) -> list[int]:
     Environment variables are visible only for processes of the same user. Without ``/proc``, the list is empty.
     """
     matching = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        if int(entry.name) == os.getpid():
-            continue
+    others = (entry for entry in Path("/proc").glob("[0-9]*") if int(entry.name) != os.getpid())
+    for entry in others:
         try:
             if any(text in (entry / name).read_bytes() for name in ("cmdline", "environ")):
                 matching.append(int(entry.name))

@@ -122,14 +122,19 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
     _check_unique_ids(home / RULES_FILE, stored or ())
     if not manual.strip():
         return stored or ()
-    try:
-        in_manual = {rule.id: rule for rule in parse(manual)[1]}
-    except BadManual as error:
-        raise BadKnowledge(f"{home / MANUAL_FILE}: {error}") from error
+    in_manual = _rules_by_id(manual, f"{home / MANUAL_FILE}")
     if stored is None:
         return tuple(sorted(in_manual.values(), key=lambda rule: rule_number(rule.id)))
     _check_same_ids(home, [rule.id for rule in stored], list(in_manual))
     return tuple(in_manual[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
+
+
+def _rules_by_id(manual: str, problem: str) -> dict[str, Rule]:
+    """Return the rules in a manual. If it cannot be read, raise BadKnowledge with a message that begins with this."""
+    try:
+        return {rule.id: rule for rule in parse(manual)[1]}
+    except BadManual as error:
+        raise BadKnowledge(f"{problem}: {error}") from error
 
 
 def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
@@ -157,10 +162,7 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
     _check_unique_ids(path.with_name(RULES_FILE), knowledge.rules)
     if not knowledge.manual.strip():
         return
-    try:
-        in_manual = {rule.id: rule for rule in parse(knowledge.manual)[1]}
-    except BadManual as error:
-        raise BadKnowledge(f"{path} was not written: {error}") from error
+    in_manual = _rules_by_id(knowledge.manual, f"{path} was not written")
     expected = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
     if differing := sorted(id for id in in_manual.keys() | expected.keys() if in_manual.get(id) != expected.get(id)):
         raise BadKnowledge(

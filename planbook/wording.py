@@ -87,11 +87,7 @@ def escape_control(text: str) -> str:
 UNJUDGED = "not judged here"
 TYPE_SOLVED = "type_solved"
 """Cause of a task that `planbook build` skipped because its type had been solved often enough in a row."""
-SKIPPED = "skipped"
-IN_WORDS: Mapping[str, str] = {
-    FeedbackKind.DONE.value: "the episode ended unsolved",
-    NOT_JUDGED: UNJUDGED,
-}
+IN_WORDS: Mapping[str, str] = {FeedbackKind.DONE.value: "the episode ended unsolved", NOT_JUDGED: UNJUDGED}
 
 
 def in_words(cause: str) -> str:
@@ -101,7 +97,7 @@ def in_words(cause: str) -> str:
 
 def outcome_of(ending: Ending) -> str:
     """Return the outcome in a few words. For a task that was not judged or was skipped, they say so, not "failed"."""
-    return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
+    return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: "skipped"}.get(ending.cause) or in_words(ending.outcome.value)
 
 
 def cause_of(ending: Ending) -> str:
@@ -127,13 +123,10 @@ def score_of(ending: Ending) -> str:
     return f", score {score:.2g}" if 0 < score < 1 else ""
 
 
-NOTHING = "nothing (the recording ends here)"
-
-
 def describe(kind: str, body: Any) -> str:
     """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as text."""
     if body is None:
-        return NOTHING
+        return "nothing (the recording ends here)"
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
 
 

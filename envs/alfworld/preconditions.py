@@ -58,7 +58,8 @@ class KnownRoom:
 
     def contracts(self) -> Mapping[str, MakeContract]:
         """Return a dict that maps each action with arguments, except ``examine``, to a function for its contract."""
-        on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": self._close}
+        close = partial(self._open, opened=True)
+        on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": close}
         on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
         on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in TREATABLE}
         nouns = ("object", "receptacle")
@@ -111,9 +112,6 @@ class KnownRoom:
         reason = "" if self._can_be_opened(receptacle) else f"{receptacle} is nothing that can be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
         return Contract([*self._here_needs(receptacle), _opened_need(receptacle, opened)], [change], reason, sure=True)
-
-    def _close(self, receptacle: ArgValue) -> Contract:
-        return self._open(receptacle, opened=True)
 
     def _take_from(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
         inside = Fact("inside", (thing, receptacle))

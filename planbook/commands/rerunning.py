@@ -300,10 +300,8 @@ def _show_result(out: Console, result: Rerun) -> None:
     for episode in result.episodes:
         out.print(str(episode), soft_wrap=True)
     sums = result.totals
-    out.print(
-        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {tally(sums.by_way) or 'none'}.",
-        soft_wrap=True,
-    )
+    episodes = f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}"
+    out.print(f"{episodes}: {tally(sums.by_way) or 'none'}.", soft_wrap=True)
     if sums.gained or sums.lost:
         out.print(
             f"Solved {sums.solved_before} then and {sums.solved_after} now: {sums.gained} gained, {sums.lost} lost "

@@ -50,22 +50,19 @@ class GroupedMemory:
 def folder_memory(config: Config, folder: Path) -> Memory:
     """Return a memory of the knowledge in the files of a library.
 
+    A library without an example gets the environment's default example, unless the planner shows demonstrations. If the
+    library has no rules either, it gets the rules of that example.
+
     Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if ``--without`` names a rule or skill that the
     library does not have.
     """
     knowledge = read_knowledge(folder, config.environment, config.environment_options)
     learned = bool(knowledge.rules)
     if not knowledge.example and not method(config.planner).demonstrations:
-        knowledge = _with_start(config, knowledge)
+        start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
+        knowledge = knowledge.model_copy(update={"example": start.example, "rules": knowledge.rules or start.rules})
     check_single_parts(config.without, [knowledge])
     return learned_memory(config, knowledge, learned=learned)
-
-
-def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
-    """Return the knowledge with the environment's default example, and with the example's rules if it has none."""
-    start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
-    rules = knowledge.rules or start.rules
-    return knowledge.model_copy(update={"example": start.example, "rules": rules})
 
 
 def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:

@@ -57,15 +57,6 @@ def overall(measured: MeasuresByType, name: str) -> Measure | None:
     return figures.get(name)
 
 
-def unlock_score(shares: Iterable[float]) -> float:
-    """Return the unlock score in percent (Hafner, 2022). ``shares`` has the share of episodes for each milestone.
-
-    The score is a geometric mean. So it grows more if a rare milestone becomes more frequent than if a frequent one
-    does.
-    """
-    return exp(fmean(log1p(100 * share) for share in shares)) - 1
-
-
 def _means(rows: Iterable[Result]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for row in rows:
@@ -116,6 +107,15 @@ def known_milestones(config: Config) -> tuple[str, ...]:
         return known_environment(config.env).all_milestones
     except EnvsError:
         return ()
+
+
+def unlock_score(shares: Iterable[float]) -> float:
+    """Return the unlock score in percent (Hafner, 2022). ``shares`` has the share of episodes for each milestone.
+
+    The score is a geometric mean. So it grows more if a rare milestone becomes more frequent than if a frequent one
+    does.
+    """
+    return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
 
 def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
