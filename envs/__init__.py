@@ -3,9 +3,10 @@
 Base classes and data types
 
 - ``base``: ``Environment``, the base class of all environments, and the decorators ``@action`` and ``@query``.
-- ``optional``: the optional members of ``Environment``, and ``Goals``, which the planning method DEPS uses.
+- ``optional_members``: the members of ``Environment`` that an environment may override.
 - ``types``: tasks, selections of tasks, actions, observations, verdicts, snapshots.
 - ``preconditions``: declare what actions need and what they change, so that plans can be checked before they run.
+- ``goals``: the goals of an environment, among which the planning method DEPS selects.
 - ``errors``: the errors of this package, and functions that describe errors.
 
 Using environments
@@ -16,11 +17,11 @@ Using environments
 
 Shared by environments
 
-- ``resources``: find packages that environments need, say how to install them, and compute digests of data files.
+- ``requirements``: find packages that environments need, say how to install them, and compute digests of data files.
 - ``secrets``: detect values that look like secrets.
 - ``text_matching``: measure how similar texts are by their words (token set ratio, BM25).
 - ``watchdog``: if planbook dies, end the processes that an environment started.
-- ``yaml_lines``: read YAML, and find the line of each value.
+- ``yaml_files``: read YAML, and find the line of each value.
 
 The environments
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
         error_location,
         validation_faults,
     )
-    from planbook.envs.optional import Features, Goals
+    from planbook.envs.goals import Features, Goals
     from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Contract, Fact, Need, Preconditions
     from planbook.envs.registry import (
         ModuleLoadError,
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         load_module,
         register_class,
     )
-    from planbook.envs.resources import (
+    from planbook.envs.requirements import (
         file_digest,
         files_digest,
         folder_digest,
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
         Task,
         Verdict,
     )
-    from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
+    from planbook.envs.yaml_files import FileFault, YamlFile, YamlPath, read_yaml
 else:
     __getattr__ = lazy_getattr(__name__)
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from pydantic import BaseModel, PositiveInt
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
-from planbook.envs.optional import OptionalMembers
+from planbook.envs.optional_members import OptionalMembers
 from planbook.envs.selection import select
 from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offer, Selection, Snapshot, Task, Verdict
 
@@ -86,7 +86,7 @@ class Environment(OptionalMembers, ABC):
 
     The class docstring is shown to models unless ``about`` is set. Random choices must depend only on the task's seed,
     so that the same actions always have the same results. ``planbook check-env FILE.py`` finds common mistakes. All
-    other members are optional; ``planbook.envs.optional`` documents them.
+    other members are optional; ``planbook.envs.optional_members`` documents them.
 
     One instance plays one episode at a time and belongs to one thread. ``self.task`` is the current task.
     """

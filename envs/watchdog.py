@@ -37,12 +37,11 @@ class Watchdog:
 def processes_naming(text: bytes) -> list[int]:
     """Return the ids of all other processes that have this string in their arguments or environment variables.
 
-    Environment variables are visible only for processes of the same user.
+    Environment variables are visible only for processes of the same user. Without ``/proc``, the list is empty.
     """
     matching = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
+    others = (entry for entry in Path("/proc").glob("[0-9]*") if int(entry.name) != os.getpid())
+    for entry in others:
         try:
             if any(text in (entry / name).read_bytes() for name in ("cmdline", "environ")):
                 matching.append(int(entry.name))

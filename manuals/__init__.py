@@ -6,8 +6,10 @@ and the starting knowledge of runs of ``planbook build``.
 - ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
 - ``markdown``: writes a manual as Markdown, and reads it back.
 - ``coverage``: finds task types without rules, rules that no planner cited, and rules that cite missing ones.
-- ``knowledge``: reads and writes learned knowledge as the files of a library, and reads the starting knowledge.
-- ``library``: reads procedures and demonstrations from libraries.
+- ``library``: reads learned knowledge from the files of a library, and writes it to them.
+- ``procedures``, ``demonstrations``: read the files of a library that people have written.
+- ``start``: reads starts, the knowledge that a run of ``planbook build`` begins with.
+- ``errors``: the errors of this package.
 """
 
 if __name__ == "manuals":
@@ -19,29 +21,13 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
+    from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, DemonstratingMemory, existing_demonstrations
+    from planbook.manuals.errors import ManualsError
     from planbook.manuals.formulator import PROMPTS, formulate, shorten
-    from planbook.manuals.knowledge import (
-        MANUAL_FILE,
-        Start,
-        default_starts,
-        read_knowledge,
-        read_start,
-        replace_files,
-        standalone_code,
-        types_to_build_on,
-        write_knowledge,
-    )
-    from planbook.manuals.library import (
-        DEMONSTRATIONS_FOLDER,
-        SHIPPED,
-        TYPES_FILE,
-        DemonstratingMemory,
-        ManualsError,
-        ProcedureLibrary,
-        existing_demonstrations,
-        module_procedures,
-    )
+    from planbook.manuals.library import MANUAL_FILE, read_knowledge, replace_files, standalone_code, write_knowledge
     from planbook.manuals.markdown import Manual, Section, excerpt, parse, render
+    from planbook.manuals.procedures import SHIPPED, TYPES_FILE, ProcedureLibrary, module_procedures
+    from planbook.manuals.start import Start, default_starts, read_start, types_to_build_on
 else:
     __getattr__ = lazy_getattr(__name__)
 

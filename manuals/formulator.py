@@ -14,9 +14,8 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
-from planbook.manuals.library import ManualsError
+from planbook.manuals.errors import BadManual, TooLong
 from planbook.manuals.markdown import (
-    BadManual,
     Manual,
     Piece,
     Section,
@@ -200,10 +199,6 @@ def _system(environment: type[Environment], options: BaseModel | None, *, untype
 
 
 # Shortening
-
-
-class TooLong(ManualsError):
-    """A manual is too long, even without the examples and introductions, which may be left out."""
 
 
 LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (

@@ -1,222 +1,264 @@
-"""Read procedures and demonstrations from libraries: the shipped library, and folders of the user.
+"""Read and write a library: a folder with the knowledge of environments, in files that people can read and edit.
 
-A library has a folder for each environment. In this folder, ``procedures/`` holds the procedures, and ``helpers/`` the
-plan code that several procedures use. A file in ``procedures/`` has one of two forms:
+A library has one folder for each environment. The files of an environment are in ``LIBRARY/ENVIRONMENT``:
 
-- A file with one procedure defines the function ``solve(agent, task)``.
-- A file with several procedures defines a function for each, whose docstring has a line ``type: TYPE``. A function that
-  solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share are
-  in the docstring of the module.
+    rules.json            the rules, with their validation logs
+    manual.md             the manual, which contains the rules; its text of a rule overrides the text in rules.json
+    skills.json           the skill for each task type
+    reflections.json      the reflection for each task type
+    types.json            the found types: task types that planbook found by itself
+    example.md            the starting example: a simple task and its solution, which planners see
+    procedures/TYPE.py    the procedure for each task type
 
-Demonstrations are examples that a planning method shows to its models. A demonstration with the name NAME is the file
-``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or ``ENVIRONMENT/demonstrations/NAME.md`` for all
-other tasks. Comments (``<!-- ... -->``), which name the task that the example solves, are not shown.
+If one of these files is missing, the environment has no knowledge of that kind. (Without ``rules.json``, the rules are
+read from ``manual.md``.) Other files in the folder are never changed.
 """
 
-import ast
+import json
+import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from planbook.envs import Environment, Task
-from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
+from planbook.envs import Environment, validation_faults
+from planbook.manuals.errors import BadKnowledge, BadManual
+from planbook.manuals.markdown import parse
+from planbook.manuals.procedures import TYPES_FILE, ProcedureLibrary
+from planbook.planner import BadProcedure, Procedure, parse_procedure
+from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
-SHIPPED = Path(__file__).parent
-"""The folder of the shipped library: procedures, demonstrations and learned knowledge for each environment."""
-TYPES_FILE = "types.json"
-"""Name of the file with the task types that planbook found by itself, in the folder of an environment."""
-_TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
-_SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
+LOG = logging.getLogger(__name__)
+RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
+"""Names of files in the folder of an environment. ``TYPES_FILE``, from ``procedures``, names another one."""
+SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "procedures"
+"""Names of two more files, and of the folder that holds the procedures."""
+Part = TypeVar("Part")
+_USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
+"""Matches the ``uses:`` line in a procedure's header, up to but excluding quotes that close the header."""
 
 
-class ManualsError(Exception):
-    """Base class of this package's exceptions."""
+def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
+    """Return the knowledge that a library holds for an environment.
 
-
-class BadKnowledge(ManualsError):
-    """A library's files cannot be read, or knowledge cannot be written to them. The message names the file."""
-
-
-class ProcedureLibrary:
-    """The procedures of a library for one environment, except those for ``excluded_types``.
-
-    A procedure is checked only when it is requested, against the actions that ``options`` leave.
+    If the library has only a manual, the rules are read from it. If it has only ``rules.json``, they are read from
+    there. If it has both, the text of each rule comes from the manual, and its validation log and check from
+    ``rules.json``. Procedures that need actions which ``options`` remove are left out. Raises BadKnowledge if the
+    folder is not a library, or if a file cannot be read or is invalid.
     """
-
-    def __init__(
-        self,
-        environment: type[Environment],
-        folder: Path = SHIPPED,
-        options: BaseModel | None = None,
-        excluded_types: Collection[str] = (),
-    ) -> None:
-        self.environment, self.folder, self.options = environment, folder / environment.name / "procedures", options
-        self._excluded_types = frozenset(excluded_types)
-        self._recalls: dict[str, Recall] = {}
-
-    @cached_property
-    def _by_type(self) -> Mapping[str, tuple[Path, Procedure]]:
-        files = sorted(self.folder.glob("*.py"))
-        pairs = ((path, found) for path in files for found in module_procedures(path) or [read_procedure(path)])
-        return {found.type: (path, found) for path, found in pairs if found.type not in self._excluded_types}
-
-    @cached_property
-    def files(self) -> Mapping[str, Path]:
-        """Maps each task type to the file that holds its procedure."""
-        return {kind: path for kind, (path, _) in self._by_type.items()}
-
-    def procedure(self, task_type: str) -> Procedure | None:
-        """Return the procedure for a task type, or None if there is none.
-
-        Raises BadProcedure if it does not pass the check.
-        """
-        return self.checked(task_type) if task_type in self.files else None
-
-    def checked(self, task_type: str) -> Procedure:
-        """Return the procedure for a task type that has one. Raises BadProcedure if it does not pass the check."""
-        return checked_procedure(self._by_type[task_type][1], self.environment, self.options)
-
-    def recall(self, task: Task) -> Recall:
-        """Return a recall with the procedure for the task's type, if there is one."""
-        if task.type not in self._recalls:
-            self._recalls[task.type] = Recall(procedure=self.procedure(task.type))
-        return self._recalls[task.type]
-
-
-def module_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a module that defines several, each with all the code that it needs.
-
-    If the file has another form, the list is empty. Raises BadProcedure if a procedure of the module is invalid.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return []
-    tree = parse_python(text)
-    if isinstance(tree, Fault):
-        return []
-    functions = [node for node in tree.body if _TYPE.search(_docstring(node))]
-    return [
-        parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
-        for function in functions
-        for kind, code in _split_out(text, tree, function)
-    ]
-
-
-def _docstring(node: ast.stmt) -> str:
-    return (ast.get_docstring(node) or "") if isinstance(node, ast.FunctionDef) else ""
-
-
-def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield pairs: a task type of the function, and the text of a file with only the procedure for this type."""
-    docstring = _docstring(function)
-    header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
-    body = _body(text, tree, function)
-    for kind, summary in _TYPE.findall(docstring):
-        fields = {"world": "", "type": kind, "source": "", **header}
-        lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
-        yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
-
-
-def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
-    """Return the code of the function, renamed to ``solve``, and of the module's other statements that it needs."""
-    needed, pending = set[int](), [function]
-    while pending:
-        node = pending.pop()
-        needed.add(id(node))
-        names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        pending += [other for other in tree.body if id(other) not in needed and names & _bound_names(other)]
-    code, previous = "", None
-    for node in tree.body:
-        if id(node) in needed:
-            source = _as_solve(text, node) if node is function else _source(text, node)
-            code += "\n" * _newlines_before(node, previous) + source
-            previous = node
-    return code
-
-
-def _bound_names(node: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement defines."""
-    if isinstance(node, ast.FunctionDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
-
-
-def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:
-    """Return how many newlines to write before a statement: enough for two blank lines before and after functions."""
-    if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
-        return 3 if previous else 2
-    return 1 if previous and type(previous) is type(node) else 2 if previous else 1
-
-
-def _source(text: str, node: ast.stmt) -> str:
-    """Return the lines of a statement, including its decorators and a comment at the end of its last line."""
-    lines = text.split("\n")
-    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
-    return "\n".join(lines[first - 1 : node.end_lineno])
-
-
-def _as_solve(text: str, node: ast.stmt) -> str:
-    """Return the lines of a procedure's function, renamed to ``solve`` and without its docstring."""
-    assert isinstance(node, ast.FunctionDef)
-    head, *lines = _source(text, node).split("\n")
-    docstring = node.body[0]
-    body = lines[docstring.end_lineno - node.lineno :] if docstring.end_lineno else lines
-    return "\n".join([head.replace(f"def {node.name}(", "def solve(", 1), *body])
-
-
-DEMONSTRATIONS_FOLDER = "demonstrations"
-"""Name of the folder of demonstrations, in the folder of an environment."""
-_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
-
-
-def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return those of the ``names`` for which an environment has a demonstration, at least for one task type."""
-    folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
-    return tuple(
-        name
-        for name in names
-        if any((folder / f"{name}.md").is_file() or any((folder / name).glob("*.md")) for folder in folders)
+    if not folder.is_dir():
+        raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
+    home = folder / environment.name
+    if not home.exists() and any((folder / name).exists() for name in (RULES_FILE, MANUAL_FILE, SKILLS_FILE)):
+        raise BadKnowledge(
+            f"{folder} has the files of one environment; put them into a folder {home}, since a library has a folder "
+            "for each environment"
+        )
+    manual = _read_text(home / MANUAL_FILE) or ""
+    return Knowledge(
+        environment=environment.name,
+        rules=_rules(home, manual),
+        manual=manual,
+        skills=_read_json(home / SKILLS_FILE, TypeAdapter(dict[str, Skill])) or {},
+        reflections=_read_json(home / REFLECTIONS_FILE, TypeAdapter(dict[str, Reflection])) or {},
+        procedures=_procedures(folder, environment, options),
+        found=_read_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
+        example=_read_text(home / EXAMPLE_FILE) or "",
     )
 
 
-class DemonstratingMemory:
-    """A memory that adds demonstrations to what another memory recalls.
+def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
+    """Write the knowledge of an environment to a library.
 
-    A demonstration in ``library`` replaces the shipped one with the same name.
+    A file that would be empty is deleted, and so is the file of a procedure that no longer exists. If a procedure uses
+    helper files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the
+    rules, or if a file cannot be written.
     """
-
-    def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
-        self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
-
-    def recall(self, task: Task) -> Recall:
-        """Return what the other memory recalls, with demonstrations, but without a procedure.
-
-        Raises BadKnowledge if the file of a demonstration cannot be read.
-        """
-        texts = {name: self._find(task, name) for name in self._names}
-        demonstrations = {name: text for name, text in texts.items() if text}
-        return self._memory.recall(task).model_copy(update={"demonstrations": demonstrations, "procedure": None})
-
-    def _find(self, task: Task, name: str) -> str:
-        for library in self._libraries:
-            folder = library / task.env / DEMONSTRATIONS_FOLDER
-            for path in (folder / name / f"{task.type}.md", folder / f"{name}.md"):
-                if path.is_file():
-                    return _read(path)
-        return ""
+    environment = knowledge.environment
+    if not environment or Path(environment).name != environment:
+        raise BadKnowledge(f"{environment!r} cannot be the name of an environment's folder")
+    home = folder / environment
+    _check_manual(home / MANUAL_FILE, knowledge)
+    files = {
+        RULES_FILE: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
+        MANUAL_FILE: knowledge.manual,
+        SKILLS_FILE: _to_json(_dump_by_type(knowledge.skills)),
+        REFLECTIONS_FILE: _to_json(_dump_by_type(knowledge.reflections)),
+        TYPES_FILE: _to_json([found.model_dump(mode="json") for found in knowledge.found]),
+        EXAMPLE_FILE: knowledge.example,
+        **_procedure_files(knowledge.procedures),
+    }
+    existing = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
+    replace_files(home, dict.fromkeys(existing, "") | files)
 
 
-@cache
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str | None:
+    """Return the text of a file with its line endings unchanged, or None if the file does not exist."""
     try:
-        return _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
     except (OSError, UnicodeDecodeError) as error:
-        raise BadKnowledge(f"the demonstration {path} cannot be read: {error}") from error
+        raise BadKnowledge(f"{path} cannot be read: {error}") from error
+
+
+def _read_json(path: Path, adapter: TypeAdapter[Part]) -> Part | None:
+    if (text := _read_text(path)) is None:
+        return None
+    try:
+        return adapter.validate_json(text.removeprefix("\ufeff"))
+    except ValidationError as error:
+        fault = validation_faults(error, "the file")[0]
+        raise BadKnowledge(f"{path}: {fault}; correct it, or delete the file") from error
+
+
+def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
+    stored = _read_json(home / RULES_FILE, TypeAdapter(tuple[Rule, ...]))
+    _check_unique_ids(home / RULES_FILE, stored or ())
+    if not manual.strip():
+        return stored or ()
+    in_manual = _rules_by_id(manual, f"{home / MANUAL_FILE}")
+    if stored is None:
+        return tuple(sorted(in_manual.values(), key=lambda rule: rule_number(rule.id)))
+    _check_same_ids(home, [rule.id for rule in stored], list(in_manual))
+    return tuple(in_manual[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
+
+
+def _rules_by_id(manual: str, problem: str) -> dict[str, Rule]:
+    """Return the rules in a manual. If it cannot be read, raise BadKnowledge with a message that begins with this."""
+    try:
+        return {rule.id: rule for rule in parse(manual)[1]}
+    except BadManual as error:
+        raise BadKnowledge(f"{problem}: {error}") from error
+
+
+def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
+    try:
+        RuleBook.from_rules(rules)
+    except ValueError as error:
+        raise BadKnowledge(f"{path}: {error}; correct the ids") from error
+
+
+def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str]) -> None:
+    unmatched = {
+        RULES_FILE: [id for id in stored if id not in in_manual],
+        MANUAL_FILE: [id for id in in_manual if id not in stored],
+    }
+    if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in unmatched.items() if ids]:
+        raise BadKnowledge(
+            f"{home}: {RULES_FILE} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). To keep those of "
+            f"{RULES_FILE}, delete {MANUAL_FILE} and write it again with planbook formulate. To keep those of the "
+            f"manual, without their validation logs, delete {RULES_FILE}"
+        )
+
+
+def _check_manual(path: Path, knowledge: Knowledge) -> None:
+    """Raise BadKnowledge if the manual and the rules differ: ``read_knowledge`` would not return what was written."""
+    _check_unique_ids(path.with_name(RULES_FILE), knowledge.rules)
+    if not knowledge.manual.strip():
+        return
+    in_manual = _rules_by_id(knowledge.manual, f"{path} was not written")
+    expected = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
+    if differing := sorted(id for id in in_manual.keys() | expected.keys() if in_manual.get(id) != expected.get(id)):
+        raise BadKnowledge(
+            f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "
+            "Write the manual again with planbook formulate, or leave it out"
+        )
+
+
+def _procedures(folder: Path, environment: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
+    """Return the procedures of a library, except those that need actions which the options remove.
+
+    Raises BadKnowledge if a procedure fails the check even when no action is removed.
+    """
+    library, library_with_options = (ProcedureLibrary(environment, folder, each) for each in (None, options))
+    procedures, left_out = dict[str, Procedure](), list[str]()
+    try:
+        for kind in library.files:
+            try:
+                procedures[kind] = library_with_options.checked(kind)
+            except BadProcedure:
+                library.checked(kind)
+                left_out.append(kind)
+    except BadProcedure as error:
+        raise BadKnowledge(f"{library.folder}: {error}") from error
+    if left_out:
+        LOG.info("left out procedures, since the options remove actions that they need: %s", ", ".join(left_out))
+    return procedures
+
+
+def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for kind, procedure in sorted(procedures.items()):
+        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
+        if name in files:
+            raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
+        files[name] = standalone_code(procedure, kind)
+    return files
+
+
+def standalone_code(procedure: Procedure, kind: str = "") -> str:
+    """Return the code of a procedure and of its helpers as one file, whose header refers to no other file.
+
+    Raises BadKnowledge if this file is not a valid procedure, or if its header names another environment or task type
+    than the procedure's environment and ``kind`` (by default, the procedure's own type).
+    """
+    kind = kind or procedure.type
+    code = _with_helpers(procedure) if procedure.helpers else procedure.code
+    try:
+        parsed = parse_procedure(code, procedure.name)
+    except BadProcedure as error:
+        raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
+    if (parsed.environment, parsed.type) != (procedure.environment, kind):
+        raise BadKnowledge(f"the procedure for {kind} has a header for {parsed.type} of {parsed.environment}")
+    return code
+
+
+def _with_helpers(procedure: Procedure) -> str:
+    tree = parse_python(procedure.code)
+    end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno or 0
+    lines = procedure.code.split("\n")
+    header = _USES.sub("", "\n".join(lines[:end]))
+    return "\n".join([header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
+
+
+def _dump_by_type(parts: Mapping[str, BaseModel]) -> dict[str, Any]:
+    return {kind: part.model_dump(mode="json") for kind, part in sorted(parts.items())}
+
+
+def _to_json(value: Sequence[Any] | Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n" if value else ""
+
+
+TEMPORARY = ".new"
+"""Suffix of the temporary name that a file has while it is being written."""
+
+
+def replace_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files in a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
+
+    All files are first written under temporary names, and then renamed one after the other. If writing fails, all files
+    keep their old text. If the process is killed, each file has either its old or its new text, complete. Raises
+    BadKnowledge if a file cannot be written.
+    """
+    written: list[Path] = []
+    try:
+        for name, data in {name: text.encode("utf-8") for name, text in files.items() if text}.items():
+            temporary = (folder / name).with_name(Path(name).name + TEMPORARY)
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            written.append(temporary)
+            temporary.write_bytes(data)
+        for temporary in written:
+            temporary.replace(temporary.with_name(temporary.name.removesuffix(TEMPORARY)))
+        for name in (name for name, text in files.items() if not text):
+            (folder / name).unlink(missing_ok=True)
+    except (OSError, UnicodeEncodeError) as error:
+        for temporary in written:
+            with suppress(OSError):
+                temporary.unlink()
+        raise BadKnowledge(f"{folder} was not written: {error}") from error

@@ -28,7 +28,7 @@ from typing import Annotated, NamedTuple
 from markdown_it import MarkdownIt
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from planbook.manuals.library import ManualsError
+from planbook.manuals.errors import BadManual
 from planbook.planner import fence_around
 from planbook.rules import Rule, RuleType, read_type, rule_number
 from planbook.sandbox import Fault
@@ -36,10 +36,6 @@ from planbook.sandbox import parse as parse_python
 
 _OPENING = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
-
-
-class BadManual(ManualsError):
-    """A manual cannot be written or read. The message names the line or the rules that are at fault."""
 
 
 class Piece(NamedTuple):

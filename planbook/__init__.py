@@ -7,21 +7,21 @@ The stable public interface is the functions ``run``, ``build`` and ``test``, wh
 
 The modules of this package put the engine's parts together:
 
-- Input: each setting is declared once, as a field in ``config`` or ``settings``. ``options`` and ``option_values`` turn
-  these fields into command-line options; ``api`` turns them into keyword arguments. ``cli`` loads and calls the
-  ``commands``.
+- Input: each setting is declared once. ``config`` declares the settings that a run records, and ``settings`` those that
+  a command also takes, such as the selection of tasks. ``options`` declares, validates and describes single options;
+  ``commands`` turns them into command-line options, and ``api`` into keyword arguments. ``cli`` loads the commands.
 - Runs on disk: ``runs`` creates and opens the folder of a run. Its ``store`` holds the events, from which ``spending``
   computes the cost. ``inputs`` records digests of everything that the run depends on. Before a run begins,
   ``preflight`` checks whether it has everything it needs; before it is resumed, ``preflight`` checks what has changed.
 - Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
-  episodes, ``replay`` plays recorded episodes again and compares the results, ``graphs`` runs prompt graphs without an
-  environment.
+  episodes, ``replay`` plays recorded episodes again and compares the results. The command `graph`, which runs prompt
+  graphs without an environment, is in ``commands``; the engine that runs graphs is in ``planner``.
 - Results: ``results`` computes the results of a run, ``compare`` compares runs with each other, and ``papers`` compares
   runs with published results.
-- Output: ``terminal`` prints, ``report`` writes an HTML page, ``watching`` shows a run in the browser while it is
-  played, ``export`` writes files for other programs, and ``serving`` offers an environment to MCP clients. ``wording``
-  formats numbers, outcomes and events as text; ``writing`` writes files atomically; ``console`` defines the consoles
-  for standard output and standard error.
+- Output: ``terminal`` prints, ``report`` writes an HTML page, ``watch_server`` shows a run in the browser while it
+  is played, ``export`` writes files for other programs, and ``mcp_server`` offers an environment to MCP clients.
+  ``wording`` formats numbers, outcomes and events as text; ``atomic_files`` writes files atomically; ``console``
+  defines the consoles for standard output and standard error.
 - ``errors`` defines the errors and exit codes of the command line.
 
 Imports go in one direction only: ``pyproject.toml`` declares the order of the modules, and a test checks it.

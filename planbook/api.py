@@ -23,7 +23,7 @@ from planbook.commands.testing import test as play_tests
 from planbook.console import quiet
 from planbook.envs import Environment, register_class
 from planbook.errors import BadArgument
-from planbook.option_values import option_of
+from planbook.options import option_of
 from planbook.planner import register_model
 from planbook.results import RunResults, read_folder
 from planbook.results.rows import Result

@@ -1,7 +1,7 @@
 """The ``planbook`` command line: lists the commands, and reports each error as one line and an exit code.
 
-The commands are defined in ``commands`` and ``graphs``. The module of a command is imported only when this command is
-called, so that the others start quickly.
+The commands are defined in ``commands``. The module of a command is imported only when this command is called, so that
+the others start quickly.
 """
 
 import gc
@@ -18,40 +18,40 @@ from planbook import __version__
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
-        "demo": ("commands.testing", "Show the main features with what ships: no key, no download."),
-        "run": ("commands.playing", "Play tasks with a planning method."),
-        "join": ("commands.playing", "Help another process to play a run."),
-        "exec": ("commands.checking", "Run one plan file and print its steps."),
-        "replay": ("commands.rerunning", "Play tasks with stored procedures, or replay a run."),
-        "rerun": ("commands.rerunning", "Play a run again and compare."),
-        "fork": ("commands.rerunning", "Continue an episode from one of its actions, with a change."),
+        "demo": ("testing", "Show the main features with what ships: no key, no download."),
+        "run": ("playing", "Play tasks with a planning method."),
+        "join": ("playing", "Help another process to play a run."),
+        "exec": ("checking", "Run one plan file and print its steps."),
+        "replay": ("rerunning", "Play tasks with stored procedures, or replay a run."),
+        "rerun": ("rerunning", "Play a run again and compare."),
+        "fork": ("rerunning", "Continue an episode from one of its actions, with a change."),
     },
     "Learn": {
-        "build": ("commands.learning", "Learn rules, skills and procedures from episodes."),
-        "formulate": ("commands.learning", "Write the manual from the rules."),
-        "test": ("commands.testing", "Play test tasks with what was learned."),
-        "rules": ("commands.learning", "Show what a run has learned, and its history."),
-        "cost": ("commands.learning", "Show what learning cost."),
-        "effect": ("commands.learning", "Measure what each rule and skill is worth."),
-        "skills": ("commands.exchanging", "Write procedures as SKILL.md folders, and verify them."),
+        "build": ("learning", "Learn rules, skills and procedures from episodes."),
+        "formulate": ("learning", "Write the manual from the rules."),
+        "test": ("testing", "Play test tasks with what was learned."),
+        "rules": ("learning", "Show what a run has learned, and its history."),
+        "cost": ("learning", "Show what learning cost."),
+        "effect": ("learning", "Measure what each rule and skill is worth."),
+        "skills": ("exchanging", "Write procedures as SKILL.md folders, and verify them."),
     },
     "Look": {
-        "report": ("commands.viewing", "Write runs as one HTML page."),
-        "watch": ("commands.viewing", "Show a run in the browser while it is played."),
-        "show": ("commands.viewing", "Print one episode."),
-        "compare": ("commands.viewing", "Compare runs over the same tasks."),
-        "stats": ("commands.viewing", "Show any number of runs in one table."),
-        "export": ("commands.exchanging", "Write episodes for other tools."),
-        "import": ("commands.exchanging", "Make a run from exported episodes."),
+        "report": ("viewing", "Write runs as one HTML page."),
+        "watch": ("viewing", "Show a run in the browser while it is played."),
+        "show": ("viewing", "Print one episode."),
+        "compare": ("viewing", "Compare runs over the same tasks."),
+        "stats": ("viewing", "Show any number of runs in one table."),
+        "export": ("exchanging", "Write episodes for other tools."),
+        "import": ("exchanging", "Make a run from exported episodes."),
     },
     "Tools": {
-        "check": ("commands.checking", "Check a plan without running it."),
-        "check-env": ("commands.checking", "Check your own environment."),
-        "envs": ("commands.inspection", "List environments, and what is installed or missing."),
-        "planners": ("commands.inspection", "List planning methods and their options."),
+        "check": ("checking", "Check a plan without running it."),
+        "check-env": ("checking", "Check your own environment."),
+        "envs": ("inspection", "List environments, and what is installed or missing."),
+        "planners": ("inspection", "List planning methods and their options."),
         "graph": ("graphs", "Make, check, draw and run prompt graphs."),
-        "mcp": ("commands.exchanging", "Serve an environment to any MCP client."),
-        "bench": ("commands.inspection", "Measure planbook and its peers."),
+        "mcp": ("exchanging", "Serve an environment to any MCP client."),
+        "bench": ("inspection", "Measure planbook and its peers."),
     },
 }
 """Maps each heading of `planbook --help` to its commands, and each command to its module and its summary. The summaries
@@ -71,7 +71,7 @@ class Commands(click.Group):
         if module is None:
             return None
         gc.disable()  # imports create no garbage, and garbage collection takes an eighth of their time
-        loaded = vars(import_module(f"planbook.{module}")).values()
+        loaded = vars(import_module(f"planbook.commands.{module}")).values()
         from planbook.console import show_log
 
         gc.freeze()

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
-from planbook.option_values import Option, option, pairs
+from planbook.options import Option, option, pairs
 from planbook.planner import DEFAULT_ROLE, Budget, PlannerError, Sampling, Timeouts, is_method_file, known_method
 from planbook.sandbox import Limits
 

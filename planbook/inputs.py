@@ -26,7 +26,7 @@ LEARNING_TEMPLATES = ("automanual/conclu*.j2", "trajectory.j2")
 """The planner's templates for learning from an episode. They are used for the episodes of every planning method."""
 CODE_FOLDERS = ("procedures", "helpers")
 TEXT_FILES = ("rules.json", "manual.md", "skills.json", "reflections.json", "types.json", "example.md")
-"""Files that a library may hold for an environment, next to the folders of code; see ``planbook.manuals.knowledge``."""
+"""Files that a library may hold for an environment, next to the folders of code; see ``planbook.manuals.library``."""
 
 
 def current_inputs(config: Config, tasks: Sequence[Task], prices: Path | None = None) -> RunInputs:

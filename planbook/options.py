@@ -1,132 +1,203 @@
-"""Builds click options from the fields of ``Settings``.
+"""Declare, validate and describe options. Each option is a field of a pydantic model.
 
-The libraries pydantic-settings and cyclopts were considered. Neither supports options of the form NAME=VALUE that may
-be repeated, so that either of them would need more code than this module.
+A field that is declared with ``option`` has its own command-line option, such as ``--jobs``. The options of planners
+and environments are the fields of their own models; users give them as NAME=VALUE, for example ``-o tasks=FILE``.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from functools import wraps
-from itertools import groupby
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-import click
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, to_jsonable_python
+from rich.table import Table
 
-from planbook.console import ending_in_json, print_json
-from planbook.option_values import Option, option_of
-from planbook.settings import Settings
+from planbook.errors import BadArgument
+from planbook.sandbox import nearest_names
 
-PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-PRICES = click.option(
-    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
-)
-TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
-SELECTION = ("Environment", "Tasks", "Episodes")
-PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
-"""Option groups of the commands that play tasks."""
-METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
+Validated = TypeVar("Validated", bound=BaseModel)
 
-Body = Callable[..., Any]
-CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
-"""The exit code of a command, and the result that ``--json`` prints."""
+NULL = "null"
+"""The text for None on the command line."""
+TYPE_NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
+COLLECTION_FORMATS: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
+"""Maps the types of collections to the JSON formats in which their values are written."""
+BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+NAME_FAULTS = {"extra_forbidden": "there is no such option", "missing": "this option is required"}
+"""Messages for the error types of pydantic that concern an option's name rather than its value."""
+JSON_EXAMPLES = {
+    "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
+    "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
+    "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
+}
+"""Maps error types of pydantic to examples that show how to write the expected collection in JSON."""
 
 
-def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - named like PRICES and TABLE
-    """Decorator that adds ``--json`` to a command. The command's function returns an exit code and a result.
+# The fields of a model as options of the command line
 
-    With ``--json``, the result is printed to standard output when the function has returned.
+
+@dataclass(frozen=True)
+class Option:
+    """Marks a field as a command-line option in the help's section ``group``.
+
+    If ``many`` is true, the option may be given several times. If ``on_resume`` is true, its value may change when a
+    run is resumed.
     """
 
-    @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
-    @wraps(body)
-    def run(as_json: bool, **values: Any) -> int:
-        with ending_in_json() if as_json else nullcontext():
-            code, result = body(**values)
-        if as_json:
-            print_json(result)
-        return code
-
-    return run
+    group: str
+    flag: str = ""
+    short: str = ""
+    metavar: str = ""
+    many: bool = False
+    on_resume: bool = False
 
 
-class SettingOption(click.Option):
-    """A click option made from a field of ``Settings``. The help lists it under the heading ``group``."""
-
-    def __init__(self, *names: Any, group: str, **attributes: Any) -> None:
-        super().__init__(*names, **attributes)
-        self.group = group
-
-
-def _heading(option: click.Option) -> str:
-    if isinstance(option, SettingOption):
-        return option.group
-    return "Output" if {"--table", "--json", "--help"} & {*option.opts} else "Options"
+def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
+    """Return a model field that is a command-line option; ``text`` is its help."""
+    field: FieldInfo = Field(default=default, description=text, **constraints)
+    field.metadata.append(details)
+    return field
 
 
-class Command(click.Command):
-    """A command whose help lists options under headings: first the command's own options, last those about output."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of each heading."""
-        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-        options.sort(key=lambda option: {"Options": 0, "Output": 2}.get(_heading(option), 1))
-        for title, group in groupby(options, _heading):
-            with formatter.section(title):
-                formatter.write_dl([record for option in group if (record := option.get_help_record(ctx))])
+def option_of(name: str, field: FieldInfo) -> Option | None:
+    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made of the name."""
+    details = next((item for item in field.metadata if isinstance(item, Option)), None)
+    return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
 
-def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
-    """Return a decorator that adds the options with these names to a command. A name is a group, or a single field.
+# NAME=VALUE
 
-    The command's function is called with ``settings``, which contains only the options that the user gave. The help
-    shows ``planner`` as the default of ``--planner``.
+
+def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
+    """Parse texts of the form NAME=VALUE. A value that is valid JSON is decoded; any other value is kept as a string.
+
+    If ``values`` is a mapping, it is only copied. Raises BadArgument if a text has no name or no equals sign.
     """
-    fields = [
-        (field_name, field, option)
-        for name in names
-        for field_name, field in Settings.model_fields.items()
-        if (option := option_of(field_name, field)) and name in (option.group, field_name)
+    if isinstance(values, Mapping):
+        return dict(values)
+    parsed: dict[str, Any] = {}
+    for text in [values] if isinstance(values, str) else map(str, values):
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise BadArgument(f"{flag} {text}: write NAME=VALUE")
+        try:
+            parsed[name] = json.loads(value)
+        except ValueError:
+            parsed[name] = value
+    return parsed
+
+
+def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") -> Validated:
+    """Return the values as an instance of the model. Raises BadArgument with a message that lists every fault.
+
+    ``flag`` is the option with which the user gave the values as NAME=VALUE. It is empty if each field has its own
+    option.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        faults = (_describe_fault(model, list(fault["loc"]), fault, flag) for fault in error.errors())
+        message = "; ".join(dict.fromkeys(faults))
+        raise BadArgument(f"{flag}: {_append_option_names(message, model)}" if flag else message) from error
+
+
+def _append_option_names(message: str, model: type[BaseModel]) -> str:
+    """Append the names of all options to a message, unless it already lists them."""
+    names = ", ".join(model.model_fields) or "none"
+    return message if names in message else f"{message.rstrip('?')}. Options: {names}"
+
+
+def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
+    """Return a message that says what is wrong with one option, and what to write instead."""
+    field = model.model_fields.get(str(loc[0])) if loc else None
+    details = option_of(str(loc[0]), field) if field else None
+    if field and details and (inner := _model_in(field.annotation)):
+        inner_loc = loc[2:] if get_origin(field.annotation) is dict else loc[1:]
+        return f"{details.flag}: {_append_option_names(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
+    name = details.flag if details else ".".join(map(str, loc))
+    if error["type"] == "value_error":  # raised by a validator of planbook
+        return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
+    if error["type"] in NAME_FAULTS:
+        near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
+        return f"{name}: {NAME_FAULTS[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
+    if not name and error["type"] in ("model_type", "dict_type"):
+        return f"{error['input']} is not a valid value; write NAME=VALUE"
+    if field is None:
+        return f"{name}: {error['msg']}" if name else error["msg"]
+    value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
+    message = f"{name}: {value} is not a valid value; expected {describe_values(field)}"
+    example = JSON_EXAMPLES.get(error["type"])
+    return f"{message}; for example, {example.format(flag=flag, name=name)}" if example and flag else message
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the pydantic model in a type such as ``Model | None`` or ``dict[str, Model]``; None if there is none."""
+    for part in (annotation, *get_args(annotation)):
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            return part
+    return None
+
+
+# Descriptions of options
+
+
+def options_table(options: type[BaseModel], flag: str) -> Table:
+    """Return a table with a row for each option."""
+    table = Table(title=f"options ({flag} NAME=VALUE)", title_justify="left", show_lines=True)
+    for column in ("name", "value", "default", "what it means"):
+        table.add_column(column, no_wrap=column == "name", overflow="fold")
+    for name, field in options.model_fields.items():
+        default = "must be given" if field.is_required() else json.dumps(default_of(field), ensure_ascii=False)
+        table.add_row(name, describe_values(field), default, field.description or "")
+    return table
+
+
+def option_facts(options: type[BaseModel]) -> dict[str, JsonValue]:
+    """Return the contents of ``options_table`` as JSON, for ``--json``."""
+    return {name: _facts(field) for name, field in options.model_fields.items()}
+
+
+def _facts(field: FieldInfo) -> dict[str, JsonValue]:
+    facts: dict[str, JsonValue] = {"values": describe_values(field), "description": field.description}
+    return facts if field.is_required() else {**facts, "default": default_of(field)}
+
+
+def default_of(field: FieldInfo) -> JsonValue:
+    """Return the default value of a field, converted to JSON."""
+    value: JsonValue = to_jsonable_python(field.get_default(call_default_factory=True))
+    return value
+
+
+def describe_values(field: FieldInfo) -> str:
+    """Describe the values that an option takes, as they are written on the command line."""
+    types = list(_describe_types(field.annotation))
+    bounds = [
+        f" {word} {getattr(bound, name)}"
+        for bound in field.metadata
+        for name, word in BOUNDS.items()
+        if getattr(bound, name, None) is not None
     ]
-
-    def add(body: Body) -> Body:
-        @wraps(body)
-        def call_with_settings(**values: Any) -> Any:
-            source, default = click.get_current_context().get_parameter_source, click.core.ParameterSource.DEFAULT
-            chosen = {name: values.pop(name) for name, _, _ in fields}
-            explicit = {name: value for name, value in chosen.items() if source(name) is not default}
-            return body(settings=Settings.of(**explicit), **values)
-
-        command: Body = call_with_settings
-        for name, field, option in reversed(fields):
-            command = _option(name, field, option, planner)(command)
-        return command
-
-    return add
+    bounded = ", ".join(text for text in types if text != NULL) + "".join(bounds)
+    return f"{bounded}, or {NULL}" if NULL in types else bounded
 
 
-def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Callable[[Body], Body]:
-    attributes: dict[str, Any] = {"group": details.group, "help": field.description}
-    if field.annotation is bool:
-        attributes |= {"is_flag": True, "flag_value": not field.default}
-    elif details.many:
-        attributes |= {"multiple": True, "metavar": details.metavar}
+def _describe_types(annotation: Any) -> Iterator[str]:
+    """Yield a description of each alternative of a type, for example ``number`` and ``null`` for ``int | None``."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        yield from map(str, parts)
+    elif origin is Annotated:
+        yield from _describe_types(parts[0])
+    elif origin in COLLECTION_FORMATS:
+        yield COLLECTION_FORMATS[origin].format(*(", ".join(_describe_types(part)) for part in parts))
+    elif parts:
+        for part in parts:
+            yield from _describe_types(part)
+    elif annotation is bool:
+        yield from ("true", "false")
     else:
-        default = planner if name == "planner" and planner else field.default
-        stated = "default" in str(field.description)  # the help text already states the default
-        shown = str(default) if isinstance(default, int | str) and default != "" and not stated else None
-        attributes |= {"metavar": details.metavar or _metavar(field), "default": shown}
-    return click.option(*filter(None, (details.short, details.flag, name)), cls=SettingOption, **attributes)
-
-
-def _metavar(field: FieldInfo) -> str:
-    choices = [
-        choice
-        for annotation in (field.annotation, *get_args(field.annotation))
-        if get_origin(annotation) is Literal
-        for choice in get_args(annotation)
-    ]
-    return f"[{'|'.join(choices)}]" if choices else METAVARS.get(field.annotation, "TEXT")
+        yield TYPE_NAMES.get(annotation) or str(getattr(annotation, "__name__", annotation))

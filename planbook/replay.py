@@ -47,17 +47,23 @@ def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
     if not ids:
         return False
     then, now = (
-        {key: _compared_part(key[1], body) for key, body in events.items() if key[1] not in IGNORED_KINDS}
+        {key: compared_part(key[1], body) for key, body in events.items() if key[1] not in IGNORED_KINDS}
         for events in (recorded, replayed)
     )
     return then.keys() == now.keys() and _Renaming(ids).fits(then, {key: now[key] for key in then})
 
 
-def _compared_part(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared. For a model call, this is the prompt and the text of the reply."""
+def compared_part(kind: str, body: Any) -> Any:
+    """Return the part of an event that is compared.
+
+    For a model call, neither the model nor the duration is compared. Digests of the data in prompts are not compared
+    either, because runs of planbook 0.1.0 do not have them.
+    """
     if kind != "ask":
-        return body
-    return body["role"], body["template"], body["messages"], body["reply"]["text"]
+        return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
+    question = {name: body[name] for name in ("role", "template")}
+    prompt = "\n\n".join(message["content"] for message in body["messages"])
+    return question | {"prompt": prompt, "reply": body["reply"]["text"], "finish": body["reply"]["finish"]}
 
 
 class _Renaming:

@@ -1,8 +1,8 @@
 """The settings that a command or a Python caller gives, and the objects that are made from them.
 
-``planbook.options`` turns the fields of ``Settings`` into command-line options. ``planbook.run``, ``planbook.build``
-and ``planbook.test`` take the same fields as keyword arguments. The most important object made from them is the
-``Config`` of a run.
+``planbook.commands.click_options`` turns the fields of ``Settings`` into command-line options. ``planbook.run``,
+``planbook.build`` and ``planbook.test`` take the same fields as keyword arguments. The most important object made from
+them is the ``Config`` of a run.
 """
 
 import json
@@ -34,7 +34,7 @@ from planbook.config import (
 from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE
-from planbook.option_values import Option, option, option_of, validate
+from planbook.options import Option, option, option_of, validate
 from planbook.planner import DEFAULT_ROLE, Sampling, method
 
 NO_PAPER = PaperSettings()

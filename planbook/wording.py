@@ -1,7 +1,8 @@
-"""Turns counts, numbers, outcomes and events into text for all output, and escapes control characters."""
+"""Turn counts, numbers, money, times, outcomes and events into text for all output, and escape control characters."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from planbook.planner import NOT_JUDGED, Cell, Ending, FeedbackKind, Step, format_call
@@ -19,6 +20,11 @@ def counted(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
+def tally(counts: Mapping[str, int]) -> str:
+    """Return counts with what they count, without those that are zero: "3 same, 1 different"."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
 def listed(names: Iterable[str], limit: int) -> str:
     """Return the first ``limit`` names, and the number of the other names: "a, b and 3 more"."""
     all_names = list(names)
@@ -31,6 +37,23 @@ def fixed(figure: float | None, digits: int) -> str:
     return NO_FIGURE if figure is None else f"{figure:.{digits}f}"
 
 
+def format_number(number: float | None, digits: int = 4) -> str:
+    """Format a number with ``digits`` significant digits, and None as "-".
+
+    A number with more digits before the point is rounded to an integer with commas, such as 12,346.
+    """
+    if number is None:
+        return NO_FIGURE
+    return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
+
+
+def format_money(money: float | None, unknown: str = PRICE_UNKNOWN) -> str:
+    """Return a sum of money in US dollars, with four decimal places below one dollar. Return ``unknown`` for None."""
+    if money is None:
+        return unknown
+    return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
+
+
 def interval(low: float, high: float) -> str:
     """Return an interval in percent: "12.5% to 30.0%" for the fractions 0.125 and 0.3."""
     return f"{low:.1%} to {high:.1%}"
@@ -41,6 +64,11 @@ def format_clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def utc_time(timestamp: float | None) -> str:
+    """Return the date and time in UTC for a timestamp in seconds since 1970, or "-" for None."""
+    return NO_FIGURE if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 _CONTROL = re.compile(
@@ -59,11 +87,7 @@ def escape_control(text: str) -> str:
 UNJUDGED = "not judged here"
 TYPE_SOLVED = "type_solved"
 """Cause of a task that `planbook build` skipped because its type had been solved often enough in a row."""
-SKIPPED = "skipped"
-IN_WORDS: Mapping[str, str] = {
-    FeedbackKind.DONE.value: "the episode ended unsolved",
-    NOT_JUDGED: UNJUDGED,
-}
+IN_WORDS: Mapping[str, str] = {FeedbackKind.DONE.value: "the episode ended unsolved", NOT_JUDGED: UNJUDGED}
 
 
 def in_words(cause: str) -> str:
@@ -73,7 +97,7 @@ def in_words(cause: str) -> str:
 
 def outcome_of(ending: Ending) -> str:
     """Return the outcome in a few words. For a task that was not judged or was skipped, they say so, not "failed"."""
-    return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: SKIPPED}.get(ending.cause) or in_words(ending.outcome.value)
+    return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: "skipped"}.get(ending.cause) or in_words(ending.outcome.value)
 
 
 def cause_of(ending: Ending) -> str:
@@ -99,13 +123,10 @@ def score_of(ending: Ending) -> str:
     return f", score {score:.2g}" if 0 < score < 1 else ""
 
 
-NOTHING = "nothing (the recording ends here)"
-
-
 def describe(kind: str, body: Any) -> str:
     """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as text."""
     if body is None:
-        return NOTHING
+        return "nothing (the recording ends here)"
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
 
 

@@ -7,7 +7,8 @@
 - ``engines``: the interface of both engines, the fast engine, and the engine that calls textworld.
 - ``scene``: reads the problem text of a game, for the fast engine.
 - ``wording``: the sentences of the games, and their translation into the sentences of the AutoManual paper.
-- ``planning``: the preconditions of actions, and the goals for the planning method DEPS.
+- ``preconditions``: what each action needs, for dry runs of plans.
+- ``goals``: the goals for the planning method DEPS.
 """
 
 from planbook.envs.alfworld import generated, tasks

@@ -17,7 +17,7 @@ from planbook.envs.alfworld import wording
 from planbook.envs.alfworld.scene import GameScene, GameState, GoalTest, read_scene
 from planbook.envs.alfworld.wording import NOTHING, Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
-from planbook.envs.resources import install_command
+from planbook.envs.requirements import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
 """Maps each treatment to its predicate. The predicate is true of the objects that can be treated in this way."""

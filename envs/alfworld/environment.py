@@ -8,7 +8,8 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.alfworld import generated, tasks, wording
 from planbook.envs.alfworld.engines import AlfworldGame, DirectEngine, GameEngine, GameReply, ReferenceEngine
 from planbook.envs.alfworld.generated import TYPES
-from planbook.envs.alfworld.planning import AlfworldGoals, preconditions
+from planbook.envs.alfworld.goals import AlfworldGoals
+from planbook.envs.alfworld.preconditions import preconditions
 from planbook.envs.alfworld.tasks import SELECTIONS, checksums
 from planbook.envs.alfworld.wording import (
     EMPTY_HANDED,
@@ -22,7 +23,7 @@ from planbook.envs.alfworld.wording import (
 )
 from planbook.envs.base import Environment, action
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.resources import package_version
+from planbook.envs.requirements import package_version
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Offer, Requirement, Selection, Task, Verdict
 
 _ENGINES: dict[str, type[GameEngine]] = {"direct": DirectEngine, "textworld": ReferenceEngine}

@@ -21,7 +21,7 @@ from typing import Any
 
 from planbook.envs.alfworld.engines import TREATABLE, AlfworldGame
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.resources import PackageData
+from planbook.envs.requirements import PackageData
 
 SPLIT = "generated"
 SEEDS = 100

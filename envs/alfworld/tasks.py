@@ -17,7 +17,7 @@ from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.engines import AlfworldGame
 from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
-from planbook.envs.resources import files_digest
+from planbook.envs.requirements import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Requirement, Selection, Task
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from planbook.envs.browser.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
-from planbook.envs.resources import PackageData, missing_extra
+from planbook.envs.requirements import PackageData, missing_extra
 from planbook.envs.types import Requirement
 from planbook.envs.watchdog import Watchdog
 

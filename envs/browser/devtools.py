@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.resources import missing_extra
+from planbook.envs.requirements import missing_extra
 
 Command = tuple[str, Mapping[str, Any]]
 """The name of one of the protocol's methods, and its parameters."""

@@ -10,7 +10,7 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.crafter import rules, view
 from planbook.envs.crafter.rules import STEPS, CrafterAction, Direction, Placeable, Tool
 from planbook.envs.crafter.view import find_sightings, kind_beside
-from planbook.envs.resources import folder_digest
+from planbook.envs.requirements import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 

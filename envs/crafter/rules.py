@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ruamel.yaml import YAML
 
-from planbook.envs.resources import PackageData
+from planbook.envs.requirements import PackageData
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame

@@ -8,13 +8,13 @@ the goal.
 - ``game_data``: trees, animals and ores with the tools that they need; biomes; recipes.
 - ``terrain``: the map of a seed, what the player sees at a place, and how long a trip takes.
 - ``player``: the player's state, how goals change it, why goals are refused, and how likely they are to succeed.
-- ``planning``: describes goals for selectors, which choose the next goal, and for dry runs, which check plans.
+- ``goals``: describes goals for selectors, which choose the next goal, and states their preconditions for dry runs.
 - ``recording``: plays the game to record goals with their horizons. Selectors learn from these records.
 """
 
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import VERSION
-from planbook.envs.minecraft.planning import RECORDED
+from planbook.envs.minecraft.goals import RECORDED
 
 __all__ = ["RECORDED", "VERSION", "Minecraft", "MinecraftOptions", "tasks"]

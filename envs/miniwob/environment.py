@@ -15,7 +15,7 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.resources import PackageData, folder_digest
+from planbook.envs.requirements import PackageData, folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 

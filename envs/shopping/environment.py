@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.resources import files_digest
+from planbook.envs.requirements import files_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.shopping import webshop
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, load_shop, own_shop

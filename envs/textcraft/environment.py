@@ -17,9 +17,9 @@ from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.optional import Goals
+from planbook.envs.goals import Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
-from planbook.envs.resources import file_digest, folder_digest
+from planbook.envs.requirements import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, Ingredient, book, check_carried

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planbook.envs.resources import PackageData
+from planbook.envs.requirements import PackageData
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, JsonValue, field_validator
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, EnvironmentBroken
-from planbook.envs.resources import file_digest
+from planbook.envs.requirements import file_digest
 from planbook.envs.text_matching import BM25
 from planbook.envs.tools.schemas import Argument, keyed_arguments
 from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskGoal, judge_task, read_goals

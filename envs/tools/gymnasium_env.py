@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.base import action
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
-from planbook.envs.resources import missing_extra, package_version
+from planbook.envs.requirements import missing_extra, package_version
 from planbook.envs.tools.environment import Tool, ToolEnvironment, ToolFailed, ToolOptions
 from planbook.envs.tools.schemas import plain_data, python_name
 from planbook.envs.types import Observation, Selection, Task, Verdict

@@ -28,7 +28,7 @@ from uuid import uuid4
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
-from planbook.envs.resources import missing_extra
+from planbook.envs.requirements import missing_extra
 from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
 from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolTimeout
 from planbook.envs.watchdog import Watchdog

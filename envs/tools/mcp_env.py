@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
-from planbook.envs.resources import missing_extra, package_version, texts_digest
+from planbook.envs.requirements import missing_extra, package_version, texts_digest
 from planbook.envs.tools import schemas
 from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
 from planbook.envs.tools.mcp_client import TIMEOUT, McpConnection, McpServer, read_servers, result_text

@@ -25,7 +25,7 @@ from pydantic import JsonValue
 from planbook.envs.base import _MARK
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, error_location
 from planbook.envs.registry import ModuleLoadError, execute_module, import_error, load_module
-from planbook.envs.resources import file_digest
+from planbook.envs.requirements import file_digest
 from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
 from planbook.envs.tools.tasks import call_with

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 from planbook.envs.errors import BadSelection, EnvironmentBroken, error_location
 from planbook.envs.registry import ModuleLoadError, import_error, load_module
 from planbook.envs.types import Task, Verdict
-from planbook.envs.yaml_lines import FileFault, YamlFile, YamlPath, read_yaml
+from planbook.envs.yaml_files import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")

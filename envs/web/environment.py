@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
-from planbook.envs.resources import file_digest
+from planbook.envs.requirements import file_digest
 from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites

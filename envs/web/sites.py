@@ -28,7 +28,7 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.resources import PackageData, folder_digest, texts_digest
+from planbook.envs.requirements import PackageData, folder_digest, texts_digest
 from planbook.envs.types import Requirement
 
 SCHEMES = ("http", "https")

@@ -5,7 +5,7 @@
 - ``rerunning`` defines `replay`, `rerun` and `fork`.
 - ``viewing`` defines `show`, `report`, `watch`, `compare` and `stats`.
 - ``exchanging`` defines `export`, `import`, `skills` and `mcp`.
+- ``graphs`` defines `graph`. ``graph_runs`` runs a prompt graph without an environment; `run` plays graphs in one.
 - ``checking`` defines `check`, `check-env` and `exec`; ``inspection`` defines `envs`, `planners` and `bench`.
-
-The command `graph` is defined in ``planbook.graphs``.
+- ``click_options`` builds the options of all commands.
 """

@@ -12,6 +12,7 @@ import click
 from pydantic import BaseModel
 
 from planbook import errors
+from planbook.commands.click_options import JSON, PLAN_FILE, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play_settings
 from planbook.console import ERRORS, console
 from planbook.envs import (
@@ -25,7 +26,6 @@ from planbook.envs import (
     check_environment,
 )
 from planbook.manuals import module_procedures
-from planbook.options import JSON, PLAN_FILE, SELECTION, Command, CommandResult, options
 from planbook.planner import (
     TASK,
     GivenCode,

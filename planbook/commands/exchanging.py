@@ -11,16 +11,16 @@ import click
 from pydantic import BaseModel
 
 from planbook import errors
+from planbook.commands.click_options import JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.commands.playing import play
 from planbook.config import LIBRARIES
 from planbook.console import ERRORS, console, ends_in_json, quiet
 from planbook.envs import Environment, Task
 from planbook.errors import BadArgument
-from planbook.options import JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
-from planbook.wording import counted
+from planbook.wording import counted, tally
 
 if TYPE_CHECKING:
     from planbook.export.exporting import ExportResult
@@ -185,8 +185,7 @@ def file_format(requested: str | None, out: Path) -> str:
 
 def _describe_export(exported: "ExportResult") -> str:
     """Describe in one line how many episodes were written, and how many were left out and why."""
-    left_out = ", ".join(f"{count} {reason}" for reason, count in exported.left_out.items())
-    task_only = ", ".join(f"{count} {reason}" for reason, count in exported.task_only.items())
+    left_out, task_only = tally(exported.left_out), tally(exported.task_only)
     location = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     empty = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
@@ -231,9 +230,11 @@ SESSION_TASK = "session"
 @options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
+    if not (hasattr(sys.stdin, "buffer") and hasattr(sys.stdout, "buffer")):
+        raise BadArgument("standard input or output is closed, through which an MCP client talks to this command")
+    from planbook.mcp_server import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
     from planbook.planner import EpisodeSettings
     from planbook.rules import render_environment
-    from planbook.serving import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
 
     with redirect_stdout(sys.stderr):  # modules may print when they are loaded
         environment, chosen = settings.environment(), settings.environment_options()

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from rich.table import Column, Table
 
 from planbook import errors
+from planbook.commands.click_options import JSON, Command, CommandResult, options
 from planbook.console import console
 from planbook.envs import ActionSpec, Environment, MissingRequirement, known_environments, load_environment
 from planbook.manuals import ProcedureLibrary, existing_demonstrations
-from planbook.option_values import option_facts, options_table
-from planbook.options import JSON, Command, CommandResult, options
+from planbook.options import option_facts, options_table
 from planbook.planner import AGENT, METHODS, Method, UnknownStrategy, method, registered_methods
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings

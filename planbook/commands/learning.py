@@ -8,6 +8,7 @@ import click
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
+from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
@@ -20,7 +21,6 @@ from planbook.learning.stages import coverage_lines, coverage_of, export, export
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
 from planbook.manuals import coverage_table
-from planbook.options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.planner import BudgetEnded, Recall
 from planbook.results import read_folder
 from planbook.results.summary import Summary

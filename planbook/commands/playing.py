@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
+from planbook.commands.click_options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, options
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.inputs import current_inputs
 from planbook.knowledge import EVERYTHING, learned_event, learning_path, memory_of
 from planbook.learning.tasks import tasks_of
-from planbook.options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, options
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, EpisodeStopped, ModelError, Outcome
 from planbook.preflight import check_config, check_knowledge, check_settings, notice_changes, print_paper_settings
 from planbook.results import RunResults, read_run

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from planbook import errors
 from planbook.commands.checking import plan_code
+from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
 from planbook.commands.viewing import find_episode
 from planbook.compare.reruns import (
@@ -35,7 +36,6 @@ from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import RETRIEVAL, check_ablations
 from planbook.learning.tasks import tasks_of
-from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.planner import Budget, GivenCode, Step, format_call, read_trajectory
 from planbook.preflight import check_config
 from planbook.replay import Comparison, Sameness, replay_run
@@ -52,7 +52,7 @@ from planbook.runs import (
     versions,
 )
 from planbook.settings import Settings
-from planbook.wording import counted, listed
+from planbook.wording import counted, listed, tally
 from planbook.workers import Execution
 
 
@@ -300,11 +300,8 @@ def _show_result(out: Console, result: Rerun) -> None:
     for episode in result.episodes:
         out.print(str(episode), soft_wrap=True)
     sums = result.totals
-    by_way = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
-    out.print(
-        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {by_way or 'none'}.",
-        soft_wrap=True,
-    )
+    episodes = f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}"
+    out.print(f"{episodes}: {tally(sums.by_way) or 'none'}.", soft_wrap=True)
     if sums.gained or sums.lost:
         out.print(
             f"Solved {sums.solved_before} then and {sums.solved_after} now: {sums.gained} gained, {sums.lost} lost "
@@ -368,10 +365,9 @@ def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
         check_config(run.config, folder)
         finished = replay_run(run, on_comparison, execution)
     seconds = round(time.monotonic() - begun, 3)
-    by_kind = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     changed = sum(bool(comparison.then) for _, comparison in differing)
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
-    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {by_kind or 'none'}.{verdicts}")
+    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
     report = ReplayResult(
         episodes=counts.total(),
         by_sameness=dict(counts),

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from planbook import errors
+from planbook.commands.click_options import JSON, PLAYING, TABLE, Command, CommandResult, options
 from planbook.commands.playing import play
 from planbook.config import Config, InvocationSettings, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment
-from planbook.options import JSON, PLAYING, TABLE, Command, CommandResult, options
 from planbook.papers import publications
 from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Budget, Spending

@@ -11,13 +11,13 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
+from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.compare import compare_all, comparison_parts, run_letter
 from planbook.compare.differences import full_name, parse_where, setting
 from planbook.compare.groups import group_parts, group_rows
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
 from planbook.results import RunResults, read_folder
@@ -152,7 +152,7 @@ def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, price
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:
     """Show RUN in a browser on this machine while it is played, with buttons to pause, continue and stop it."""
-    from planbook.watching import FollowedRun, serve  # the server takes a while to import
+    from planbook.watch_server import FollowedRun, serve  # the server takes a while to import
 
     def on_address(address: str) -> None:
         click.echo(address)

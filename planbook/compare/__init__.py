@@ -39,11 +39,10 @@ from planbook.errors import BadArgument
 from planbook.planner import Grid, Outcome
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
-from planbook.results.measures import format_number
 from planbook.results.rows import Result
 from planbook.results.statistics import Estimate
 from planbook.results.summary import solved_interval
-from planbook.wording import NO_FIGURE, counted, in_words, listed
+from planbook.wording import NO_FIGURE, counted, format_number, in_words, listed
 
 
 class Side(BaseModel):

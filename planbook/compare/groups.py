@@ -12,10 +12,9 @@ from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, se
 from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
-from planbook.results.measures import format_number
 from planbook.results.statistics import per_solved
 from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
-from planbook.wording import NO_FIGURE, counted, interval, listed
+from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
 
 
 class PerSolved(BaseModel):
@@ -187,7 +186,7 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     label = "run" if single else "runs"
     solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
     yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
-    spent = ("actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds")
+    spent = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
     title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
@@ -219,8 +218,8 @@ def _solved(row: GroupRow) -> Iterator[str]:
 def _spent(row: GroupRow) -> Iterator[str]:
     yield from (format_number(mean, 3) for mean in (row.mean_actions, row.mean_error_steps))
     yield from (f"{row.calls:,}", f"{row.tokens:,}")
-    costs = row.money, row.per_solved.calls, row.per_solved.money, row.seconds
-    yield from (format_number(cost, 3) for cost in costs)
+    yield from (format_money(row.money, NO_FIGURE), format_number(row.per_solved.calls, 3))
+    yield from (format_money(row.per_solved.money, NO_FIGURE), format_number(row.seconds, 3))
 
 
 def _group_lines(row: GroupRow) -> Iterator[str]:

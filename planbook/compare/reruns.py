@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learned_in
 from planbook.planner import Ending, JournalMismatch, Outcome, Step, Trajectory, format_call, read_trajectory
-from planbook.replay import describe_mismatch
+from planbook.replay import compared_part, describe_mismatch
 from planbook.results.statistics import sign_flip_test
 from planbook.runs import Entry, Fork, Run, last_path, recorded_endings
 from planbook.store import RESTART
@@ -159,7 +159,7 @@ def _events(run: Run, entry: Entry) -> dict[EventKey, Any]:
     """Return the events of the last attempt at an episode, in the order in which they were written."""
     path = last_path(run, entry)
     rows = (row for row in run.store.events(path) if not row.scope.startswith(path + RESTART))
-    return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
+    return {(row.scope.removeprefix(path), row.kind, row.n): compared_part(row.kind, row.body) for row in rows}
 
 
 def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
@@ -199,19 +199,6 @@ def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[s
 
 def _numbered(actions: Iterable[str]) -> dict[EventKey, Any]:
     return {("", "action", number): line for number, line in enumerate(actions)}
-
-
-def _essential(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared.
-
-    For a model call, neither the model nor the duration is compared. Digests of the data in prompts are not compared
-    either, because runs of planbook 0.1.0 do not have them.
-    """
-    if kind != "ask":
-        return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
-    question = {name: body[name] for name in ("role", "template")}
-    prompt = "\n\n".join(message["content"] for message in body["messages"])
-    return question | {"prompt": prompt, "reply": body["reply"]["text"], "finish": body["reply"]["finish"]}
 
 
 def first_difference(first: dict[EventKey, Any], second: dict[EventKey, Any]) -> tuple[str, str, str] | None:

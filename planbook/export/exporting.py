@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from planbook.atomic_files import open_atomic
 from planbook.config import Names
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
@@ -38,7 +39,6 @@ from planbook.planner import (
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
-from planbook.writing import open_atomic
 
 UNFINISHED = "unfinished"
 

@@ -25,7 +25,7 @@ from planbook.envs import Selection, Task, file_digest, holds_secret, known_envi
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
-from planbook.option_values import pairs, validate
+from planbook.options import pairs, validate
 from planbook.planner import (
     Outcome,
     Procedure,

@@ -50,7 +50,7 @@ def _library_memory(config: Config, folder: Path) -> Memory:
         )
     if config.planner == PROCEDURES and config.types != FOUND and not holds_run:
         return _procedure_library(config, folder)
-    from planbook.knowledge.learned import folder_memory, run_memory  # not needed for stored procedures
+    from planbook.knowledge.learned_memories import folder_memory, run_memory  # not needed for stored procedures
 
     return run_memory(config, folder) if holds_run else folder_memory(config, folder)
 

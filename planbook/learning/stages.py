@@ -36,7 +36,7 @@ from planbook.rules import Rule, count_evidence, render_environment
 from planbook.runs import Entry, Run
 from planbook.spending import prices_from
 from planbook.store import Watch
-from planbook.wording import TYPE_SOLVED, counted
+from planbook.wording import TYPE_SOLVED, counted, format_money
 from planbook.workers import EpisodeWorker, Execution, play_episode, play_episodes, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
@@ -185,9 +185,8 @@ def cost_table(cost: BuildingCost) -> Grid:
 
 
 def _cost_row(step: BuildingState, task_types: int) -> tuple[str, ...]:
-    money = "unknown" if step.money is None else f"${step.money:.2f}"
     counts = (f"{number:,}" for number in (step.tasks, step.calls, step.tokens, step.actions))
-    return (*counts, money, str(step.rules), f"{step.procedures} of {task_types}")
+    return (*counts, format_money(step.money), str(step.rules), f"{step.procedures} of {task_types}")
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:

@@ -24,6 +24,7 @@ from markupsafe import Markup
 from pydantic import BaseModel
 
 from planbook import errors
+from planbook.atomic_files import open_atomic
 from planbook.console import ERRORS, console
 from planbook.report.blocks import Block
 from planbook.report.episodes import DocumentPacker, escape_json, row
@@ -33,7 +34,6 @@ from planbook.results.summary import Summary
 from planbook.runs import Run
 from planbook.spending import prices_from
 from planbook.wording import in_words
-from planbook.writing import open_atomic
 
 FILE = "report.html"
 

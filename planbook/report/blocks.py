@@ -5,10 +5,7 @@ JavaScript. A line of text is a string, or a list of parts. A part is a string, 
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
-
-from planbook.wording import PRICE_UNKNOWN
 
 Part = str | dict[str, str]
 Line = str | Sequence[Part]
@@ -96,15 +93,3 @@ def code(text: str) -> Block:
 def section(title: str, css_class: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
     """Return a section about a run. A ``static`` section is visible even without JavaScript."""
     return {"title": title, "class": css_class, "blocks": list(blocks), "static": static}
-
-
-def format_money(money: float | None) -> str:
-    """Return a sum of money in US dollars. Sums below one dollar have four decimal places."""
-    if money is None:
-        return PRICE_UNKNOWN
-    return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
-
-
-def utc_time(timestamp: float | None) -> str:
-    """Return the date and time in UTC for a timestamp in seconds since 1970. Return a dash for None."""
-    return "–" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC"

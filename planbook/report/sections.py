@@ -17,14 +17,25 @@ from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Grid, Outcome, Spending
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, format_money, link, links, marked, utc_time
+from planbook.report.blocks import Block, Line, bold, link, links, marked
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import count_learned, final_states, learned_blocks
 from planbook.results import RunResults
 from planbook.results.learning_cost import payoff_line
 from planbook.results.summary import UNSAFE, failure_lines, figure_parts, results_table, spending_lines
 from planbook.runs import Fork, Run, RunFile, branches_of, recorded_endings
-from planbook.wording import ESTIMATED, counted, format_clock, in_words, interval, listed, outcome_of, score_of
+from planbook.wording import (
+    ESTIMATED,
+    counted,
+    format_clock,
+    format_money,
+    in_words,
+    interval,
+    listed,
+    outcome_of,
+    score_of,
+    utc_time,
+)
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:

@@ -20,17 +20,7 @@ from planbook.planner import Grid, Match
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson
 from planbook.rules import FoundType
-from planbook.wording import NO_FIGURE, counted
-
-
-def format_number(number: float | None, digits: int = 4) -> str:
-    """Format a number with ``digits`` significant digits, and None as "-".
-
-    A number with more digits before the point is rounded to an integer with commas, such as 12,346.
-    """
-    if number is None:
-        return NO_FIGURE
-    return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
+from planbook.wording import counted, format_number, interval
 
 
 class Measure(BaseModel):
@@ -65,15 +55,6 @@ def overall(measured: MeasuresByType, name: str) -> Measure | None:
     """Return a measure over all task types, or None if the environment does not have this measure."""
     figures = measured.get(ALL) or next(iter(measured.values()), {})
     return figures.get(name)
-
-
-def unlock_score(shares: Iterable[float]) -> float:
-    """Return Crafter's score in percent. ``shares`` has the share of episodes that reached each achievement.
-
-    The score is a geometric mean. So it grows more if a rare achievement becomes more frequent than if a frequent one
-    does.
-    """
-    return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
 
 def _means(rows: Iterable[Result]) -> dict[str, Measure]:
@@ -128,6 +109,15 @@ def known_milestones(config: Config) -> tuple[str, ...]:
         return ()
 
 
+def unlock_score(shares: Iterable[float]) -> float:
+    """Return the unlock score in percent (Hafner, 2022). ``shares`` has the share of episodes for each milestone.
+
+    The score is a geometric mean. So it grows more if a rare milestone becomes more frequent than if a frequent one
+    does.
+    """
+    return exp(fmean(log1p(100 * share) for share in shares)) - 1
+
+
 def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
     """Return the unlock score over all episodes with an open-ended goal, or None if there are no such episodes."""
     open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, all_milestones)]
@@ -173,7 +163,7 @@ class Share(BaseModel):
     @property
     def interval(self) -> str:
         """The confidence interval as text, such as "12.5% to 40.0%"."""
-        return f"{self.low:.1f}% to {self.high:.1f}%"
+        return interval(self.low / 100, self.high / 100)
 
 
 class MatchCounts(BaseModel):

@@ -23,7 +23,7 @@ from planbook.results.measures import (
 )
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim
 from planbook.results.statistics import wilson, wilson_over
-from planbook.wording import ESTIMATED, NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
+from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
 
 REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
 """Keys that the output of ``--json`` always has, for statistics of planning methods.
@@ -360,14 +360,13 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     if not summary.model_calls or not summary.tasks:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
-    money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
     estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
     means = f"{summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens" if ran else ""
     mean_cost = f"; {means} per {summary.unit}" if ran else ""
     yield (
         f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens{estimated}; {money}{mean_cost}."
+        f"{summary.completion_tokens:,} completion tokens{estimated}; {format_money(summary.money)}{mean_cost}."
     )
     if summary.reworded_replies:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")

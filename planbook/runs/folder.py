@@ -11,12 +11,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from planbook.atomic_files import write_atomically
 from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, validation_faults
 from planbook.errors import BadRun
 from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
-from planbook.writing import write_atomically
 
 RUNS = Path("runs")
 """The folder in which new runs get their folders by default."""

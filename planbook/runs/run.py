@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from planbook.atomic_files import TEMPORARY, open_atomic
 from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
@@ -42,7 +43,6 @@ from planbook.store import (
     without_restart,
 )
 from planbook.wording import outcome_of, reason_of
-from planbook.writing import TEMPORARY, open_atomic
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"

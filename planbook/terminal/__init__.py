@@ -20,7 +20,7 @@ from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
 from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
-from planbook.wording import DESCRIBED, PRICE_UNKNOWN, counted, describe, format_clock, in_words, outcome_of, score_of
+from planbook.wording import DESCRIBED, counted, describe, format_clock, format_money, in_words, outcome_of, score_of
 from planbook.workers.control import call_every
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -71,10 +71,9 @@ def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
 def spending(spent: Spending, budget: Budget) -> str:
     """Describe what was spent: "12 of 100 calls, 3,456 tokens". An amount is followed by its limit in the budget."""
     parts = [f"{spent.calls:,}{_of_limit(budget.calls)} calls", f"{spent.tokens:,}{_of_limit(budget.tokens)} tokens"]
-    if spent.money is None:
-        parts.append(PRICE_UNKNOWN)
-    elif spent.money:
-        parts.append(f"${spent.money:.2f}{_of_limit(budget.money)}")
+    if spent.money != 0:
+        limit = "" if budget.money is None or spent.money is None else f" of {format_money(budget.money)}"
+        parts.append(f"{format_money(spent.money)}{limit}")
     return ", ".join(parts)
 
 
@@ -84,7 +83,7 @@ def stream_line(summary: Summary) -> str:
     return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only tokens received by then count."
 
 
-def _of_limit(limit: float | None) -> str:
+def _of_limit(limit: int | None) -> str:
     return "" if limit is None else f" of {limit:,}"
 
 

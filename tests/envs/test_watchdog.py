@@ -1,6 +1,7 @@
 """The watchdog ends exactly the processes with its marker, whatever else happens to planbook's processes."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import planbook
 from planbook.envs.watchdog import Watchdog, end_all
 
+PROGRAM = Path(planbook.__file__).parent / "envs" / "watchdog.py"
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
 
 
@@ -45,3 +48,16 @@ def test_a_watchdog_lives_on_if_planbook_itself_has_a_marker_and_is_killed(monke
     assert marked.wait(timeout=10) == -signal.SIGKILL
     assert inner._process.poll() is None
     inner.end_processes()
+
+
+def test_without_proc_the_watchdog_still_removes_the_folder(tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    hidden = "mount -t tmpfs none /proc && exec "  # an empty folder, since a mount point cannot be removed
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    if subprocess.run([*command, f"{hidden} true"], capture_output=True).returncode:
+        pytest.skip("this host does not let users mount file systems")
+    program = shlex.join([sys.executable, "-I", "-S", str(PROGRAM), str(profile)])
+    ended = subprocess.run([*command, hidden + program], input="", capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert not profile.exists()

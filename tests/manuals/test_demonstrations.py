@@ -7,7 +7,8 @@ import pytest
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.manuals import DemonstratingMemory
-from planbook.manuals.library import SHIPPED, BadKnowledge
+from planbook.manuals.errors import BadKnowledge
+from planbook.manuals.procedures import SHIPPED
 from planbook.planner import METHODS, NoMemory, Recall
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0].model_copy(update={"env": "nowhere"})
@@ -49,7 +50,7 @@ def test_a_users_own_library_takes_precedence(tmp_path: Path, monkeypatch: pytes
     write(shipped, "task/fetch", "Shipped, for fetch.")
     write(shipped, "atomic", "Shipped skills.")
     write(own, "task", "Our own, for all.")
-    monkeypatch.setattr("planbook.manuals.library.SHIPPED", shipped)
+    monkeypatch.setattr("planbook.manuals.demonstrations.SHIPPED", shipped)
     assert shown(own, "task", "atomic") == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     assert shown(own, "task", "atomic", task=OTHER) == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     write(own, "atomic", "")

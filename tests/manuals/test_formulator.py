@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from planbook.envs import load_environment
+from planbook.manuals.errors import BadManual
 from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, formulate, prose_words, read_outline
-from planbook.manuals.markdown import BadManual, parse, render, render_rule
+from planbook.manuals.markdown import parse, render, render_rule
 from planbook.planner import MemoryJournal, Roles, Scope
 from planbook.planner.models.registry import ScriptedModel
 from planbook.rules import Rule, RuleType

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from planbook.manuals.markdown import LEFT_OUT, BadManual, Manual, Section, parse, render, render_rule
+from planbook.manuals.errors import BadManual
+from planbook.manuals.markdown import LEFT_OUT, Manual, Section, parse, render, render_rule
 from planbook.rules import Rule, RuleType
 from tests.manuals.hostile import SNIPPETS, manuals, texts
 

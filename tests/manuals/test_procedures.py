@@ -14,7 +14,7 @@ from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
 from planbook.envs.registry import SHIPPED as ENVIRONMENTS
 from planbook.envs.web.tasks import load_tasks, types_of
 from planbook.manuals import ProcedureLibrary
-from planbook.manuals.library import SHIPPED
+from planbook.manuals.procedures import SHIPPED
 from planbook.planner import BadProcedure, Ending, Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.runs import Run, recorded_endings
 from planbook.sandbox import Limits, Sandbox

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.manuals.knowledge import starts
-from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
+from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, DemonstratingMemory
+from planbook.manuals.procedures import SHIPPED
+from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome
 from planbook.planner.models.types import estimate_tokens
 from planbook.planner.strategies.adapt import PLANNING, PLANNING_DETAILED

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.manuals.formulator import LEAST_IMPORTANT_FIRST, TooLong, shorten
+from planbook.manuals.errors import TooLong
+from planbook.manuals.formulator import LEAST_IMPORTANT_FIRST, shorten
 from planbook.manuals.markdown import LEFT_OUT, Manual, Section, render
 from planbook.planner.models.types import estimate_tokens
 from planbook.rules import Rule, RuleType

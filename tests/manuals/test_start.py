@@ -11,8 +11,9 @@ import pytest
 
 from planbook.envs import Selection, load_environment
 from planbook.envs.miniwob import Miniwob
-from planbook.manuals.knowledge import BadStart, Start, default_starts, read_start, starts, types_to_build_on
-from planbook.manuals.library import SHIPPED
+from planbook.manuals.errors import BadStart
+from planbook.manuals.procedures import SHIPPED
+from planbook.manuals.start import Start, default_starts, read_start, starts, types_to_build_on
 from planbook.planner import (
     Ending,
     Episode,

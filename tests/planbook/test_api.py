@@ -17,7 +17,7 @@ import planbook
 from planbook.envs import Observation, Task, UnknownEnvironment
 from planbook.envs.toy import Toy
 from planbook.errors import BadArgument, BadRun
-from planbook.option_values import option_of
+from planbook.options import option_of
 from planbook.planner import ScriptedModel
 from planbook.planner.errors import ModelRefused, UnknownModel
 from planbook.settings import Settings

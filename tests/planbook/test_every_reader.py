@@ -12,7 +12,7 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching import FollowedRun, Pages
+from planbook.watch_server import FollowedRun, Pages
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, invoke, scripted
 

@@ -46,7 +46,7 @@ from planbook.runs import Run
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
 STORE = (f"planbook.store.{name}" for name in ("store", "tables"))
-MODULES = ("planbook.runs.run", "planbook.runs.folder", "planbook.writing", *STORE)
+MODULES = ("planbook.runs.run", "planbook.runs.folder", "planbook.atomic_files", *STORE)
 FILES = tuple(str(Path(sys.modules[name].__file__)) for name in MODULES)
 base = Path(sys.argv[1])
 

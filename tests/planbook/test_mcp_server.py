@@ -174,6 +174,14 @@ def test_the_command_ends_if_its_input_can_no_longer_be_read() -> None:
             server.kill()
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_standard_input_or_output_the_command_says_so_in_one_line(closed: str) -> None:
+    command = ["sh", "-c", f'exec "$0" -m planbook mcp --env toy {closed}', sys.executable]
+    ended = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "standard input or output is closed" in ended.stderr
+
+
 def test_printed_output_of_a_module_does_not_reach_the_protocol(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(
         "print('loaded')\n\n\ndef add(a: int, b: int) -> int:\n    print('called')\n    return a + b\n"

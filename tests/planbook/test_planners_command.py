@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from planbook.envs import known_environments, load_environment
-from planbook.option_values import describe_values
+from planbook.options import describe_values
 from planbook.planner import METHODS
 from tests.command import planbook, result
 from tests.flows import invoke

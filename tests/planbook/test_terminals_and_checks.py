@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from planbook.atomic_files import write_atomically
 from planbook.console import console, right_aligned
-from planbook.writing import write_atomically
 from tests.browser import need_browser
 from tests.command import ROOT, planbook, result
 from tests.flows import BUILD, invoke, write_scripted_model

@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Outcome, read_trajectory
 from planbook.results import read_run
 from planbook.runs import Run, last_path, recorded_endings
-from planbook.watching import FollowedRun
+from planbook.watch_server import FollowedRun
 from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.shifting import play_shifting
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from planbook.planner import Spending
-from planbook.report.blocks import format_money
 from planbook.report.sections import Costs, costs, money_per_solved
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from
-from planbook.wording import PRICE_UNKNOWN
+from planbook.wording import PRICE_UNKNOWN, format_money
 from tests.flows import invoke, refusal, scripted
 from tests.reported import Page, reported
 from tests.rows import SOLVED, EpisodeWriter, new_run, request_body

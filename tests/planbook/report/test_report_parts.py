@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.report.blocks import format_money, utc_time
 from planbook.report.charts import MAX_POINTS, thin_out
 from planbook.report.episodes import document
 from planbook.report.sections import settings
 from planbook.store import Event
-from planbook.wording import PRICE_UNKNOWN, counted, interval
+from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, format_money, interval, utc_time
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=3 * MAX_POINTS))
@@ -24,7 +23,7 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
 def test_numbers_are_formatted_for_readers() -> None:
     assert interval(0.095, 0.905) == "9.5% to 90.5%"
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
-    assert (utc_time(0.0), utc_time(None)) == ("1970-01-01 00:00:00 UTC", "–")
+    assert (utc_time(0.0), utc_time(None)) == ("1970-01-01 00:00:00 UTC", NO_FIGURE)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from planbook import run
 from planbook.errors import BadRun
 from planbook.planner import Body
 from planbook.runs import Run
-from planbook.watching import FollowedRun
+from planbook.watch_server import FollowedRun
 from tests.command import ROOT, planbook
 from tests.executing import TASKS, command, kill, processes, start, wait_until
 from tests.flows import invoke, refusal, scripted

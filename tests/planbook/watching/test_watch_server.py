@@ -16,7 +16,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report import script_hash
 from planbook.results.measures import unlock_score
 from planbook.runs import Run
-from planbook.watching import FollowedRun, Pages
+from planbook.watch_server import FollowedRun, Pages
 from tests.executing import wait_until
 from tests.flows import BUILD, invoke
 from tests.reported import run_with_prompts, write_closed_run

@@ -1,7 +1,7 @@
 """The command `planbook graph` for prompt graphs: files of prompts that build on each other's answers, without code.
 
-This module defines the subcommands. ``running`` runs a graph, and records it in a run's folder. ``new.yaml`` is the
-example that `planbook graph new` writes.
+``graph_runs`` runs a graph, and records it in a run's folder. The engine that plays graphs is in ``planbook.planner``.
+``new_graph.yaml`` is the example that `planbook graph new` writes.
 """
 
 import sys
@@ -13,11 +13,11 @@ import click
 from pydantic import JsonValue
 
 from planbook import errors
+from planbook.commands.click_options import JSON, Command, CommandResult, options
 from planbook.console import console, ends_in_json
 from planbook.envs import known_environments
 from planbook.errors import BadArgument
-from planbook.option_values import pairs
-from planbook.options import JSON, Command, CommandResult, options
+from planbook.options import pairs
 from planbook.planner import (
     DEFAULT_ROLE,
     GRAPH_FORMATS,
@@ -61,7 +61,7 @@ def show_format() -> int:
 def new(file: Path) -> int:
     """Write FILE, a small graph with comments to edit; it runs as it is."""
     path = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
-    text = (resources.files(__package__) / "new.yaml").read_text("utf-8").replace("FILE", str(path))
+    text = (resources.files(__package__) / "new_graph.yaml").read_text("utf-8").replace("FILE", str(path))
     try:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)
@@ -147,7 +147,7 @@ def run(
     name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, side_by_side: int, settings: Settings
 ) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
-    from planbook.graphs.running import GraphArguments, run_graph  # checking and drawing need no run
+    from planbook.commands.graph_runs import GraphArguments, run_graph  # checking and drawing need no run
 
     path = graph_path(name)
     text = graph_text(path)
@@ -216,7 +216,7 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
     database = _database_with(file, values)
     for path, meaning in file.inputs.items():
         if not database.has(path):
-            if not sys.stdin.isatty():
+            if not (sys.stdin and sys.stdin.isatty()):
                 raise BadArgument(
                     f"{file.name} needs {path} ({meaning}): give it with --set {path}=... or --input {path}=@FILE"
                 )

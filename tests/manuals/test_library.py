@@ -9,8 +9,8 @@ from hypothesis import assume, given
 
 from planbook.envs import Selection, Task, load_environment
 from planbook.manuals import SHIPPED
-from planbook.manuals.knowledge import read_knowledge, standalone_code, write_knowledge
-from planbook.manuals.library import BadKnowledge
+from planbook.manuals.errors import BadKnowledge
+from planbook.manuals.library import read_knowledge, standalone_code, write_knowledge
 from planbook.manuals.markdown import Manual, Section, render
 from planbook.planner import Procedure, parse_procedure
 from planbook.rules import Knowledge, Reflection, Rule, RuleType, Skill

@@ -1,23 +1,17 @@
-"""What runs of `planbook build` have learned, and the memory with which other runs use it.
+"""What a run of `planbook build` knew before its first episode, and after each of its episodes.
 
 A run of `planbook build` records the state of its knowledge after each episode. If it keeps separate rules for task
 types, there is a state for each group: a set of task types that share their rules. Users can undo changes to the rules.
 An undo is recorded as an event. It does not change the recorded states, but is applied whenever a state is read.
-
-A memory gives planners the knowledge of such a run, or the knowledge in the files of a library.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from planbook.config import SHIPPED_LIBRARY, Config
-from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
-from planbook.knowledge.record import (
+from planbook.knowledge.learning_events import (
     EVERYTHING,
     LEARNED,
     SPOILT,
@@ -26,21 +20,15 @@ from planbook.knowledge.record import (
     initial_state_path,
     learned_event,
 )
-from planbook.manuals import Manual, Start, default_starts, excerpt, read_knowledge, read_start, shorten
-from planbook.planner import Memory, Recall, method
+from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
 from planbook.rules import (
     Citation,
     History,
     Knowledge,
     Learned,
-    LearnedMemory,
-    Rule,
     RuleBook,
     RuleForm,
-    ablated,
     count_evidence,
-    mark_optional_code,
-    render_rules,
 )
 from planbook.runs import Run, is_run
 from planbook.wording import counted
@@ -232,114 +220,3 @@ def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:
     """Return True if a manual was written for a group, but not from the group's present rules."""
     current = formulating_path(group, state)
     return learned_event(run, current) is None and learned_event(run, current.rpartition("/")[0]) is not None
-
-
-# Memories of learned knowledge
-
-
-def run_memory(config: Config, folder: Path) -> Memory:
-    """Return a memory of what a run of `planbook build` learned. ``folder`` is the folder of that run.
-
-    Raises BadRun if that run cannot be read, or BadArgument if it cannot be used with this configuration.
-    """
-    with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        by_group = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
-        check_single_parts(config.without, by_group.values())
-        memories = {group: learned_memory(config, knowledge) for group, knowledge in by_group.items()}
-        return GroupedMemory(run.config, memories)
-
-
-class GroupedMemory:
-    """A memory that recalls, for each task, the knowledge of the task's group.
-
-    A group is a set of task types that share their rules. If the run that learned the knowledge had no tasks of a
-    group, nothing is recalled for the tasks of this group.
-    """
-
-    def __init__(self, building: Config, by_group: Mapping[str, Memory]) -> None:
-        self._learning, self._by_group = building.learning, by_group
-
-    def recall(self, task: Task) -> Recall:
-        """Return what the group's memory recalls for a task."""
-        assert self._learning is not None
-        memory = self._by_group.get(group_of(self._learning, task.type))
-        return memory.recall(task) if memory else Recall()
-
-
-def folder_memory(config: Config, folder: Path) -> Memory:
-    """Return a memory of the knowledge in the files of a library.
-
-    Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if ``--without`` names a rule or skill that the
-    library does not have.
-    """
-    knowledge = read_knowledge(folder, config.environment, config.environment_options)
-    learned = bool(knowledge.rules)
-    if not knowledge.example and not method(config.planner).demonstrations:
-        knowledge = _with_start(config, knowledge)
-    check_single_parts(config.without, [knowledge])
-    return learned_memory(config, knowledge, learned=learned)
-
-
-def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
-    """Return the knowledge with the environment's default example, and with the example's rules if it has none."""
-    start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
-    rules = knowledge.rules or start.rules
-    return knowledge.model_copy(update={"example": start.example, "rules": rules})
-
-
-def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
-    """Return a memory of this knowledge, without the parts that the run leaves out.
-
-    In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
-    run, the planner gets only the rules that its task needs, unless ``learned`` is False: then the rules are from the
-    starting knowledge, which has only a few, and the planner gets all of them.
-    """
-    if config.learning is None:
-        knowledge = without_single_parts(knowledge, config.without)
-    rules = rule_form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
-    if rules != knowledge.rules:
-        knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
-    manual = ablated(knowledge, config.without).manual
-    return LearnedMemory(
-        knowledge,
-        config.environment,
-        config.environment_options,
-        ablations=config.without,
-        rule_tokens=config.rule_tokens,
-        by_task=learned and config.learning is None and RETRIEVAL not in config.without,
-        allow_unrelated=config.learning is None or bool(config.paper),
-        render=partial(_manual_excerpt, manual) if manual else render_rules,
-    )
-
-
-def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
-    return mark_optional_code(excerpt(manual, rules))
-
-
-def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
-    """Return the knowledge without the named rules and skills. ``names`` contains, for example, ``skill:TYPE``.
-
-    The procedure for the type of a named skill is removed, too. The named rules are also removed from the manual.
-    """
-    named = {name for name in names if SINGLE_PART.fullmatch(name)} & set(single_parts(knowledge))
-    if not named:
-        return knowledge
-    rules = tuple(rule for rule in knowledge.rules if rule.id not in named)
-    kept: dict[str, Any] = {
-        part: {kind: value for kind, value in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in named}
-        for part in ("skills", "procedures")
-    }
-    manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""
-    return knowledge.model_copy(update={**kept, "rules": rules, "manual": manual})
-
-
-def known_parts(config: Config) -> list[str]:
-    """Return the names of all rules and skills in a run's library, as ``--without`` accepts them."""
-    folder = config.library_folder
-    if not is_run(folder):
-        return single_parts(read_knowledge(folder, config.environment, config.environment_options))
-    with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        states = learned_in(run, config.after).values()
-        return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))

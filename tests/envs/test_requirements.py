@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import MissingRequirement, Selection, load_environment
-from planbook.envs.resources import file_digest, folder_digest, texts_digest
+from planbook.envs.requirements import file_digest, folder_digest, texts_digest
 
 DIGESTS = {
     "crafter": {"crafter's tables and code"},

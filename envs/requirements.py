@@ -1,4 +1,4 @@
-"""Find the packages and data files that environments need, say how to install them, and compute digests of files."""
+"""Find the packages that environments need, say how to install them, and compute digests of files."""
 
 import hashlib
 import shlex

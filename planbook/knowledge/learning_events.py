@@ -16,7 +16,7 @@ from planbook.runs import Entry, Run
 from planbook.store import RESTART, Watch, restart_scope
 
 if TYPE_CHECKING:
-    from planbook.knowledge.learned import KnowledgeState
+    from planbook.knowledge.states import KnowledgeState
 
 EVERYTHING = "all"
 """The group of all task types. It is the only group, unless each task type has separate rules."""

@@ -86,10 +86,9 @@ class GraphResult(BaseModel):
 
 def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
     """Return the configuration to record. It does not contain the number of passes, which may change on resume."""
-    options: dict[str, JsonValue] = {"graph": text, "given": dict(arguments.values)}
     return Config(
         planner=GRAPH_PLANNER,
-        planner_options=options,
+        planner_options={"graph": text, "given": dict(arguments.values)},
         env=file.name,
         actions=0,
         models=dict(arguments.models),

@@ -1,0 +1,21 @@
+"""The errors of this package."""
+
+
+class ManualsError(Exception):
+    """Base class of this package's exceptions."""
+
+
+class BadKnowledge(ManualsError):
+    """A library's files cannot be read, or knowledge cannot be written to them. The message names the file."""
+
+
+class BadStart(ManualsError):
+    """The starting knowledge does not exist, or is unusable. The message says which knowledge, and why."""
+
+
+class BadManual(ManualsError):
+    """A manual cannot be written or read. The message names the line or the rules that are at fault."""
+
+
+class TooLong(ManualsError):
+    """A manual is too long, even without the examples and introductions, which may be left out."""

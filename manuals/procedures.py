@@ -1,0 +1,160 @@
+"""Read the procedures of a library: the shipped one, or a folder of the user. ``library`` describes the other files.
+
+A library has a folder for each environment. In this folder, ``procedures/`` holds the procedures, and ``helpers/`` the
+plan code that several procedures use. A file in ``procedures/`` has one of two forms:
+
+- A file with one procedure defines the function ``solve(agent, task)``.
+- A file with several procedures defines a function for each, whose docstring has a line ``type: TYPE``. A function that
+  solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share are
+  in the docstring of the module.
+"""
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from planbook.envs import Environment, Task
+from planbook.planner import Procedure, Recall, checked_procedure, parse_procedure, read_procedure
+from planbook.sandbox import Fault
+from planbook.sandbox import parse as parse_python
+
+SHIPPED = Path(__file__).parent
+"""The folder of the shipped library: procedures, demonstrations and learned knowledge for each environment."""
+TYPES_FILE = "types.json"
+"""Name of the file with the task types that planbook found by itself, in the folder of an environment."""
+_TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
+_SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
+
+
+class ProcedureLibrary:
+    """The procedures of a library for one environment, except those for ``excluded_types``.
+
+    A procedure is checked only when it is requested, against the actions that ``options`` leave.
+    """
+
+    def __init__(
+        self,
+        environment: type[Environment],
+        folder: Path = SHIPPED,
+        options: BaseModel | None = None,
+        excluded_types: Collection[str] = (),
+    ) -> None:
+        self.environment, self.folder, self.options = environment, folder / environment.name / "procedures", options
+        self._excluded_types = frozenset(excluded_types)
+        self._recalls: dict[str, Recall] = {}
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, tuple[Path, Procedure]]:
+        files = sorted(self.folder.glob("*.py"))
+        pairs = ((path, found) for path in files for found in module_procedures(path) or [read_procedure(path)])
+        return {found.type: (path, found) for path, found in pairs if found.type not in self._excluded_types}
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """Maps each task type to the file that holds its procedure."""
+        return {kind: path for kind, (path, _) in self._by_type.items()}
+
+    def procedure(self, task_type: str) -> Procedure | None:
+        """Return the procedure for a task type, or None if there is none.
+
+        Raises BadProcedure if it does not pass the check.
+        """
+        return self.checked(task_type) if task_type in self.files else None
+
+    def checked(self, task_type: str) -> Procedure:
+        """Return the procedure for a task type that has one. Raises BadProcedure if it does not pass the check."""
+        return checked_procedure(self._by_type[task_type][1], self.environment, self.options)
+
+    def recall(self, task: Task) -> Recall:
+        """Return a recall with the procedure for the task's type, if there is one."""
+        if task.type not in self._recalls:
+            self._recalls[task.type] = Recall(procedure=self.procedure(task.type))
+        return self._recalls[task.type]
+
+
+def module_procedures(path: Path) -> list[Procedure]:
+    """Return the procedures of a module that defines several, each with all the code that it needs.
+
+    If the file has another form, the list is empty. Raises BadProcedure if a procedure of the module is invalid.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    tree = parse_python(text)
+    if isinstance(tree, Fault):
+        return []
+    functions = [node for node in tree.body if _TYPE.search(_docstring(node))]
+    return [
+        parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
+        for function in functions
+        for kind, code in _split_out(text, tree, function)
+    ]
+
+
+def _docstring(node: ast.stmt) -> str:
+    return (ast.get_docstring(node) or "") if isinstance(node, ast.FunctionDef) else ""
+
+
+def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield pairs: a task type of the function, and the text of a file with only the procedure for this type."""
+    docstring = _docstring(function)
+    header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
+    body = _body(text, tree, function)
+    for kind, summary in _TYPE.findall(docstring):
+        fields = {"world": "", "type": kind, "source": "", **header}
+        lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
+        yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
+
+
+def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
+    """Return the code of the function, renamed to ``solve``, and of the module's other statements that it needs."""
+    needed, pending = set[int](), [function]
+    while pending:
+        node = pending.pop()
+        needed.add(id(node))
+        names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+        pending += [other for other in tree.body if id(other) not in needed and names & _bound_names(other)]
+    code, previous = "", None
+    for node in tree.body:
+        if id(node) in needed:
+            source = _as_solve(text, node) if node is function else _source(text, node)
+            code += "\n" * _newlines_before(node, previous) + source
+            previous = node
+    return code
+
+
+def _bound_names(node: ast.stmt) -> set[str]:
+    """Return the names that a top-level statement defines."""
+    if isinstance(node, ast.FunctionDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+
+
+def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:
+    """Return how many newlines to write before a statement: enough for two blank lines before and after functions."""
+    if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
+        return 3 if previous else 2
+    return 1 if previous and type(previous) is type(node) else 2 if previous else 1
+
+
+def _source(text: str, node: ast.stmt) -> str:
+    """Return the lines of a statement, including its decorators and a comment at the end of its last line."""
+    lines = text.split("\n")
+    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _as_solve(text: str, node: ast.stmt) -> str:
+    """Return the lines of a procedure's function, renamed to ``solve`` and without its docstring."""
+    assert isinstance(node, ast.FunctionDef)
+    head, *lines = _source(text, node).split("\n")
+    docstring = node.body[0]
+    body = lines[docstring.end_lineno - node.lineno :] if docstring.end_lineno else lines
+    return "\n".join([head.replace(f"def {node.name}(", "def solve(", 1), *body])
