@@ -20,7 +20,8 @@ Playing an episode
 - ``frames``: the namespaces in which plan code runs.
 - ``agent``: the environment's actions and queries, as functions for plans and as documentation for prompts.
 - ``dry_runs``: before a plan runs, check it against the preconditions of its actions.
-- ``results``: the feedback on a piece of plan code, and the ending of the episode.
+- ``feedback``: the report for the planner on what a piece of plan code did.
+- ``ending``: the outcome of an episode.
 
 Asking models
 
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.budget import AllowsCall, Amount, Budget, Meter, Spending, add_cost, amount_of, cost_of
     from planbook.planner.dry_runs import KnownState
+    from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
     from planbook.planner.errors import (
         BadProcedure,
@@ -121,7 +123,8 @@ if TYPE_CHECKING:
         explain_missing,
         read_recording,
     )
-    from planbook.planner.models.registry import ScriptedModel, load_model, register_model
+    from planbook.planner.models.registry import load_model, register_model
+    from planbook.planner.models.scripted import ScriptedModel
     from planbook.planner.models.types import (
         SHIPPED_PRICES,
         Message,
@@ -140,7 +143,6 @@ if TYPE_CHECKING:
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
     from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, prompt_block, without_block_marks
     from planbook.planner.replies import as_json, as_plan
-    from planbook.planner.results import NOT_JUDGED
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
     from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, known_method, method

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.envs import Environment, MissingRequirement, ModuleLoadError, load_module
+from planbook.planner.ending import broken_ending
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -34,7 +35,6 @@ from planbook.planner.journal import AnyPayload, Payload, RecordedSpan
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.replies import as_text
-from planbook.planner.results import broken_ending
 from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.types import Ending

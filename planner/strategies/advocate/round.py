@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from planbook.envs import Observation
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver, NoPlan, RoundOver, UnusableReply
+from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
 from planbook.planner.journal import Span
-from planbook.planner.results import CellSteps
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import Branch, PlanMade, SearchState, Tree
