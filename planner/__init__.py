@@ -12,7 +12,7 @@ Protocols that you can implement yourself
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
 - ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
 - ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. Its module "base" plays an episode
-  with a method. Its module "automanual" finds stored code for a goal and asks for conclusions from an episode.
+  with a method. Its module "automanual" asks for conclusions from an episode.
 
 Playing an episode
 
@@ -30,7 +30,8 @@ Asking models
 - ``prompts``: render templates, and shorten a conversation that is too long for a model.
 - ``replies``: read the plan or the JSON in a reply.
 - ``streaming``: run the plan in a reply while the reply arrives.
-- ``graph``: ask several questions that depend on each other, as described in a YAML file.
+- ``graph``: ask several questions that depend on each other, as described in a YAML file. The files that come with
+  planbook are in its folder "shipped".
 
 Records
 
@@ -145,26 +146,18 @@ if TYPE_CHECKING:
     from planbook.planner.replies import as_json, as_plan
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
-    from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, known_method, method
-    from planbook.planner.strategies.automanual import (
-        Conclusion,
-        GivenCode,
-        about_the_environment,
-        code_of,
-        conclude,
-        given_code,
-    )
-    from planbook.planner.strategies.base import (
-        Figures,
-        Grid,
-        Method,
-        Options,
-        PlayedEpisode,
-        Strategy,
-        mean_of,
-        play,
+    from planbook.planner.strategies import (
+        METHODS,
+        bulky_fields,
+        figures_of,
+        is_method_file,
+        known_method,
+        method,
         registered_methods,
     )
+    from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
+    from planbook.planner.strategies.base import Figures, Grid, Method, Options, PlayedEpisode, Strategy, mean_of, play
+    from planbook.planner.strategies.without_model import GivenCode, code_of, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.trajectory import (
         TRAJECTORY_SCHEMA,

@@ -15,13 +15,16 @@ that come with planbook are in the modules of this package, and are named ``modu
 
 - ``crafter``: the hooks of the Crafter agent's graph.
 - ``shopping``: the hooks of the shopping agent's graph.
+
+They share functions, defined below, that keep the history of an episode's steps in the database, and find the calls in
+plan code.
 """
 
 import ast
 import importlib
 import pkgutil
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,11 +33,14 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.envs import import_error
+from planbook.planner.agent import AGENT
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.database import GraphDatabase, add_history, current_step
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.template_syntax import suggestion
+from planbook.planner.graph.templating import value_text
+from planbook.sandbox import Fault, parse
 
 Hooks = Mapping[str, Callable[..., Any]]
 """Maps the names of hooks in a graph file to their functions."""
@@ -71,15 +77,6 @@ class FinishContext:
     graph: Graph
     number: int
     """Number of the pass, from 0."""
-
-
-def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
-    """Return a finish hook that stores the answer as a field of the current step's history entry."""
-
-    def finish(context: FinishContext) -> None:
-        add_history(context.database, current_step(context.database), **{field: str(context.answer)})
-
-    return finish
 
 
 def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
@@ -151,3 +148,71 @@ def _functions_in(code: bytes) -> list[str]:
 
 def _missing(where: str, function: str, known: list[str]) -> str:
     return "" if function in known else f"{where}: there is no function {function}{suggestion(function, known)}"
+
+
+# Functions for hooks. The history of an episode has an entry for each step, to which nodes add fields.
+
+HISTORY, STEP = "history", "step.number"
+
+
+def add_history(database: GraphDatabase, step: int, **fields: str) -> None:
+    """Add fields to the history entry of a step. If the step has no entry yet, the entry is created."""
+    history = history_of(database)
+    if not history or history[-1]["step"] < step:
+        history.append({"step": step})
+    for entry in history:
+        if entry["step"] == step:
+            entry.update(fields)
+    database.set(HISTORY, list(history))
+
+
+def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
+    """Return a finish hook that stores the answer as a field of the current step's history entry."""
+
+    def finish(context: FinishContext) -> None:
+        add_history(context.database, current_step(context.database), **{field: str(context.answer)})
+
+    return finish
+
+
+def history_of(database: GraphDatabase) -> list[dict[str, Any]]:
+    """Return the history entries of all steps so far. The oldest comes first."""
+    history: Any = database.get(HISTORY) if database.has(HISTORY) else []
+    return list(history)
+
+
+def current_step(database: GraphDatabase) -> int:
+    """Return the number of the current step, from 0."""
+    number: Any = database.get(STEP) if database.has(STEP) else 0
+    return int(number)
+
+
+def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
+    """Return history entries as text, one on each line.
+
+    The text calls each step a turn, since a game counts its own steps. ``labels`` maps each field that is shown to its
+    label, in the order in which the fields are shown.
+    """
+    return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
+
+
+def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    shown = " ".join(f"{label}: {entry[key]}" for key, label in labels.items() if key in entry)
+    return f"Turn {entry['step'] + 1}. {shown}"
+
+
+def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
+    """Return the answers of the named nodes, each under a heading, as in a question without a compose hook."""
+    return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
+
+
+def calls_in(code: str) -> list[str]:
+    """Return the source of each call of a method of ``agent``, or an empty list if the code cannot be parsed."""
+    tree = parse(code)
+    if isinstance(tree, Fault):
+        return []
+    return [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_agent_method(node.func)]
+
+
+def _is_agent_method(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == AGENT
