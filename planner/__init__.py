@@ -5,10 +5,8 @@ run. Everything that happens is written to a journal, so that an interrupted run
 
 Protocols that you can implement yourself
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode. Some events form spans, in which a
-  method records its subtasks, goals or branches.
-- ``memory``: the protocol ``Memory``, which provides knowledge about a task, and ``Procedure``, stored plan code for a
-  type of task.
+- ``journal``: the protocol ``Journal``, which stores the events of an episode.
+- ``memory``: the protocol ``Memory``, which provides knowledge about a task.
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
 - ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
 - ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. Its module "base" plays an episode
@@ -36,6 +34,8 @@ Asking models
 Records
 
 - ``types``: the records of an episode, and texts with a digest of the data from which they were made.
+- ``spans``: the parts of an episode that a method records, such as its subtasks, goals or branches.
+- ``procedure_files``: read and check procedures, files of stored plan code for a type of task.
 - ``trajectory``: read a whole episode back from its events.
 - ``errors``: the exceptions.
 """
@@ -88,34 +88,8 @@ if TYPE_CHECKING:
     from planbook.planner.graph.template_syntax import suggestion
     from planbook.planner.graph.templating import value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
-    from planbook.planner.journal import (
-        OLD_SPAN_KINDS,
-        SPAN_END,
-        SPAN_MOMENT,
-        Body,
-        Claim,
-        EventKind,
-        Journal,
-        MemoryJournal,
-        Payload,
-        RecordedSpan,
-        Span,
-        Spans,
-        spans_in,
-    )
-    from planbook.planner.memory import (
-        Match,
-        MatchCandidate,
-        Memory,
-        NoMemory,
-        Procedure,
-        Recall,
-        checked_procedure,
-        is_procedure,
-        parse_procedure,
-        procedure_faults,
-        read_procedure,
-    )
+    from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
+    from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
     from planbook.planner.models.recordings import (
         RecordedMessage,
         RecordedModel,
@@ -142,10 +116,29 @@ if TYPE_CHECKING:
         request_key,
     )
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
+    from planbook.planner.procedure_files import (
+        Procedure,
+        checked_procedure,
+        is_procedure,
+        parse_procedure,
+        procedure_faults,
+        read_procedure,
+    )
     from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, prompt_block, without_block_marks
     from planbook.planner.replies import as_json, as_plan
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
+    from planbook.planner.spans import (
+        OLD_SPAN_KINDS,
+        SPAN_END,
+        SPAN_MOMENT,
+        Claim,
+        Payload,
+        RecordedSpan,
+        Span,
+        Spans,
+        spans_in,
+    )
     from planbook.planner.strategies import (
         METHODS,
         bulky_fields,

@@ -26,12 +26,12 @@ from planbook.planner.errors import (
     UnusableReply,
     environment_fault,
 )
-from planbook.planner.journal import AnyPayload, Payload, RecordedSpan
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.replies import as_text
 from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
+from planbook.planner.spans import AnyPayload, Payload, RecordedSpan
 from planbook.planner.types import Ending
 from planbook.sandbox import SandboxClosed, WorkerFailed
 

@@ -16,7 +16,8 @@ from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import format_call
 from planbook.planner.episode import Episode
 from planbook.planner.frames import Frame
-from planbook.planner.memory import Match, Procedure, Recall
+from planbook.planner.memory import Match, Recall
+from planbook.planner.procedure_files import Procedure
 from planbook.planner.strategies.base import Method, Options, model_task
 from planbook.planner.strategies.goal_matching import match_goal
 

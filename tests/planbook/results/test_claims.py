@@ -11,7 +11,7 @@ from planbook.config import Config
 from planbook.envs import Action, Observation, Selection
 from planbook.planner import Feedback, FeedbackKind, Step
 from planbook.planner.ending import Judgement
-from planbook.planner.journal import Claim, instant_event
+from planbook.planner.spans import Claim, instant_event
 from planbook.results import read_folder, read_run
 from planbook.results.rows import TaskClaim
 from planbook.results.summary import ClaimCounts, Summary, claim_lines
