@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from planbook.rules.cases import Case
+from planbook.rules.permissions import Case
 from planbook.rules.types import HOW_TO_TYPES, Learned, Rule, citations, rule_id, rule_number
 
 

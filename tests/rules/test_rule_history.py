@@ -5,7 +5,7 @@ from pydantic import TypeAdapter
 
 from planbook.rules import History, RuleType, new_lesson_ids
 from planbook.rules.book import BadHistory, Batch, DeleteRule, Edit, Entry, UpdateRule, states
-from planbook.rules.cases import Case
+from planbook.rules.permissions import Case
 from tests.rules.example_book import BOOK, USER, apply, batch, note
 
 
