@@ -25,7 +25,8 @@ Asking models
 
 - ``roles``: the model for each kind of question.
 - ``scope``: ask a model, and record the reply in the journal.
-- ``prompts``: render templates, and shorten a conversation that is too long for a model.
+- ``prompts``: render templates.
+- ``shortening``: shorten a conversation that is too long for a model.
 - ``replies``: read the plan or the JSON in a reply.
 - ``streaming``: run the plan in a reply while the reply arrives.
 - ``graph``: ask several questions that depend on each other, as described in a YAML file. The files that come with
@@ -33,7 +34,8 @@ Asking models
 
 Records
 
-- ``types``: the records of an episode, and texts with a digest of the data from which they were made.
+- ``types``: the records of an episode.
+- ``rendered_text``: texts with a digest of the data from which they were made.
 - ``spans``: the parts of an episode that a method records, such as its subtasks, goals or branches.
 - ``procedure_files``: read and check procedures, files of stored plan code for a type of task.
 - ``trajectory``: read a whole episode back from its events.
@@ -124,10 +126,12 @@ if TYPE_CHECKING:
         procedure_faults,
         read_procedure,
     )
-    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, prompt_block, without_block_marks
+    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
+    from planbook.planner.rendered_text import RenderedText, Text
     from planbook.planner.replies import as_json, as_plan
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
+    from planbook.planner.shortening import prompt_block, without_block_marks
     from planbook.planner.spans import (
         OLD_SPAN_KINDS,
         SPAN_END,
@@ -175,9 +179,7 @@ if TYPE_CHECKING:
         FeedbackKind,
         Outcome,
         Plan,
-        RenderedText,
         Step,
-        Text,
     )
 else:
     __getattr__ = lazy_getattr(__name__)

@@ -12,28 +12,12 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import JournalFailed, JournalMismatch
 
-EventKind = Literal[
-    "task",
-    "recall",
-    "heard",
-    "ask",
-    "act",
-    "rewind",
-    "cell",
-    "outcome",
-    "learnt",
-    "undo",
-    "versions",
-    "sitting",
-    "control",
-    "span",
-    "subtask",
-    "goal",
-    "plan",
-    "branch",
-    "node",
-]
-"""The kinds of events. The last five were written by planbook 0.1, which had no spans."""
+OldSpanKind = Literal["subtask", "goal", "plan", "branch", "node"]
+"""The kinds of events that only planbook 0.1 wrote, which had no spans."""
+EpisodeKind = Literal["task", "recall", "heard", "ask", "act", "rewind", "cell", "outcome", "span"]
+RunKind = Literal["learnt", "undo", "versions", "sitting", "control"]
+EventKind = EpisodeKind | RunKind | OldSpanKind
+"""The kinds of events: those of an episode, and those of a whole run."""
 Body = Mapping[str, JsonValue]
 """The data of an event, as JSON values."""
 

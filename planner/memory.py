@@ -11,8 +11,9 @@ from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Task
 from planbook.planner.procedure_files import Procedure
+from planbook.planner.rendered_text import RenderedText, Text
 from planbook.planner.spans import Payload
-from planbook.planner.types import Record, RenderedText, Text
+from planbook.planner.types import Record
 
 
 class MatchCandidate(Record):

@@ -12,15 +12,15 @@ name.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planbook.planner.journal import EventKind, RecordedEvent
+from planbook.planner.journal import OldSpanKind, RecordedEvent
 
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
 """The values of ``at`` in an event of a span. A "moment" is the only event of a span that has no duration."""
-OLD_SPAN_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
+OLD_SPAN_KINDS: tuple[OldSpanKind, ...] = get_args(OldSpanKind)
 """Kinds of events that planbook 0.1 wrote. Each such event is read as a span without duration, named after the kind."""
 
 

@@ -2,11 +2,13 @@
 
 Records
     ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
-    ``book``: the current rules, the edits that change them, and the history of all changes.
+    ``book``: the current rules, and the edits that change them.
+    ``history``: the history of all changes.
     ``evidence``: counts the episodes that cited each rule, and the episodes that obeyed it.
 
 Changing rules
     ``builder``: asks a model to write rules (the Builder) or to merge and delete them (the Consolidator).
+    It also asks the Builder to name and describe found task types.
     ``rule_system``: the functions, such as ``rule_system.write_rule``, that the code in the model's reply calls.
     ``edit_batch``: checks the edits of one reply, and accepts or refuses them as a whole.
     ``permissions``: tells which edits are allowed after which kind of episode.
@@ -36,10 +38,11 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.rules.book import Applied, History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
+    from planbook.rules.book import RuleBook, RulesError, cited_ids, rule_text
     from planbook.rules.builder import BuilderSettings, build_rules, consolidate, describe_type
     from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, count_evidence, evidence_table, useless_rules
     from planbook.rules.found_types import MIN_EXAMPLES, SolvedTask, procedure_code, with_solved_task
+    from planbook.rules.history import Applied, History, new_lesson_ids
     from planbook.rules.learned_memory import LearnedMemory, ablated, with_type
     from planbook.rules.matching import PATTERN, match
     from planbook.rules.permissions import Blame, RuleForm

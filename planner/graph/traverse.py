@@ -22,10 +22,10 @@ from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, Fini
 from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.prompts import Prompts
+from planbook.planner.rendered_text import RenderedText
 from planbook.planner.roles import Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
-from planbook.planner.types import RenderedText
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The folder with the template from which a node's question is rendered."""

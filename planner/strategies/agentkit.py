@@ -225,5 +225,5 @@ METHODS: Mapping[str, Method] = {
         roles_from_options=roles_of,
         spans=(NodeAnswered,),
         figures=(GraphFigures,),
-    ),
+    )
 }

@@ -187,5 +187,5 @@ METHODS: Mapping[str, Method] = {
         spans=(Match,),
         streams=True,
         templates=PROMPTS.files("automanual/*.j2"),
-    ),
+    )
 }

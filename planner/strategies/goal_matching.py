@@ -14,8 +14,7 @@ from planbook.planner.memory import Match, MatchCandidate, Recall
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.replies import as_json
 
-MODEL = "model"
-NONE = "none"
+MODEL, NONE = "model", "none"
 _Text = Annotated[str, Field(strict=True, min_length=1)]
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 

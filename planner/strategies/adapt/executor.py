@@ -44,9 +44,7 @@ class ExecutorOptions(Options):
     default_actions: ClassVar[int | None] = 1_000
 
     iterations: int | None = Field(
-        default=None,
-        ge=1,
-        description=f"Number of replies for a subtask; null is the paper's: {REPLIES} in general.",
+        default=None, ge=1, description=f"Number of replies for a subtask; null is the paper's: {REPLIES} in general."
     )
     actions_per_reply: int | None = Field(
         default=None,
