@@ -5,14 +5,12 @@ run. Everything that happens is written to a journal, so that an interrupted run
 
 Protocols that you can implement yourself
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode. Some events form spans, in which a
-  method records its subtasks, goals or branches.
-- ``memory``: the protocol ``Memory``, which provides knowledge about a task, and ``Procedure``, stored plan code for a
-  type of task.
+- ``journal``: the protocol ``Journal``, which stores the events of an episode.
+- ``memory``: the protocol ``Memory``, which provides knowledge about a task.
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
 - ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
 - ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. Its module "base" plays an episode
-  with a method. Its module "automanual" finds stored code for a goal and asks for conclusions from an episode.
+  with a method. Its module "automanual" asks for conclusions from an episode.
 
 Playing an episode
 
@@ -20,20 +18,26 @@ Playing an episode
 - ``frames``: the namespaces in which plan code runs.
 - ``agent``: the environment's actions and queries, as functions for plans and as documentation for prompts.
 - ``dry_runs``: before a plan runs, check it against the preconditions of its actions.
-- ``results``: the feedback on a piece of plan code, and the ending of the episode.
+- ``feedback``: the report for the planner on what a piece of plan code did.
+- ``ending``: the outcome of an episode.
 
 Asking models
 
 - ``roles``: the model for each kind of question.
 - ``scope``: ask a model, and record the reply in the journal.
-- ``prompts``: render templates, and shorten a conversation that is too long for a model.
+- ``prompts``: render templates.
+- ``shortening``: shorten a conversation that is too long for a model.
 - ``replies``: read the plan or the JSON in a reply.
 - ``streaming``: run the plan in a reply while the reply arrives.
-- ``graph``: ask several questions that depend on each other, as described in a YAML file.
+- ``graph``: ask several questions that depend on each other, as described in a YAML file. The files that come with
+  planbook are in its folder "shipped".
 
 Records
 
-- ``types``: the records of an episode, and texts with a digest of the data from which they were made.
+- ``types``: the records of an episode.
+- ``rendered_text``: texts with a digest of the data from which they were made.
+- ``spans``: the parts of an episode that a method records, such as its subtasks, goals or branches.
+- ``procedure_files``: read and check procedures, files of stored plan code for a type of task.
 - ``trajectory``: read a whole episode back from its events.
 - ``errors``: the exceptions.
 """
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.budget import AllowsCall, Amount, Budget, Meter, Spending, add_cost, amount_of, cost_of
     from planbook.planner.dry_runs import KnownState
+    from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
     from planbook.planner.errors import (
         BadProcedure,
@@ -85,34 +90,8 @@ if TYPE_CHECKING:
     from planbook.planner.graph.template_syntax import suggestion
     from planbook.planner.graph.templating import value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
-    from planbook.planner.journal import (
-        OLD_SPAN_KINDS,
-        SPAN_END,
-        SPAN_MOMENT,
-        Body,
-        Claim,
-        EventKind,
-        Journal,
-        MemoryJournal,
-        Payload,
-        RecordedSpan,
-        Span,
-        Spans,
-        spans_in,
-    )
-    from planbook.planner.memory import (
-        Match,
-        MatchCandidate,
-        Memory,
-        NoMemory,
-        Procedure,
-        Recall,
-        checked_procedure,
-        is_procedure,
-        parse_procedure,
-        procedure_faults,
-        read_procedure,
-    )
+    from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
+    from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
     from planbook.planner.models.recordings import (
         RecordedMessage,
         RecordedModel,
@@ -121,7 +100,8 @@ if TYPE_CHECKING:
         explain_missing,
         read_recording,
     )
-    from planbook.planner.models.registry import ScriptedModel, load_model, register_model
+    from planbook.planner.models.registry import load_model, register_model
+    from planbook.planner.models.scripted import ScriptedModel
     from planbook.planner.models.types import (
         SHIPPED_PRICES,
         Message,
@@ -138,31 +118,43 @@ if TYPE_CHECKING:
         request_key,
     )
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
-    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, prompt_block, without_block_marks
+    from planbook.planner.procedure_files import (
+        Procedure,
+        checked_procedure,
+        is_procedure,
+        parse_procedure,
+        procedure_faults,
+        read_procedure,
+    )
+    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
+    from planbook.planner.rendered_text import RenderedText, Text
     from planbook.planner.replies import as_json, as_plan
-    from planbook.planner.results import NOT_JUDGED
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
-    from planbook.planner.strategies import METHODS, bulky_fields, figures_of, is_method_file, known_method, method
-    from planbook.planner.strategies.automanual import (
-        Conclusion,
-        GivenCode,
-        about_the_environment,
-        code_of,
-        conclude,
-        given_code,
+    from planbook.planner.shortening import prompt_block, without_block_marks
+    from planbook.planner.spans import (
+        OLD_SPAN_KINDS,
+        SPAN_END,
+        SPAN_MOMENT,
+        Claim,
+        Payload,
+        RecordedSpan,
+        Span,
+        Spans,
+        spans_in,
     )
-    from planbook.planner.strategies.base import (
-        Figures,
-        Grid,
-        Method,
-        Options,
-        PlayedEpisode,
-        Strategy,
-        mean_of,
-        play,
+    from planbook.planner.strategies import (
+        METHODS,
+        bulky_fields,
+        figures_of,
+        is_method_file,
+        known_method,
+        method,
         registered_methods,
     )
+    from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
+    from planbook.planner.strategies.base import Figures, Grid, Method, Options, PlayedEpisode, Strategy, mean_of, play
+    from planbook.planner.strategies.without_model import GivenCode, code_of, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.trajectory import (
         TRAJECTORY_SCHEMA,
@@ -187,9 +179,7 @@ if TYPE_CHECKING:
         FeedbackKind,
         Outcome,
         Plan,
-        RenderedText,
         Step,
-        Text,
     )
 else:
     __getattr__ = lazy_getattr(__name__)

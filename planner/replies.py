@@ -32,13 +32,7 @@ def as_text(text: str) -> str:
 # Plans, and the segments of the text before the code.
 
 RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
-SEGMENTS = {
-    "understanding": "understanding",
-    "mistake": "mistakes",
-    "rule": "rules",
-    "plan": "plan",
-    "code": "code",
-}
+SEGMENTS = {"understanding": "understanding", "mistake": "mistakes", "rule": "rules", "plan": "plan", "code": "code"}
 """Maps a word in a heading to the name of the segment under the heading.
 
 If a heading has several of these words, the first of them decides.

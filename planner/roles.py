@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 from planbook.planner.budget import Meter
 from planbook.planner.errors import ModelError, ModelRefused
 from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, max_usage
-from planbook.planner.prompts import FittedPrompt, fit, prompt_limit
 from planbook.planner.replies import ReasoningFilter, without_reasoning
+from planbook.planner.shortening import FittedPrompt, fit, prompt_limit
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
@@ -114,11 +114,7 @@ class Roles:
         time.sleep(POLL_SECONDS)
 
     def complete(
-        self,
-        role: str,
-        messages: Sequence[Message],
-        sample: Sample = FIRST_SAMPLE,
-        on_text: OnText | None = None,
+        self, role: str, messages: Sequence[Message], sample: Sample = FIRST_SAMPLE, on_text: OnText | None = None
     ) -> tuple[Reply, str, Sampling]:
         """Ask the role's model. Return the reply, the name of the model, and the sampling parameters that were used.
 

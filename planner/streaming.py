@@ -15,10 +15,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
+from planbook.planner.feedback import CellSteps, check_feedback, cut_feedback, part_feedback, result_feedback
 from planbook.planner.models.types import Message, Reply
+from planbook.planner.rendered_text import RenderedText
 from planbook.planner.replies import as_plan, read_thought
-from planbook.planner.results import CellSteps, check_feedback, cut_feedback, part_feedback, result_feedback
-from planbook.planner.types import Feedback, RenderedText, Thought
+from planbook.planner.types import Feedback, Thought
 from planbook.sandbox import (
     CellResult,
     Fault,

@@ -31,7 +31,8 @@ from planbook.planner import (
     render_trajectory,
 )
 from planbook.rules.book import RuleBook, RuleChange
-from planbook.rules.cases import (
+from planbook.rules.evidence import Evidence
+from planbook.rules.permissions import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
     CONSOLIDATOR,
@@ -41,9 +42,8 @@ from planbook.rules.cases import (
     case_of,
     read_blame,
 )
-from planbook.rules.evidence import Evidence
-from planbook.rules.retrieval import PROMPTS
-from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
+from planbook.rules.rendering import PROMPTS
+from planbook.rules.rule_system import EditResult, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.types import FoundType, RuleType
 from planbook.sandbox import Sandbox, read_reply
 

@@ -8,17 +8,16 @@ type with the parameters ``object`` and ``target``, and with the patterns ``put 
 
 import ast
 import itertools
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from planbook.planner import AGENT, TASK
-from planbook.rules.plans import plan_shape, with_expressions
-from planbook.rules.retrieval import words
+from planbook.rules.goal_words import FORMS, spans, tokens, words
+from planbook.rules.plan_shapes import plan_shape, with_expressions
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 from planbook.sandbox import parse_source
 
@@ -29,59 +28,8 @@ With fewer examples, such a constant is regarded as a parameter that has had onl
 """
 PREPOSITIONS = frozenset("at from in inside into near on onto to under with".split())
 """Words of a goal that come before nouns. A lower-case word after ``to`` is not taken for a noun: it may be a verb."""
-MAX_VALUE_TOKENS = 24
-"""Maximum number of words and punctuation marks in a part of a goal that is compared with a constant of a plan."""
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
-NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
-"""Maps digits, such as ``3``, to number words."""
-_DIGITS = {name: digits for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
 """The part of a pattern that matches any number of words, or none."""
-ARTICLES = frozenset({"a", "an", "the", "some"})
-
-
-def _number(text: str) -> float:
-    if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text} is not a finite number")
-    return number
-
-
-FORMS: Mapping[str, Callable[[str], Any]] = {
-    "as it is": str,
-    "lower": str.lower,
-    "upper": str.upper,
-    "title": str.title,
-    "with _": lambda text: "_".join(text.lower().split()),
-    "without spaces": lambda text: "".join(text.lower().split()),
-    "integer": lambda text: int(_DIGITS.get(text.lower(), text)),
-    "number": _number,
-}
-"""The ways in which a plan may write words of a goal. Maps the name of each to a function that converts the words.
-
-For example, the form ``with _`` converts ``Red Shoes`` to ``red_shoes``.
-"""
-NUMERIC = ("integer", "number")
-"""The names of the forms of numbers. In a goal, only a single word can be a number: ``7`` or ``seven``."""
-
-
-class Token(NamedTuple):
-    """A word or punctuation mark of a goal, and where it begins and ends in the goal."""
-
-    text: str
-    begin: int
-    end: int
-
-    @property
-    def part(self) -> str:
-        """The token as it appears in patterns: in lower case, with ``()`` instead of ``{}``, which mark slots."""
-        return self.text.lower().replace("{", "(").replace("}", ")")
-
-
-def tokens(goal: str) -> list[Token]:
-    """Return the words and punctuation marks of a goal, except articles and a final ``.``, ``!`` or ``?``."""
-    all_tokens = [Token(match[0], *match.span()) for match in _TOKEN.finditer(goal)]
-    all_tokens = all_tokens[:-1] if all_tokens and all_tokens[-1].text in ".!?" else all_tokens
-    return [token for token in all_tokens if token.text.lower() not in ARTICLES]
 
 
 class SolvedTask(NamedTuple):
@@ -301,18 +249,6 @@ def _common_prefix(texts: Sequence[str]) -> str:
     return "".join(letters[0] for letters in same)
 
 
-def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a value occurs in a goal. Each pair has the indexes of its first token and of the token after it."""
-    goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
-    matches = list[tuple[int, int]]()
-    for begin in range(len(goal_tokens)):
-        for end in range(begin + 1, min(begin + max_tokens, len(goal_tokens)) + 1):
-            text = goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
-            if parse_value(text, form) == value and type(value) is not bool:
-                matches.append((begin, end))
-    return matches if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
-
-
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
     """Return True if the goal always uses the value as a noun: between a preposition and the end of a phrase.
 
@@ -330,19 +266,6 @@ def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
 
 def _letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text.lower())
-
-
-def parse_value(raw: JsonValue, form: str) -> JsonValue:
-    """Convert words of a goal, or a value from a model, to a form of ``FORMS``. Return None if that is not possible."""
-    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
-        return None
-    if form == "number" and isinstance(raw, int):
-        return raw
-    try:
-        value: JsonValue = FORMS[form](str(raw))
-    except (ValueError, OverflowError):
-        return None
-    return value
 
 
 def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) -> tuple[Wording, ...]:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING, ARTICLES, NUMBERS, NUMERIC, Token, parse_value, spans, tokens
-from planbook.rules.retrieval import scores, words
+from planbook.rules.found_types import ANYTHING
+from planbook.rules.goal_words import ARTICLES, NUMBERS, NUMERIC, Token, parse_value, scores, spans, tokens, words
 from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"

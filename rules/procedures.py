@@ -29,8 +29,8 @@ from planbook.planner import (
     parse_procedure,
     procedure_faults,
 )
-from planbook.rules.retrieval import PROMPTS, first_observation, render_manual, shortened
-from planbook.rules.types import Knowledge, Learned, Skill
+from planbook.rules.rendering import PROMPTS, render_manual, shortened
+from planbook.rules.types import Knowledge, Learned, Skill, first_observation
 from planbook.sandbox import parse_source, read_reply
 
 MAX_CODE = 20_000

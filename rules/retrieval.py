@@ -1,62 +1,17 @@
-"""Select the rules and the earlier task that fit a new task, and render them for prompts.
+"""Select the rules and the earlier task that fit a new task.
 
 Texts are compared by their words, with the BM25 score. A success process is a rule that tells how tasks of one kind are
 done. A skill is the code that solved an earlier task; a reflection explains why an earlier task failed.
 """
 
-import ast
-import re
-from collections.abc import Collection, Iterable, Sequence
-from pathlib import Path
-from textwrap import dedent
-
-from pydantic import BaseModel
-
-from planbook.envs import BM25, Environment, Task
-from planbook.planner import (
-    Conclusion,
-    Outcome,
-    Procedure,
-    Prompts,
-    RenderedText,
-    Trajectory,
-    action_docs,
-    estimate_tokens,
-    fence_around,
-    function_heads,
-    function_signatures,
-    prompt_block,
-)
+from planbook.envs import Task
+from planbook.planner import estimate_tokens
 from planbook.rules.book import RuleBook, cited_ids
-from planbook.rules.types import HOW_TO_TYPES, Knowledge, Reflection, Rule, RuleType, Skill, citations, rule_number
-from planbook.sandbox import bound_names, parse_source
+from planbook.rules.goal_words import scores
+from planbook.rules.types import HOW_TO_TYPES, Knowledge, Reflection, Rule, RuleType, Skill, citations
 
-_WORD = re.compile(r"[a-z]{2,}")
-_FUNCTION_WORDS = frozenset(
-    "an and any are as at be by do for from if in into is it its no not of on or out so some such that the their them "
-    "then there these they this those to up was when which will with you your".split()
-)
-"""Words that say nothing about the subject of a text, so they are not compared."""
 CLEAR_LEAD = 1.1
 """A success process clearly fits best if its score is more than this many times the second-best score."""
-_SCORE_DIGITS = 6
-"""Number of decimal places to which scores are rounded. Texts with equal scores keep their order."""
-
-
-def words(text: str) -> list[str]:
-    """Return those words of a text that are used to compare texts. A name such as ``put_mug_1`` is split into words.
-
-    Numbers, single letters, and function words such as ``the`` are left out.
-    """
-    return [word for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
-
-
-def scores(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the BM25 score of each text for a query. A word that the query repeats counts only once."""
-    corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
-    if not query_words or not any(corpus):
-        return [0.0] * len(texts)
-    return [round(score, _SCORE_DIGITS) for score in BM25(corpus).scores(query_words)]
 
 
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
@@ -147,42 +102,7 @@ def _is_process(rule: Rule | None) -> bool:
     return rule is not None and rule.type is RuleType.SUCCESS_PROCESS
 
 
-# The skills and reflections (AutoManual, section 3.2). Only the latest one is kept for each task type.
-
-
-FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""Outcomes for which the plan may be to blame. Other outcomes of unsolved tasks say nothing about the plan."""
-
-
-def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
-    """Return the knowledge with the conclusion of an episode, which replaces earlier ones for the same task type.
-
-    If the task was solved, the conclusion's code becomes the skill for its type. If the task failed, the conclusion's
-    text becomes the reflection. An empty conclusion changes nothing.
-    """
-    task, outcome, scene = trajectory.task, trajectory.ending.outcome, first_observation(trajectory)
-    if outcome.solved and conclusion.code.strip():
-        skill = Skill(task=task, scene=scene, code=conclusion.code)
-        return knowledge.model_copy(update={"skills": {**knowledge.skills, task.type: skill}})
-    if outcome in FAILED and conclusion.text.strip():
-        reflection = Reflection(task=task, scene=scene, text=conclusion.text)
-        return knowledge.model_copy(update={"reflections": {**knowledge.reflections, task.type: reflection}})
-    return knowledge
-
-
-def first_observation(trajectory: Trajectory) -> str:
-    """Return the first observation of an episode, or "" if it ended before its first one."""
-    return trajectory.rounds[0].observation if trajectory.rounds else ""
-
-
-def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a procedure added, or the same knowledge if the procedure is None.
-
-    The procedure replaces an earlier one for the same task type.
-    """
-    if procedure is None:
-        return knowledge
-    return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
+# Skills and reflections (AutoManual, section 3.2). Only the latest one is kept for each task type.
 
 
 def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = False) -> Skill | Reflection | None:
@@ -197,97 +117,3 @@ def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = F
     similarity = scores(_query(task), [_query(skill.task) for skill in others])
     best = max(similarity, default=0)
     return others[similarity.index(best)] if others and (allow_unrelated or best > 0) else None
-
-
-# Rendering for prompts
-
-
-PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The prompt templates of this package. A template is named by its path in the folder ``templates``."""
-_CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
-"""Matches a fenced block of code in a manual."""
-
-
-def render_rules(rules: Iterable[Rule]) -> str:
-    """Return the text of rules, in the order of their ids. Each has its type, content and example, but not its log."""
-    ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
-    shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
-    fence = fence_around(*(rule["example"] for rule in shown))
-    return PROMPTS["rules"].render(rules=shown, fence=fence)
-
-
-def render_knowledge(task: Task, rules: str, precedent: Skill | Reflection | None) -> str:
-    """Return the text that a planner is shown before a task: the rules, then the skill or the reflection, if any."""
-    skill = precedent if isinstance(precedent, Skill) else None
-    reflection = precedent if isinstance(precedent, Reflection) else None
-    return PROMPTS["known"].render(
-        rules=rules,
-        skill=skill,
-        reflection=reflection,
-        same_type=precedent is not None and precedent.task.type == task.type,
-        fence=fence_around(precedent.scene if precedent else "", skill.code if skill else ""),
-    )
-
-
-def render_manual(knowledge: Knowledge) -> str:
-    """Return the manual, or a list of the rules if no manual was written."""
-    return mark_optional_code(knowledge.manual.strip()) or render_rules(knowledge.rules)
-
-
-def mark_optional_code(manual: str) -> str:
-    """Return the manual with its code marked as blocks that may be left out if a prompt is too long."""
-    return _CODE_BLOCK.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
-
-
-def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
-    """Return a helper method without the bodies of its functions, if plans can call all of them anyway.
-
-    ``defined`` holds the names that plans can use without defining them. If one of the helper's names is not in it, or
-    the rule is not a helper method, the rule is returned unchanged.
-    """
-    code = dedent(rule.example)
-    names = bound_names(code)  # empty if the example is not code
-    if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(defined):
-        return rule
-    return rule.model_copy(update={"example": function_heads(code)})
-
-
-def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of some rules, followed by lines that show how to call the functions of ``helpers``.
-
-    ``helpers`` are helper methods that the text does not contain. The line of each has its id, and the signatures of
-    those of its functions that are ``defined`` for plans.
-    """
-    codes = ((rule.id, dedent(rule.example)) for rule in helpers)
-    calls = {
-        id: functions for id, code in codes if bound_names(code) and (functions := function_signatures(code, defined))
-    }
-    return PROMPTS["calls"].render(rules=rules_text, calls=calls) if calls else rules_text
-
-
-def remove_defined(code: str, defined: Collection[str]) -> str:
-    """Return the code without the functions and classes that are already ``defined`` for plans."""
-    if bound_names(code).isdisjoint(defined):  # also true if the code cannot be parsed
-        return code.strip("\n")
-    lines = code.split("\n")
-    for node in reversed(parse_source(code).body):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in defined:
-            del lines[node.lineno - 1 : node.end_lineno]
-    return "\n".join(lines).strip("\n")
-
-
-def render_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
-    """Return a description of an environment and of the functions that plans can call there."""
-    return PROMPTS["environment"].render(about=environment.about, action_docs=action_docs(environment, options))
-
-
-def shortened(text: str, limit: int) -> str:
-    """Return the text, cut to about ``limit`` characters if it is longer.
-
-    A third of these characters is from the beginning of the text, two thirds are from its end.
-    """
-    if len(text) <= limit:
-        return text
-    head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
-    short = f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
-    return RenderedText.known(short, text.data_digest) if isinstance(text, RenderedText) else short

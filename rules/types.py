@@ -10,7 +10,7 @@ from enum import StrEnum
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.envs import Task
-from planbook.planner import Procedure
+from planbook.planner import Conclusion, Outcome, Procedure, Trajectory
 
 
 class RuleType(StrEnum):
@@ -49,7 +49,7 @@ class Rule(Learned):
     builds_on: tuple[str, ...] = ()
     """Ids of the rules from which this one was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Code that tells whether an episode obeyed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
+    """Code that tells whether an episode obeyed the rule (see ``planbook.rules.rule_checks``). Hidden from planners."""
 
 
 class Skill(Learned):
@@ -71,7 +71,7 @@ class Reflection(Learned):
 class TypeParameter(Learned):
     """A parameter of a found type.
 
-    ``form`` is a key of ``found_types.FORMS``. It tells how words of a goal are converted to the parameter's value.
+    ``form`` is a key of ``goal_words.FORMS``. It tells how words of a goal are converted to the parameter's value.
     """
 
     name: str
@@ -161,6 +161,41 @@ class Knowledge(Learned):
     found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
     """The task types that planbook found by itself, in an environment whose tasks have no types."""
     example: str = ""
+
+
+FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
+"""Outcomes for which the plan may be to blame. Other outcomes of unsolved tasks say nothing about the plan."""
+
+
+def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
+    """Return the knowledge with the conclusion of an episode, which replaces earlier ones for the same task type.
+
+    If the task was solved, the conclusion's code becomes the skill for its type. If the task failed, the conclusion's
+    text becomes the reflection. An empty conclusion changes nothing.
+    """
+    task, outcome, scene = trajectory.task, trajectory.ending.outcome, first_observation(trajectory)
+    if outcome.solved and conclusion.code.strip():
+        skill = Skill(task=task, scene=scene, code=conclusion.code)
+        return knowledge.model_copy(update={"skills": {**knowledge.skills, task.type: skill}})
+    if outcome in FAILED and conclusion.text.strip():
+        reflection = Reflection(task=task, scene=scene, text=conclusion.text)
+        return knowledge.model_copy(update={"reflections": {**knowledge.reflections, task.type: reflection}})
+    return knowledge
+
+
+def first_observation(trajectory: Trajectory) -> str:
+    """Return the first observation of an episode, or "" if it ended before its first one."""
+    return trajectory.rounds[0].observation if trajectory.rounds else ""
+
+
+def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
+    """Return the knowledge with a procedure added, or the same knowledge if the procedure is None.
+
+    The procedure replaces an earlier one for the same task type.
+    """
+    if procedure is None:
+        return knowledge
+    return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
 # Names of rules and types in text

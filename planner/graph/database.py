@@ -1,23 +1,16 @@
 """The database of a prompt graph, which keeps JSON values under dotted paths such as ``plan.goal``.
 
-All nodes share the database, and the next pass over the graph can read what this pass has stored. The module also has
-functions that hooks use, for example to keep the history of an episode's steps in the database, or to find the calls in
-plan code.
+All nodes share the database, and the next pass over the graph can read what this pass has stored.
 """
 
-import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from planbook.planner.agent import AGENT
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.template_syntax import suggestion
-from planbook.planner.graph.templating import value_text
-from planbook.sandbox import Fault, parse
 
 _SEGMENT = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
 PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT}){{0,29}}")
@@ -143,60 +136,3 @@ def _check_path(path: str) -> str:
     if not PATH.fullmatch(path):
         raise GraphError(f"{path!r} is not a path of the database; write names with dots between them: plan.goal")
     return path
-
-
-HISTORY, STEP = "history", "step.number"
-
-
-def add_history(database: GraphDatabase, step: int, **fields: str) -> None:
-    """Add fields to the history entry of a step. If the step has no entry yet, the entry is created."""
-    history = history_of(database)
-    if not history or history[-1]["step"] < step:
-        history.append({"step": step})
-    for entry in history:
-        if entry["step"] == step:
-            entry.update(fields)
-    database.set(HISTORY, list(history))
-
-
-def history_of(database: GraphDatabase) -> list[dict[str, Any]]:
-    """Return the history entries of all steps so far. The oldest comes first."""
-    history: Any = database.get(HISTORY) if database.has(HISTORY) else []
-    return list(history)
-
-
-def current_step(database: GraphDatabase) -> int:
-    """Return the number of the current step, from 0."""
-    number: Any = database.get(STEP) if database.has(STEP) else 0
-    return int(number)
-
-
-def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
-    """Return history entries as text, one on each line.
-
-    The text calls each step a turn, since a game counts its own steps. ``labels`` maps each field that is shown to its
-    label, in the order in which the fields are shown.
-    """
-    return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
-
-
-def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    shown = " ".join(f"{label}: {entry[key]}" for key, label in labels.items() if key in entry)
-    return f"Turn {entry['step'] + 1}. {shown}"
-
-
-def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
-    """Return the answers of the named nodes, each under a heading, as in a question without a compose hook."""
-    return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
-
-
-def calls_in(code: str) -> list[str]:
-    """Return the source of each call of a method of ``agent``, or an empty list if the code cannot be parsed."""
-    tree = parse(code)
-    if isinstance(tree, Fault):
-        return []
-    return [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_agent_method(node.func)]
-
-
-def _is_agent_method(function: ast.expr) -> bool:
-    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == AGENT

@@ -19,7 +19,7 @@ from planbook.planner.graph.hooking import find_hook
 from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.template_syntax import suggestion
 
-SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
+SHIPPED_GRAPHS = Path(__file__).parent / "shipped"
 """The folder of the graphs that come with planbook."""
 _MAX_VALUES = 20_000
 """Maximum number of keys and values in a graph file."""

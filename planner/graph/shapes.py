@@ -265,13 +265,7 @@ _READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {
     WHOLE: _read_number,
     CHOICE: _read_choice,
 }
-_SKETCHES = {
-    TEXT: "<text>",
-    YES_NO: "<yes or no>",
-    NUMBER: "<a number>",
-    WHOLE: "<a whole number>",
-    ANY: "<any value>",
-}
+_SKETCHES = {TEXT: "<text>", YES_NO: "<yes or no>", NUMBER: "<a number>", WHOLE: "<a whole number>", ANY: "<any value>"}
 
 
 def _field_sketch(name: str, shape: Shape) -> str:

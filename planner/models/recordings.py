@@ -39,7 +39,8 @@ from planbook.planner.models.types import (
     prompt_data,
     request_key,
 )
-from planbook.planner.types import Record, digest
+from planbook.planner.rendered_text import digest
+from planbook.planner.types import Record
 
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1

@@ -3,23 +3,34 @@
 The methods of one family, such as ADaPT and its baselines, share a module. Its ``METHODS`` maps the name of each method
 to a ``Method``. A family is imported when one of its methods is first looked up. An external method is named
 FILE.py:NAME, or another package registers it in the entry point group ``planbook.planners``.
+
+- ``base``: what a method is, ``play``, and functions that several methods share.
+- ``adapt``, ``advocate``, ``agentkit``, ``automanual``, ``deps``: the methods of the papers, each with its baselines.
+- ``without_model``: methods that ask no model.
+- ``goal_matching``: match the goal of a task with a task type, for the methods that run procedures.
 """
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, get_type_hints
 
-from planbook.envs import is_loaded
+from planbook.envs import ModuleLoadError, is_loaded, load_module
 from planbook.planner.errors import UnknownStrategy
-from planbook.planner.strategies.base import Figures, Method, load_from_file, load_registered, registered_methods
+from planbook.planner.strategies.base import Figures, Method, Options
 from planbook.sandbox import did_you_mean
 
 _FAMILIES = {
     "adapt": "adapt plan-and-execute react reflexion try-again",
     "advocate": "devils-advocate lats plan-act",
-    "agentkit": "agentkit random",
-    "automanual": "automanual code naive procedures",
+    "agentkit": "agentkit",
+    "automanual": "automanual",
     "deps": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot zero-shot-replan",
+    "without_model": "code naive procedures random",
 }
 _MODULES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 
@@ -101,6 +112,104 @@ def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
     return {payload.span: payload.bulky for method in reversed(_possible_methods(name)) for payload in method.spans}
 
 
+# External methods.
+
+ENTRY_POINT_GROUP = "planbook.planners"
+
+
 def is_method_file(name: str) -> bool:
     """Return True if a method's name has the form FILE.py or FILE.py:NAME."""
     return name.partition(":")[0].endswith(".py")
+
+
+@cache
+def registered_methods() -> Mapping[str, EntryPoint]:
+    """Return a dict that maps each method that another package registers to its entry point. No method is imported."""
+    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
+
+
+def load_registered(point: EntryPoint) -> Method:
+    """Import a registered method and return it.
+
+    Raises UnknownStrategy if the import fails, or if the imported object is not a method.
+    """
+    try:
+        member = point.load()
+    except Exception as error:
+        message = f"the planner {point.name!r} cannot be imported: {type(error).__name__}: {error}"
+        raise UnknownStrategy(message) from error
+    return _as_method(member, f"the planner {point.name!r} ({point.value})")
+
+
+def load_from_file(spec: str) -> Method:
+    """Return the method called NAME for ``FILE.py:NAME``, or the only method in the file for ``FILE.py``.
+
+    Raises UnknownStrategy if the file cannot be loaded, if it has no such method, or if NAME is left out although the
+    file has several methods.
+    """
+    file, _, name = spec.partition(":")
+    try:
+        members = vars(load_module(Path(file).resolve()))
+    except ModuleLoadError as error:
+        raise UnknownStrategy(str(error)) from error
+    methods = [key for key, member in members.items() if isinstance(member, Method)] or _functions(members)
+    if not name and len(methods) == 1:
+        name = methods[0]
+    if not name:
+        choices = f": name {' or '.join(f'{file}:{method}' for method in methods)}" if methods else ""
+        advice = choices or "; name a function: FILE.py:NAME"
+        raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{advice}")
+    if name not in members:
+        callables = [key for key, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
+        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(callables) or 'no function'}")
+    return _as_method(members[name], f"{name} in {file}")
+
+
+def _functions(members: Mapping[str, Any]) -> list[str]:
+    """Return the names of the file's own public functions that have two parameters, so that they can be methods."""
+    return [
+        name
+        for name, member in members.items()
+        if inspect.isfunction(member)
+        and name[0] != "_"
+        and member.__module__ == members.get("__name__")
+        and len(inspect.signature(member).parameters) == 2
+    ]
+
+
+def _as_method(member: Any, where: str) -> Method:
+    """Return an object that is a ``Method``, or the ``Method`` for a function that takes an episode and options.
+
+    Raises UnknownStrategy for any other object. ``where`` is the beginning of the message.
+    """
+    method = member if isinstance(member, Method) else _from_function(member, where)
+    if not callable(method.play):
+        raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
+    kinds = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
+    if any(is_kind(method.play) for is_kind in kinds):
+        raise UnknownStrategy(f"{where} is a coroutine or generator; a method is a plain function (episode, options)")
+    try:
+        inspect.signature(method.play).bind(None, None)
+    except TypeError as error:
+        raise UnknownStrategy(f"{where} must take two arguments, (episode, options): {error}") from error
+    if not (isinstance(method.options, type) and issubclass(method.options, Options)):
+        raise UnknownStrategy(f"{where}: its options must be a class derived from planner.Options")
+    return method
+
+
+def _from_function(member: Any, where: str) -> Method:
+    if isinstance(member, type) or not callable(member):
+        raise UnknownStrategy(
+            f"{where} is of type {type(member).__name__}; name a function (episode, options), or a Method"
+        )
+    summary = (inspect.getdoc(member) or "").partition("\n")[0]
+    return Method(member, _options_of(member), summary)
+
+
+def _options_of(play: Callable[..., Any]) -> type[Options]:
+    """Return the options class in the function's annotations, or ``Options`` if there is none."""
+    try:
+        hints = get_type_hints(play)
+    except (NameError, TypeError):
+        return Options
+    return next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Options)), Options)

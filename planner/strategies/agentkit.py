@@ -1,4 +1,4 @@
-"""The method of the AgentKit paper (section 2), and the paper's baseline of random actions (table 1).
+"""The method of the AgentKit paper (section 2).
 
 AgentKit asks models through a graph of prompts. Each step of an episode is one pass over the graph, in which each node
 asks one question. The answer of one of the nodes is plan code, which is run as the step.
@@ -14,18 +14,15 @@ It is an error to use a value that does not exist yet. Give such a value a defau
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
 """
 
-import inspect
-import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, get_args, get_origin
+from typing import Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.agent import action_docs_of, format_call
+from planbook.envs import Environment
+from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
 from planbook.planner.graph.database import GraphDatabase
@@ -213,78 +210,6 @@ class GraphFigures(Figures):
         )
 
 
-# The baseline of random actions. Each cell, which is a piece of plan code that is run as a unit, takes one action.
-
-RANDOM = "random"
-CELLS_PER_ACTION = 3
-"""Default number of cells for each allowed action. It is more than 1, since a cell may fail before it acts."""
-
-
-class RandomOptions(Options):
-    """The options of the random baseline."""
-
-    steps: int | None = Field(
-        default=None, ge=1, description=f"Maximum number of one-action cells; null is {CELLS_PER_ACTION} per action."
-    )
-
-
-def play_random(episode: Episode, options: RandomOptions) -> None:
-    """Take random actions, which depend only on the seed of the run and on the task.
-
-    ``possible_choices`` says which actions may be drawn.
-    """
-    steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
-    rng = random.Random(f"{episode.settings.seed}/{episode.task.id}")
-    with episode.frame("plan"):
-        for _ in range(steps):
-            choices = possible_choices(episode.environment)
-            if not choices:
-                raise episode.no_plan(RANDOM, f"{RANDOM} cannot play {episode.environment.name}: {NOTHING_LISTED}")
-            episode.run(format_call(rng.choice(choices)), source=RANDOM)
-
-
-NOTHING_LISTED = (
-    "it lists neither possible actions nor goals, and every action takes an argument that could be anything"
-)
-
-
-def possible_choices(environment: Environment) -> Sequence[Action]:
-    """Return the actions from which one is drawn, with their arguments.
-
-    An argument is free if its values cannot be enumerated, for example if it is any text. If no action has a free
-    argument, return all actions with all combinations of arguments. Otherwise return the actions that the environment
-    lists as possible or, if it makes no such list (None), the goals that it knows, provided that its goals are actions.
-    If this gives nothing, return all actions without free arguments.
-    """
-    calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
-    enumerable = [action for actions in calls for action in actions]
-    if all(calls):
-        return enumerable
-    listed = environment.possible_actions()
-    if listed is None and environment.goals.direct:
-        listed = list(environment.goals.known())
-    return listed or enumerable
-
-
-def _calls(spec: ActionSpec) -> Iterator[Action]:
-    """Yield the action with every combination of its arguments, or nothing if an argument is free."""
-    values = [_values(parameter) for parameter in spec.signature.parameters.values()]
-    return (Action(spec.name, chosen) for chosen in product(*values))
-
-
-def _values(parameter: inspect.Parameter) -> Sequence[Any]:
-    """Return the values to choose from for an argument.
-
-    For an argument of a Literal or bool type, these are the values of the type. For any other argument, this is only
-    its default value. If it has no default, it is free, and no values are returned.
-    """
-    if get_origin(parameter.annotation) is Literal:
-        return get_args(parameter.annotation)
-    if parameter.annotation is bool:
-        return (True, False)
-    return () if parameter.default is inspect.Parameter.empty else (parameter.default,)
-
-
 def _asks_default_role(options: AgentKitOptions, environment: Environment) -> bool:
     """Return True if a node of the graph names no role."""
     return ROLE in roles_of(options, environment.name)
@@ -300,10 +225,5 @@ METHODS: Mapping[str, Method] = {
         roles_from_options=roles_of,
         spans=(NodeAnswered,),
         figures=(GraphFigures,),
-    ),
-    "random": Method(
-        play_random,
-        RandomOptions,
-        "random actions; those with free arguments only if the environment lists them; no model",
-    ),
+    )
 }

@@ -1,24 +1,21 @@
 """The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
 
 A method plays an episode by calling the functions of ``Episode``: it asks models for plan code, and runs this code. The
-figures of a method are statistics over a whole run, which reports show. An external method comes from a Python file, or
-another package registers it.
+figures of a method are statistics over a whole run, which reports show.
 """
 
-import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from statistics import mean
 from traceback import walk_tb
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from planbook.envs import Environment, MissingRequirement, ModuleLoadError, load_module
+from planbook.envs import Environment, MissingRequirement
+from planbook.planner.ending import broken_ending
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -26,17 +23,15 @@ from planbook.planner.errors import (
     ModelError,
     NoPlan,
     RoundOver,
-    UnknownStrategy,
     UnusableReply,
     environment_fault,
 )
-from planbook.planner.journal import AnyPayload, Payload, RecordedSpan
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.replies import as_text
-from planbook.planner.results import broken_ending
 from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
+from planbook.planner.spans import AnyPayload, Payload, RecordedSpan
 from planbook.planner.types import Ending
 from planbook.sandbox import SandboxClosed, WorkerFailed
 
@@ -285,99 +280,3 @@ def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None
             play(number)
         if episode.verdict().solved:
             return
-
-
-ENTRY_POINT_GROUP = "planbook.planners"
-
-
-@cache
-def registered_methods() -> Mapping[str, EntryPoint]:
-    """Return a dict that maps each method that another package registers to its entry point. No method is imported."""
-    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
-
-
-def load_registered(point: EntryPoint) -> Method:
-    """Import a registered method and return it.
-
-    Raises UnknownStrategy if the import fails, or if the imported object is not a method.
-    """
-    try:
-        member = point.load()
-    except Exception as error:
-        message = f"the planner {point.name!r} cannot be imported: {type(error).__name__}: {error}"
-        raise UnknownStrategy(message) from error
-    return _as_method(member, f"the planner {point.name!r} ({point.value})")
-
-
-def load_from_file(spec: str) -> Method:
-    """Return the method called NAME for ``FILE.py:NAME``, or the only method in the file for ``FILE.py``.
-
-    Raises UnknownStrategy if the file cannot be loaded, if it has no such method, or if NAME is left out although the
-    file has several methods.
-    """
-    file, _, name = spec.partition(":")
-    try:
-        members = vars(load_module(Path(file).resolve()))
-    except ModuleLoadError as error:
-        raise UnknownStrategy(str(error)) from error
-    methods = [key for key, member in members.items() if isinstance(member, Method)] or _functions(members)
-    if not name and len(methods) == 1:
-        name = methods[0]
-    if not name:
-        choices = f": name {' or '.join(f'{file}:{method}' for method in methods)}" if methods else ""
-        advice = choices or "; name a function: FILE.py:NAME"
-        raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{advice}")
-    if name not in members:
-        callables = [key for key, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
-        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(callables) or 'no function'}")
-    return _as_method(members[name], f"{name} in {file}")
-
-
-def _functions(members: Mapping[str, Any]) -> list[str]:
-    """Return the names of the file's own public functions that have two parameters, so that they can be methods."""
-    return [
-        name
-        for name, member in members.items()
-        if inspect.isfunction(member)
-        and name[0] != "_"
-        and member.__module__ == members.get("__name__")
-        and len(inspect.signature(member).parameters) == 2
-    ]
-
-
-def _as_method(member: Any, where: str) -> Method:
-    """Return an object that is a ``Method``, or the ``Method`` for a function that takes an episode and options.
-
-    Raises UnknownStrategy for any other object. ``where`` is the beginning of the message.
-    """
-    method = member if isinstance(member, Method) else _from_function(member, where)
-    if not callable(method.play):
-        raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
-    kinds = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
-    if any(is_kind(method.play) for is_kind in kinds):
-        raise UnknownStrategy(f"{where} is a coroutine or generator; a method is a plain function (episode, options)")
-    try:
-        inspect.signature(method.play).bind(None, None)
-    except TypeError as error:
-        raise UnknownStrategy(f"{where} must take two arguments, (episode, options): {error}") from error
-    if not (isinstance(method.options, type) and issubclass(method.options, Options)):
-        raise UnknownStrategy(f"{where}: its options must be a class derived from planner.Options")
-    return method
-
-
-def _from_function(member: Any, where: str) -> Method:
-    if isinstance(member, type) or not callable(member):
-        raise UnknownStrategy(
-            f"{where} is of type {type(member).__name__}; name a function (episode, options), or a Method"
-        )
-    summary = (inspect.getdoc(member) or "").partition("\n")[0]
-    return Method(member, _options_of(member), summary)
-
-
-def _options_of(play: Callable[..., Any]) -> type[Options]:
-    """Return the options class in the function's annotations, or ``Options`` if there is none."""
-    try:
-        hints = get_type_hints(play)
-    except (NameError, TypeError):
-        return Options
-    return next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Options)), Options)

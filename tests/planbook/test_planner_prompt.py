@@ -11,7 +11,7 @@ import pytest
 from planbook.envs.alfworld import Alfworld
 from planbook.knowledge import learned_in
 from planbook.planner.models.types import Message, estimate_prompt
-from planbook.rules.memory import LearnedMemory
+from planbook.rules.learned_memory import LearnedMemory
 from planbook.runs import Run
 from tests.flows import asks, command_of, invoke, write_scripted_model
 

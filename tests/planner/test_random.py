@@ -5,7 +5,7 @@ import pytest
 from planbook.envs import Action, Observation, Selection, action, load_environment
 from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
-from planbook.planner.strategies.agentkit import possible_choices
+from planbook.planner.strategies.without_model import possible_choices
 from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import TASK
 

@@ -4,7 +4,8 @@ from pydantic import BaseModel
 
 from planbook.envs import Action, Observation
 from planbook.planner import Message, Recall
-from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step, digest_of
+from planbook.planner.rendered_text import RenderedText, digest_of
+from planbook.planner.types import Feedback, FeedbackKind, Step
 
 
 class Record(BaseModel):

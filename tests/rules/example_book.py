@@ -2,8 +2,8 @@
 
 from planbook.rules import Rule, RuleBook, RuleType
 from planbook.rules.book import Batch, Edit, RuleChange, WriteRule
-from planbook.rules.cases import ALL, Permissions
-from planbook.rules.draft import Draft
+from planbook.rules.edit_batch import Draft
+from planbook.rules.permissions import ALL, Permissions
 
 SUCCESS = Rule(
     id="rule_2",

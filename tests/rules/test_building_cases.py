@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Conclusion, Outcome
 from planbook.rules import Blame, RuleType, build_rules
 from planbook.rules.builder import VALID_PART_APPLIED, BuildResult
-from planbook.rules.cases import BUILDER, Case
+from planbook.rules.permissions import BUILDER, Case
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, Replies, edits, episode, scripted_scope
 from tests.rules.example_book import BOOK

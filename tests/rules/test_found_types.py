@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from planbook.rules.found_types import SolvedTask, as_procedure, parse_value, procedure_code, spans, with_solved_task
+from planbook.rules.found_types import SolvedTask, as_procedure, procedure_code, with_solved_task
+from planbook.rules.goal_words import parse_value, spans
 from planbook.rules.matching import match
-from planbook.rules.plans import plan_shape
+from planbook.rules.plan_shapes import plan_shape
 from tests.rules.household import HEAT, HOUSEHOLD, THINGS, found_types, heat, put
 
 NAMES = ("find", "thing", "places", "place", "what", "target", "where")

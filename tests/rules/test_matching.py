@@ -12,8 +12,8 @@ from planbook.envs import Task
 from planbook.envs.toy import Toy
 from planbook.planner import parse_procedure
 from planbook.rules.found_types import SolvedTask
+from planbook.rules.learned_memory import LearnedMemory
 from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
-from planbook.rules.memory import LearnedMemory
 from planbook.rules.types import Knowledge
 from tests.rules.household import HOUSEHOLD, PLACES, THINGS, found_types, heat, put
 

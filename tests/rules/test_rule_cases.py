@@ -7,8 +7,16 @@ import pytest
 from planbook.planner import Outcome
 from planbook.rules import Blame, Rule, RuleBook, RuleType
 from planbook.rules.book import DeleteRule, Edit, UpdateRule, WriteRule
-from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, CONSOLIDATOR, Case, Permissions, case_of, read_blame
-from planbook.rules.draft import BatchRefused
+from planbook.rules.edit_batch import BatchRefused
+from planbook.rules.permissions import (
+    BUILDER,
+    BUILDER_WITHOUT_CASES,
+    CONSOLIDATOR,
+    Case,
+    Permissions,
+    case_of,
+    read_blame,
+)
 from tests.rules.example_book import changed
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType

@@ -4,8 +4,8 @@ import pytest
 
 from planbook.rules import Rule, RuleBook, RuleForm, RuleType, citations, read_type, rule_text
 from planbook.rules.book import BadHistory, DeleteRule, Edit, RuleChange, UnknownRule, UpdateRule, WriteRule
-from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
-from planbook.rules.draft import MAX_CHARACTERS, BatchRefused, Draft
+from planbook.rules.edit_batch import MAX_CHARACTERS, BatchRefused, Draft
+from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
 from tests.rules.example_book import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, USER, apply, batch, changed, note
 
 

@@ -7,7 +7,7 @@ from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.rules import RuleBook, RuleForm, Skill
-from planbook.rules.helpers import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
+from planbook.rules.helper_methods import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
 from planbook.sandbox import Sandbox, bound_names
 from tests.rules.example_book import BOOK, HELPER, SUCCESS
 

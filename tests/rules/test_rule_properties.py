@@ -4,9 +4,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from planbook.rules import History, Rule, RuleBook, RuleType
-from planbook.rules.book import Batch, DeleteRule, Edit, UpdateRule, WriteRule, cited_ids, states
-from planbook.rules.cases import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
-from planbook.rules.draft import BatchRefused, EditFault
+from planbook.rules.book import Batch, DeleteRule, Edit, UpdateRule, WriteRule, cited_ids
+from planbook.rules.edit_batch import BatchRefused, EditFault
+from planbook.rules.history import states
+from planbook.rules.permissions import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
 from tests.rules.example_book import BOOK, USER, apply
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from planbook.envs import Task
 from planbook.planner.models.types import estimate_tokens
 from planbook.rules import Rule, RuleBook, RuleType, Skill
-from planbook.rules.retrieval import other_helpers, render_calls, rules_for, scores, select_rules, words
+from planbook.rules.goal_words import scores, words
+from planbook.rules.rendering import render_calls
+from planbook.rules.retrieval import other_helpers, rules_for, select_rules
 
 
 def rule(

@@ -3,8 +3,8 @@
 import pytest
 
 from planbook.rules import RuleType
-from planbook.rules.cases import BUILDER, CONSOLIDATOR, Case, Permissions
-from planbook.rules.system import EditResult, RuleSystem, run_edits
+from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
+from planbook.rules.rule_system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Sandbox
 from tests.rules.example_book import BOOK, USER, apply
 

@@ -15,13 +15,15 @@ that come with planbook are in the modules of this package, and are named ``modu
 
 - ``crafter``: the hooks of the Crafter agent's graph.
 - ``shopping``: the hooks of the shopping agent's graph.
+
+They keep the history of an episode's steps in the database (``planbook.planner.graph.history``).
 """
 
 import ast
 import importlib
 import pkgutil
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,11 +32,15 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.envs import import_error
+from planbook.planner.agent import AGENT
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.database import GraphDatabase, add_history, current_step
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.history import add_history, current_step
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.template_syntax import suggestion
+from planbook.planner.graph.templating import value_text
+from planbook.sandbox import Fault, parse
 
 Hooks = Mapping[str, Callable[..., Any]]
 """Maps the names of hooks in a graph file to their functions."""
@@ -71,15 +77,6 @@ class FinishContext:
     graph: Graph
     number: int
     """Number of the pass, from 0."""
-
-
-def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
-    """Return a finish hook that stores the answer as a field of the current step's history entry."""
-
-    def finish(context: FinishContext) -> None:
-        add_history(context.database, current_step(context.database), **{field: str(context.answer)})
-
-    return finish
 
 
 def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
@@ -151,3 +148,32 @@ def _functions_in(code: bytes) -> list[str]:
 
 def _missing(where: str, function: str, known: list[str]) -> str:
     return "" if function in known else f"{where}: there is no function {function}{suggestion(function, known)}"
+
+
+# Functions for hooks.
+
+
+def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
+    """Return a finish hook that stores the answer as a field of the current step's history entry."""
+
+    def finish(context: FinishContext) -> None:
+        add_history(context.database, current_step(context.database), **{field: str(context.answer)})
+
+    return finish
+
+
+def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
+    """Return the answers of the named nodes, each under a heading, as in a question without a compose hook."""
+    return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
+
+
+def calls_in(code: str) -> list[str]:
+    """Return the source of each call of a method of ``agent``, or an empty list if the code cannot be parsed."""
+    tree = parse(code)
+    if isinstance(tree, Fault):
+        return []
+    return [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_agent_method(node.func)]
+
+
+def _is_agent_method(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == AGENT

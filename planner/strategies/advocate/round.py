@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from planbook.envs import Observation
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver, NoPlan, RoundOver, UnusableReply
+from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.journal import Span
-from planbook.planner.results import CellSteps
+from planbook.planner.rendered_text import RenderedText
 from planbook.planner.roles import PLANNER_ROLE
+from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import Branch, PlanMade, SearchState, Tree
 from planbook.planner.strategies.base import model_task, play_in_rounds
-from planbook.planner.types import Feedback, FeedbackKind, Plan, RenderedText, Step
+from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
 
 NOTE_DOWN = "note_down"
 MAX_NOTE, MAX_NOTES = 1_000, 50
@@ -174,9 +175,7 @@ class AdvocateRound:
         lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
-                actions=len(steps),
-                lasting=len(lasting),
-                lasting_gone_behind=sum(step.undone for step in lasting),
+                actions=len(steps), lasting=len(lasting), lasting_gone_behind=sum(step.undone for step in lasting)
             )
         return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 

@@ -56,11 +56,7 @@ REPLANS = 20
 class ReplanningOptions(PursuitOptions):
     """Options of methods that replan after a failure."""
 
-    rounds: int | None = Field(
-        default=None,
-        ge=0,
-        description=f"Maximum number of replans; null is {REPLANS}.",
-    )
+    rounds: int | None = Field(default=None, ge=0, description=f"Maximum number of replans; null is {REPLANS}.")
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
         """Map each option to its value. If ``rounds`` is not set, its value is the default number of replans."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planbook.planner import Message, Sampling
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.types import Speaker, estimate_prompt, estimate_tokens
-from planbook.planner.prompts import CLOSE, NAME_END, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
+from planbook.planner.shortening import CLOSE, NAME_END, OPEN, WHOLE, FittedPrompt, fit, prompt_block, prompt_limit
 
 WORDS = "word " * 100
 

@@ -20,7 +20,7 @@ from planbook.rules.book import (
     WriteRule,
     cited_ids,
 )
-from planbook.rules.cases import Permissions, RuleForm
+from planbook.rules.permissions import Permissions, RuleForm
 from planbook.rules.types import Rule, RuleType, listed, read_type, rule_id, rule_number
 
 MAX_CHARACTERS = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}

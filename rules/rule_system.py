@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planbook.rules.book import Author, Batch, DeleteRule, Edit, RuleBook, RuleChange, UpdateRule, WriteRule
-from planbook.rules.cases import Case, Permissions
-from planbook.rules.draft import BatchRefused, Draft
+from planbook.rules.edit_batch import BatchRefused, Draft
+from planbook.rules.permissions import Case, Permissions
 from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"

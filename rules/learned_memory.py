@@ -10,21 +10,18 @@ from planbook.envs import Environment, Task
 from planbook.planner import Match, Recall, estimate_tokens
 from planbook.rules.book import RuleBook
 from planbook.rules.found_types import plain_type_name
-from planbook.rules.helpers import helper_code, helper_sources
+from planbook.rules.helper_methods import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
 from planbook.rules.procedures import params_ignored, params_read
-from planbook.rules.retrieval import (
-    other_helpers,
-    precedent_for,
+from planbook.rules.rendering import (
     remove_defined,
     render_calls,
     render_knowledge,
     render_manual,
     render_rules,
-    rules_for,
-    select_rules,
     shorten_helper,
 )
+from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import defined_names
 

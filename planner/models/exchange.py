@@ -1,0 +1,125 @@
+"""A model whose prompts are written to files, and answered in files by a person or a script."""
+
+import logging
+import os
+import re
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from planbook.planner.errors import ModelRefused
+from planbook.planner.models.types import Message, OnText, Reply, Sampling, estimated_usage, label, pass_on, request_key
+from planbook.planner.models.waiting import IsStopped, never_stopped, pause
+
+LOG = logging.getLogger(__name__)
+KIND = "exchange"
+"""The name of the model in replies. It does not contain the folder, which may differ between machines."""
+_NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
+STABLE_CHECKS = 2
+"""A file is regarded as complete after this many checks in a row have found it unchanged."""
+README = """\
+# Prompts that wait for an answer
+
+Each `NNNN-KEY.prompt.md` here is a question to a language model: a whole conversation, with a heading for each message.
+A person or a script answers the last message by writing `NNNN-KEY.answer.md`, which has the same name up to the first
+dot. The whole text of that file is the reply. Save it in one go, or write it under another name and rename it. A prompt
+without an answer file is still waiting for its answer. Answers are kept, and are used again for the same prompt.
+"""
+
+
+class ExchangeModel:
+    """A model that writes each prompt to a file and waits for the file that answers it.
+
+    The answer to ``0007-1a2b3c4d.prompt.md`` is written to ``0007-1a2b3c4d.answer.md`` in the same folder, by a person
+    or a script. A script should write the file under another name and then rename it. An answer is read when it holds
+    more than white space and has stopped changing. If several threads wait, their prompts can be answered in any order.
+
+    The folder can be used for several runs. Prompts with the same messages and the same sampling share their files. So
+    a resumed run does not ask again what is already answered.
+    """
+
+    def __init__(self, folder: str | Path, poll: float = 0.2, stopped: IsStopped = never_stopped) -> None:
+        self.name, self.folder = f"{KIND}:{folder}", Path(folder)
+        self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Write the prompt and wait for the answer.
+
+        Raises EpisodeStopped if the run is stopped, or ModelRefused if a file cannot be read or written.
+        """
+        start = time.monotonic()
+        try:
+            with self._lock:
+                prompt = self._ask(messages, sampling)
+            reply = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
+        except OSError as error:
+            raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}. Solve this problem") from error
+        text, finish = pass_on(reply, on_text)
+        usage = estimated_usage(messages, text)
+        return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
+
+    def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
+        """Return the path of the prompt's file. Write it if it does not exist yet."""
+        key = request_key(messages, sampling)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not (self.folder / "README.md").exists():
+            _replace(self.folder / "README.md", README)
+        for path in sorted(self.folder.glob(f"*-{key[:8]}.prompt.md")):
+            if key in _first_line(path):
+                return path
+        numbers = [int(match[1]) for path in self.folder.iterdir() if (match := _NAME.fullmatch(path.name))]
+        path = self.folder / f"{max(numbers, default=0) + 1:04}-{key[:8]}.prompt.md"
+        _replace(path, render_prompt(messages, sampling, key))
+        return path
+
+    def _wait(self, answer: Path) -> str:
+        """Wait until an answer's file is complete, and return its text."""
+        if not answer.exists():
+            LOG.info("waiting for %s", answer)
+        previous, checks = (0, 0), 0
+        while True:
+            current = _file_state(answer)
+            checks = checks + 1 if current == previous else 0
+            previous = current
+            if checks >= STABLE_CHECKS and current != (0, 0) and (text := _read_answer(answer)).strip():
+                return text
+            pause(self._poll, self._stopped)
+
+
+def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
+    """Return the text of a prompt's file. Its first line holds the whole key of the request."""
+    parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
+    prompt = f"prompt {label()}; " if label() else ""
+    parts = [f"<!-- {prompt}{parameters}; key {key} -->"]
+    for number, message in enumerate(messages, 1):
+        parts.append(f"# ===== message {number} of {len(messages)}: {message.role} =====\n\n{message.content}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file atomically: nobody sees a part of the new text."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    temporary.replace(path)
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline()
+
+
+def _file_state(path: Path) -> tuple[int, int]:
+    """Return a file's size in bytes and modification time in nanoseconds, or (0, 0) if it is missing or empty."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return (status.st_size, status.st_mtime_ns) if status.st_size else (0, 0)
+
+
+def _read_answer(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelRefused(f"{path} is not UTF-8 text ({error.reason}): save it again as UTF-8") from error
