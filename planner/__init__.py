@@ -5,7 +5,8 @@ run. Everything that happens is written to a journal, so that an interrupted run
 
 Protocols that you can implement yourself
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode.
+- ``journal``: the protocol ``Journal``, which stores the events of an episode. It also has the spans, which record the
+  parts of an episode, such as its subtasks, goals or branches.
 - ``memory``: the protocol ``Memory``, which provides knowledge about a task.
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
 - ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
@@ -19,7 +20,6 @@ Playing an episode
 - ``agent``: the environment's actions and queries, as functions for plans and as documentation for prompts.
 - ``dry_runs``: before a plan runs, check it against the preconditions of its actions.
 - ``feedback``: the report for the planner on what a piece of plan code did.
-- ``ending``: the outcome of an episode.
 
 Asking models
 
@@ -34,9 +34,7 @@ Asking models
 
 Records
 
-- ``types``: the records of an episode.
-- ``rendered_text``: texts with a digest of the data from which they were made.
-- ``spans``: the parts of an episode that a method records, such as its subtasks, goals or branches.
+- ``types``: the records of an episode, and texts with a digest of the data from which they were made.
 - ``procedure_files``: read and check procedures, files of stored plan code for a type of task.
 - ``trajectory``: read a whole episode back from its events.
 - ``errors``: the exceptions.
@@ -63,7 +61,6 @@ if TYPE_CHECKING:
     )
     from planbook.planner.budget import AllowsCall, Amount, Budget, Meter, Spending, add_cost, amount_of, cost_of
     from planbook.planner.dry_runs import KnownState
-    from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
     from planbook.planner.errors import (
         BadProcedure,
@@ -90,7 +87,21 @@ if TYPE_CHECKING:
     from planbook.planner.graph.template_syntax import suggestion
     from planbook.planner.graph.templating import value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
-    from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
+    from planbook.planner.journal import (
+        OLD_SPAN_KINDS,
+        SPAN_END,
+        SPAN_MOMENT,
+        Body,
+        Claim,
+        EventKind,
+        Journal,
+        MemoryJournal,
+        Payload,
+        RecordedSpan,
+        Span,
+        Spans,
+        spans_in,
+    )
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
     from planbook.planner.models.recordings import (
         RecordedMessage,
@@ -127,22 +138,10 @@ if TYPE_CHECKING:
         read_procedure,
     )
     from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
-    from planbook.planner.rendered_text import RenderedText, Text
     from planbook.planner.replies import as_json, as_plan
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
     from planbook.planner.shortening import prompt_block, without_block_marks
-    from planbook.planner.spans import (
-        OLD_SPAN_KINDS,
-        SPAN_END,
-        SPAN_MOMENT,
-        Claim,
-        Payload,
-        RecordedSpan,
-        Span,
-        Spans,
-        spans_in,
-    )
     from planbook.planner.strategies import (
         METHODS,
         bulky_fields,
@@ -172,6 +171,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.types import (
         ERROR_KINDS,
+        NOT_JUDGED,
         Cell,
         Ending,
         EpisodeSettings,
@@ -179,7 +179,9 @@ if TYPE_CHECKING:
         FeedbackKind,
         Outcome,
         Plan,
+        RenderedText,
         Step,
+        Text,
     )
 else:
     __getattr__ = lazy_getattr(__name__)

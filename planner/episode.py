@@ -10,7 +10,6 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner.agent import AGENT, plan_functions, plan_task, plan_value
-from planbook.planner.ending import Judgement
 from planbook.planner.errors import (
     CellOver,
     EpisodeOver,
@@ -22,16 +21,26 @@ from planbook.planner.errors import (
 )
 from planbook.planner.feedback import CellSteps, check_feedback, end_feedback, reply_feedback, result_feedback
 from planbook.planner.frames import Frame, Frames, Functions, Mark, unwrap_method_errors
-from planbook.planner.journal import Journal
+from planbook.planner.journal import AnyPayload, Claim, Journal, Span
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
 from planbook.planner.replies import as_plan
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.spans import AnyPayload, Claim, Span
 from planbook.planner.streaming import PlanResult, RecordPiece, StreamedPlan, StreamingPlan, stream_feedback
-from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
+from planbook.planner.types import (
+    Cell,
+    Ending,
+    EpisodeSettings,
+    Feedback,
+    FeedbackKind,
+    Judgement,
+    Outcome,
+    Plan,
+    Step,
+    Thought,
+)
 from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)

@@ -10,8 +10,7 @@ from functools import cached_property
 from planbook.envs import Environment, Observation
 from planbook.planner.agent import format_call
 from planbook.planner.errors import environment_errors
-from planbook.planner.rendered_text import RenderedText
-from planbook.planner.types import Feedback, FeedbackKind, Step
+from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 LAST_OBSERVATION = "Current observation:\n"

@@ -10,10 +10,9 @@ from typing import Protocol, Self
 from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Task
+from planbook.planner.journal import Payload
 from planbook.planner.procedure_files import Procedure
-from planbook.planner.rendered_text import RenderedText, Text
-from planbook.planner.spans import Payload
-from planbook.planner.types import Record
+from planbook.planner.types import Record, RenderedText, Text
 
 
 class MatchCandidate(Record):

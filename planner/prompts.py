@@ -14,8 +14,8 @@ from typing import Protocol
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
 from planbook.planner.models.types import Message
-from planbook.planner.rendered_text import RenderedText, unnamed_data
 from planbook.planner.shortening import blocks, prompt_block
+from planbook.planner.types import RenderedText, unnamed_data
 
 _FENCE = re.compile(r"`{3,}")
 

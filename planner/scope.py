@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
-from planbook.planner.journal import Body, EventKind, Journal, record, write
+from planbook.planner.journal import AnyPayload, Body, EventKind, Journal, Payload, Span, instant_event, record, write
 from planbook.planner.models.types import Message, PromptData, Reply, asking, data_digest
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
-from planbook.planner.spans import AnyPayload, Payload, Span, instant_event
 from planbook.planner.streaming import RecordPiece, ReplyReader, ReplyStream, WholeReply
 
 Read = TypeVar("Read")

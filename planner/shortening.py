@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.types import Message, Sampling, estimate_prompt
-from planbook.planner.rendered_text import RenderedText
+from planbook.planner.types import RenderedText
 
 # Blocks of a prompt.
 

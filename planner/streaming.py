@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
 from planbook.planner.feedback import CellSteps, check_feedback, cut_feedback, part_feedback, result_feedback
 from planbook.planner.models.types import Message, Reply
-from planbook.planner.rendered_text import RenderedText
 from planbook.planner.replies import as_plan, read_thought
-from planbook.planner.types import Feedback, Thought
+from planbook.planner.types import Feedback, RenderedText, Thought
 from planbook.sandbox import (
     CellResult,
     Fault,

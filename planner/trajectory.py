@@ -14,13 +14,21 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from planbook.envs import Observation, Task
-from planbook.planner.journal import Body, EventKind, RecordedEvent
+from planbook.planner.journal import (
+    SPAN_BEGIN,
+    SPAN_END,
+    SPAN_MOMENT,
+    Body,
+    EventKind,
+    RecordedEvent,
+    RecordedSpan,
+    Spans,
+    is_update,
+)
 from planbook.planner.memory import Recall
 from planbook.planner.models.types import Message, PromptData, Reply, Sampling
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.rendered_text import Text
-from planbook.planner.spans import SPAN_BEGIN, SPAN_END, SPAN_MOMENT, RecordedSpan, Spans, is_update
-from planbook.planner.types import Cell, Ending, Outcome, Record, Step
+from planbook.planner.types import Cell, Ending, Outcome, Record, Step, Text
 
 OBSERVATION = TypeAdapter(Observation)
 TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"

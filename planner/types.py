@@ -1,18 +1,111 @@
-"""The records of an episode: settings, steps, cells, feedback and ending.
+"""The records of an episode: settings, steps, cells, feedback and ending. Texts with a digest of their data.
 
 A step is one action. A cell is a piece of plan code that is run as a unit; it may take any number of steps.
+A round is the part of an episode between two resets of the environment.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+import json
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, WrapValidator
 
 from planbook.envs import Action, Observation, Verdict
-from planbook.planner.rendered_text import Text
 from planbook.sandbox import Fault, Limits
+
+
+class RenderedText(str):
+    """A text, with a digest of the data from which it was made. When it is written as JSON, the digest is lost.
+
+    A recording holds replies of models. The reply to a prompt is found in it by a digest of the prompt's data, such as
+    the task and the observations, and not only by the prompt's text (``planbook.planner.models.recordings``). So
+    templates and the descriptions of environments and actions can be reworded, and recordings remain usable.
+    """
+
+    data_digest: str
+
+    @classmethod
+    def of(cls, text: str, *data: object) -> "RenderedText":
+        """Return the text with a digest of these data."""
+        return cls.known(text, digest_of(*data))
+
+    @classmethod
+    def known(cls, text: str, data_digest: str) -> "RenderedText":
+        """Return the text with a digest that is already known."""
+        rendered = cls(text)
+        rendered.data_digest = data_digest
+        return rendered
+
+
+def _keep_rendered(value: Any, validate: Any) -> Any:
+    return value if isinstance(value, RenderedText) else validate(value)
+
+
+Text = Annotated[str, WrapValidator(_keep_rendered), PlainSerializer(str, return_type=str)]
+"""The type of a record's field that may hold a RenderedText. The digest is kept until the record becomes JSON."""
+
+# Digests of data.
+
+WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
+"""Names of variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
+PLACES = frozenset({"order", "path", "scope"})
+"""Names of fields that hold a place in a run, which may differ between two runs of the same episode."""
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def digest_of(*values: object) -> str:
+    """Return the digest of the data in the values (see ``data_of``). Raises TypeError if a value is not plain data."""
+    return digest(json.dumps([data_of(value) for value in values], sort_keys=True))
+
+
+def data_of(value: object) -> JsonValue:
+    """Return the data in a value as JSON. A RenderedText is represented by its digest.
+
+    Wording is left out, and so are fields of a record that hold a place in a run, are empty or have a default value.
+    """
+    if isinstance(value, RenderedText):
+        return value.data_digest
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, BaseModel):
+        return _record(value, {name: field.get_default() for name, field in type(value).model_fields.items()})
+    if is_dataclass(value):
+        return _record(value, {field.name: field.default for field in fields(value)})
+    if isinstance(value, Mapping):
+        return {str(name): data_of(item) for name, item in value.items() if name not in WORDING}
+    if isinstance(value, Set):
+        return [*sorted(map(digest_of, value))]
+    if isinstance(value, Sequence):
+        return [data_of(item) for item in value]
+    raise TypeError(f"a prompt cannot be given {type(value).__name__}: recordings need plain data")
+
+
+def unnamed_data(values: Mapping[str, object]) -> JsonValue:
+    """Return the data in the values without the names, so that renaming a field or variable changes no digest."""
+    data = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
+    return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
+
+
+def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
+    """Return the data in those fields of a record that differ from their defaults."""
+    wording_fields: frozenset[str] = getattr(record, "wording_fields", frozenset())
+    values = {name: getattr(record, name) for name in defaults}
+    return unnamed_data(
+        {
+            name: value
+            for name, value in values.items()
+            if value != defaults[name] and (name not in wording_fields or isinstance(value, RenderedText))
+        }
+    )
 
 
 class FeedbackKind(StrEnum):
@@ -174,3 +267,73 @@ class EpisodeSettings:
 
     With ``stream``, the statements before that action may already have run. Then only the rest of the plan is refused.
     """
+
+
+NO_PLAN = "no_plan"
+"""The cause of a failure if the episode has no cells, or if it ended because no reply held a usable plan."""
+NOT_JUDGED = "not_judged"
+"""The cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
+
+
+class Judgement(NamedTuple):
+    """The environment's judgement of one round. For an episode, the judgement with the highest ``rank`` counts."""
+
+    verdict: Verdict = Verdict(False, 0.0)
+    milestones: tuple[str, ...] = ()
+    measures: Mapping[str, float] = {}
+    unjudged: str = ""
+    """If the environment cannot judge whether the task was solved: the result in words. Otherwise empty."""
+
+    @property
+    def rank(self) -> tuple[bool, float, int]:
+        """The sort key of judgements. The best round has the highest rank."""
+        return self.verdict.solved, self.verdict.score, len(self.milestones)
+
+    def ending(
+        self, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0, no_plan: str = ""
+    ) -> Ending:
+        """Return the ending of an episode that ends now.
+
+        ``used_up`` is True if an action was refused because no actions were left. ``incomplete`` is the number of plans
+        that should have done the whole task, but ran to their end without doing it. ``no_plan`` says why there was no
+        usable plan, if the episode ended for that reason. If the last cell has recorded another problem of this kind,
+        for example with the replies of another role, the message names both.
+        """
+        errors = _count_errors(feedbacks) + incomplete
+        outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
+        is_done = cause == FeedbackKind.DONE
+        fault = self.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
+        if cause == FeedbackKind.PARSE:
+            fault = feedbacks[-1].faults[0].message
+        if no_plan and outcome is Outcome.FAILURE and no_plan != fault:
+            problems = [fault, no_plan] if cause == FeedbackKind.PARSE else [no_plan]
+            cause, fault, is_done = NO_PLAN, "; ".join(problems), False
+        return Ending(
+            outcome=outcome,
+            cause=NOT_JUDGED if self.unjudged and is_done else cause,
+            message=(self.unjudged if is_done else "") or fault,
+            verdict=self.verdict,
+            actions=actions,
+            error_steps=errors,
+            milestones=self.milestones,
+            measures=self.measures,
+        )
+
+
+def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
+    """Return the ending of an episode that failed because of the environment or the engine, not because of the plan."""
+    cause = Outcome.BROKEN.value
+    errors = _count_errors(feedbacks)
+    return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)
+
+
+def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], errors: int, *, used_up: bool) -> tuple[Outcome, str]:
+    if verdict.solved:
+        return (Outcome.INDIRECT_SUCCESS if errors else Outcome.DIRECT_SUCCESS), ""
+    if used_up:
+        return Outcome.OUT_OF_BUDGET, Outcome.OUT_OF_BUDGET.value
+    return Outcome.FAILURE, feedbacks[-1].kind.value if feedbacks else NO_PLAN
+
+
+def _count_errors(feedbacks: Sequence[Feedback]) -> int:
+    return sum(feedback.is_error for feedback in feedbacks)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from planbook.planner import MemoryJournal
-from planbook.planner.spans import RecordedSpan, spans_in
+from planbook.planner.journal import RecordedSpan, spans_in
 
 
 class Row(NamedTuple):

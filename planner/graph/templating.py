@@ -32,7 +32,7 @@ from planbook.planner.graph.template_syntax import (
     suggestion,
     truths,
 )
-from planbook.planner.rendered_text import RenderedText
+from planbook.planner.types import RenderedText
 
 DATABASE = "db"
 """The variable in templates and expressions that holds the database."""

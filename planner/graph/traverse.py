@@ -21,11 +21,11 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, Hooks, call_hook
 from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
+from planbook.planner.journal import Payload, Span
 from planbook.planner.prompts import Prompts
-from planbook.planner.rendered_text import RenderedText
 from planbook.planner.roles import Sample
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload, Span
+from planbook.planner.types import RenderedText
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The folder with the template from which a node's question is rendered."""

@@ -39,8 +39,7 @@ from planbook.planner.models.types import (
     prompt_data,
     request_key,
 )
-from planbook.planner.rendered_text import digest
-from planbook.planner.types import Record
+from planbook.planner.types import Record, digest
 
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1

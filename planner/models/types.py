@@ -16,8 +16,7 @@ from pydantic import Field, ValidationError
 
 from planbook.envs import validation_faults
 from planbook.planner.errors import PlannerError
-from planbook.planner.rendered_text import RenderedText, Text, digest, digest_of
-from planbook.planner.types import Record
+from planbook.planner.types import Record, RenderedText, Text, digest, digest_of
 from planbook.sandbox import cached_up_to
 
 Speaker = Literal["system", "user", "assistant"]

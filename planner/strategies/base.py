@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planbook.envs import Environment, MissingRequirement
-from planbook.planner.ending import broken_ending
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -26,13 +25,13 @@ from planbook.planner.errors import (
     UnusableReply,
     environment_fault,
 )
+from planbook.planner.journal import AnyPayload, Payload, RecordedSpan
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.replies import as_text
 from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.spans import AnyPayload, Payload, RecordedSpan
-from planbook.planner.types import Ending
+from planbook.planner.types import Ending, broken_ending
 from planbook.sandbox import SandboxClosed, WorkerFailed
 
 

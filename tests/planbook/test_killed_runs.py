@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.rendered_text import digest
+from planbook.planner.types import digest
 from tests.command import ROOT
 from tests.flows import BUILD, asks, command_of, events, files, history, invoke, scripted, without_times
 from tests.killing import KILLED, run_until_survived

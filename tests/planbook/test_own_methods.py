@@ -221,7 +221,7 @@ def test_a_method_that_is_added_to_the_source_tree_can_be_played(tmp_path: Path)
     (strategies / "refining.py").write_text(code.replace(old, (
         "from planbook.planner.agent import action_docs\nfrom planbook.planner.episode import Episode\n"
         "from planbook.planner.prompts import Prompts\n"
-        "from planbook.planner.spans import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
+        "from planbook.planner.journal import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
         "from planbook.planner.strategies.base import Figures, PlayedEpisode"
     )))  # fmt: skip
     init = (strategies / "__init__.py").read_text()

@@ -4,8 +4,7 @@ from pydantic import BaseModel
 
 from planbook.envs import Action, Observation
 from planbook.planner import Message, Recall
-from planbook.planner.rendered_text import RenderedText, digest_of
-from planbook.planner.types import Feedback, FeedbackKind, Step
+from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step, digest_of
 
 
 class Record(BaseModel):

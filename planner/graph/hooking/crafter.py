@@ -16,11 +16,20 @@ from pydantic import JsonValue
 from planbook.planner.agent import AGENT
 from planbook.planner.feedback import LAST_OBSERVATION
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.history import add_history, current_step, history_of, history_text
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, calls_in, keep_answer_as
+from planbook.planner.graph.hooking import (
+    AfterQueryError,
+    ComposeContext,
+    FinishContext,
+    add_history,
+    calls_in,
+    current_step,
+    history_of,
+    history_text,
+    keep_answer_as,
+)
 from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
-from planbook.planner.rendered_text import RenderedText
+from planbook.planner.types import RenderedText
 
 RESULTS = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3

@@ -3,8 +3,15 @@
 from pydantic import JsonValue
 
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.history import history_of, history_text
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, answers_text, calls_in, keep_answer_as
+from planbook.planner.graph.hooking import (
+    AfterQueryError,
+    ComposeContext,
+    answers_text,
+    calls_in,
+    history_of,
+    history_text,
+    keep_answer_as,
+)
 
 LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
 """Maps the fields of a history entry to their labels in the prompt, in the order in which they are shown."""

@@ -13,10 +13,10 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
+from planbook.planner.journal import Payload, Span, status_of
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
-from planbook.planner.spans import Payload, Span, status_of
 from planbook.planner.strategies.base import Figures, Grid, Options, PlayedEpisode, ask_and_run, format_figure, mean_of
 from planbook.planner.types import Ending
 

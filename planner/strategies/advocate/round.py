@@ -13,13 +13,12 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver, NoPlan, RoundOver, UnusableReply
 from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.rendered_text import RenderedText
+from planbook.planner.journal import Span
 from planbook.planner.roles import PLANNER_ROLE
-from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import Branch, PlanMade, SearchState, Tree
 from planbook.planner.strategies.base import model_task, play_in_rounds
-from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
+from planbook.planner.types import Feedback, FeedbackKind, Plan, RenderedText, Step
 
 NOTE_DOWN = "note_down"
 MAX_NOTE, MAX_NOTES = 1_000, 50

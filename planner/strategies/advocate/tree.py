@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from planbook.planner.frames import Mark
+from planbook.planner.journal import Payload, Span
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload, Span
 from planbook.planner.strategies.base import Figures, PlayedEpisode, format_figure, mean_of
 from planbook.planner.types import Ending, Thought
 

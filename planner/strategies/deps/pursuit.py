@@ -18,10 +18,10 @@ from planbook.envs import Action
 from planbook.planner.agent import format_call
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
+from planbook.planner.journal import Payload, status_of
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload, status_of
 from planbook.planner.strategies.base import Figures, Options, PlayedEpisode, format_figure, mean_of
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from planbook.export.exporting import line_of, trajectory_of
 from planbook.export.importing import parse_episode
 from planbook.planner import read_trajectory, rows_of
-from planbook.planner.spans import spans_in
+from planbook.planner.journal import spans_in
 from planbook.runs import Run, last_path, recorded_endings
 from tests.command import planbook
 from tests.flows import BUILD, invoke, refusal

@@ -12,7 +12,7 @@ from planbook.config import Config, effective_options
 from planbook.envs import Action, Observation
 from planbook.envs.browser import chromium
 from planbook.planner import Step
-from planbook.planner.spans import RecordedSpan, instant_event, spans_in
+from planbook.planner.journal import RecordedSpan, instant_event, spans_in
 from planbook.planner.strategies.advocate.tree import BranchTried
 from planbook.report import report_runs
 from planbook.wording import escape_control

@@ -2,7 +2,7 @@
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
-from planbook.planner.ending import NOT_JUDGED, Judgement
+from planbook.planner.types import NOT_JUDGED, Judgement
 from planbook.results.summary import Summary, failure_lines, summarise
 from planbook.runs import Entry
 from planbook.terminal.episode import ending_text

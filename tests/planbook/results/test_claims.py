@@ -10,8 +10,8 @@ from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Action, Observation, Selection
 from planbook.planner import Feedback, FeedbackKind, Step
-from planbook.planner.ending import Judgement
-from planbook.planner.spans import Claim, instant_event
+from planbook.planner.journal import Claim, instant_event
+from planbook.planner.types import Judgement
 from planbook.results import read_folder, read_run
 from planbook.results.rows import TaskClaim
 from planbook.results.summary import ClaimCounts, Summary, claim_lines

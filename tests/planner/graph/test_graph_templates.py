@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.templating import Expression, Template
-from planbook.planner.rendered_text import digest_of
+from planbook.planner.types import digest_of
 
 DB: dict[str, Any] = {
     "plan": {"goal": "home", "items": "three", "steps": ["a", {"b": None}]},
