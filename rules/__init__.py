@@ -2,9 +2,8 @@
 
 Records
     ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
-    ``book``: the current rules, and the edits that change them.
-    ``history``: the history of all changes.
-    ``evidence``: counts the episodes that cited each rule, and the episodes that obeyed it.
+    ``book``: the current rules, the edits that change them, and the history of all changes.
+    ``evidence``: counts the episodes that cited each rule, and the episodes that obeyed it according to its check.
 
 Changing rules
     ``builder``: asks a model to write rules (the Builder) or to merge and delete them (the Consolidator).
@@ -12,7 +11,6 @@ Changing rules
     ``rule_system``: the functions, such as ``rule_system.write_rule``, that the code in the model's reply calls.
     ``edit_batch``: checks the edits of one reply, and accepts or refuses them as a whole.
     ``permissions``: tells which edits are allowed after which kind of episode.
-    ``rule_checks``: runs the checks of rules, which tell whether an episode obeyed a rule.
 
 Procedures and task types
     ``procedures``: turns the code that solved a task into a procedure for all tasks of its type, and verifies it.
@@ -24,10 +22,9 @@ Procedures and task types
     ``goal_words``: compares texts by their words, and finds values in goals.
 
 Using knowledge
-    ``learned_memory``: returns what a planner is shown for a task. Ablations leave out a part of it, to measure its
-    value.
-    ``retrieval``: selects the rules, skills and reflections that fit a task.
-    ``rendering``: renders them for prompts.
+    ``learned_memory``: selects the rules, skills and reflections that a planner is shown for a task. Ablations leave
+    out a part of the knowledge, to measure its value.
+    ``rendering``: renders rules, skills and reflections for prompts.
 """
 
 if __name__ == "rules":
@@ -38,18 +35,24 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.rules.book import RuleBook, RulesError, cited_ids, rule_text
+    from planbook.rules.book import Applied, History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
     from planbook.rules.builder import BuilderSettings, build_rules, consolidate, describe_type
-    from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, count_evidence, evidence_table, useless_rules
+    from planbook.rules.evidence import (
+        NO_EVIDENCE,
+        Citation,
+        Evidence,
+        check_problem,
+        count_evidence,
+        evidence_table,
+        rules_obeyed,
+        useless_rules,
+    )
     from planbook.rules.found_types import MIN_EXAMPLES, SolvedTask, procedure_code, with_solved_task
-    from planbook.rules.history import Applied, History, new_lesson_ids
-    from planbook.rules.learned_memory import LearnedMemory, ablated, with_type
+    from planbook.rules.learned_memory import LearnedMemory, ablated, rules_for, with_type
     from planbook.rules.matching import PATTERN, match
     from planbook.rules.permissions import Blame, RuleForm
     from planbook.rules.procedures import Verification, generalise, learned_procedure, params_read, verification_of
     from planbook.rules.rendering import PROMPTS, mark_optional_code, render_environment, render_manual, render_rules
-    from planbook.rules.retrieval import rules_for
-    from planbook.rules.rule_checks import check_problem, rules_obeyed
     from planbook.rules.types import (
         FoundType,
         Knowledge,

@@ -49,7 +49,7 @@ class Rule(Learned):
     builds_on: tuple[str, ...] = ()
     """Ids of the rules from which this one was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Code that tells whether an episode obeyed the rule (see ``planbook.rules.rule_checks``). Hidden from planners."""
+    """Code that tells whether an episode obeyed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
 
 
 class Skill(Learned):

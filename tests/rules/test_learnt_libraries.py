@@ -6,7 +6,7 @@ from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import Conclusion, Ending, Outcome, Round, Trajectory, parse_procedure
 from planbook.rules import Knowledge, Reflection, Skill, with_conclusion, with_procedure
-from planbook.rules.retrieval import precedent_for
+from planbook.rules.learned_memory import precedent_for
 
 FETCH, FETCH_TWO = Toy.select(Selection(ids=("fetch/0", "fetch_two/0")))
 OTHER = Toy.select(Selection(ids=("fetch/1",)))[0]

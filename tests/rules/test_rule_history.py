@@ -4,8 +4,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from planbook.rules import History, RuleType, new_lesson_ids
-from planbook.rules.book import BadHistory, Batch, DeleteRule, Edit, UpdateRule
-from planbook.rules.history import Entry, states
+from planbook.rules.book import BadHistory, Batch, DeleteRule, Edit, Entry, UpdateRule, states
 from planbook.rules.permissions import Case
 from tests.rules.example_book import BOOK, USER, apply, batch, note
 

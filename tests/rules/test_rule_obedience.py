@@ -20,8 +20,7 @@ from planbook.rules import (
     rules_obeyed,
     useless_rules,
 )
-from planbook.rules.evidence import Obedience
-from planbook.rules.rule_checks import BadCheck, obeyed
+from planbook.rules.evidence import BadCheck, Obedience, obeyed
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, edits, episode, scripted_scope
 from tests.rules.example_book import BOOK

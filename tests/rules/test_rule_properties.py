@@ -4,9 +4,8 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from planbook.rules import History, Rule, RuleBook, RuleType
-from planbook.rules.book import Batch, DeleteRule, Edit, UpdateRule, WriteRule, cited_ids
+from planbook.rules.book import Batch, DeleteRule, Edit, UpdateRule, WriteRule, cited_ids, states
 from planbook.rules.edit_batch import BatchRefused, EditFault
-from planbook.rules.history import states
 from planbook.rules.permissions import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
 from tests.rules.example_book import BOOK, USER, apply
 

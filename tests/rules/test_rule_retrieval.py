@@ -8,8 +8,8 @@ from planbook.envs import Task
 from planbook.planner.models.types import estimate_tokens
 from planbook.rules import Rule, RuleBook, RuleType, Skill
 from planbook.rules.goal_words import scores, words
+from planbook.rules.learned_memory import other_helpers, rules_for, select_rules
 from planbook.rules.rendering import render_calls
-from planbook.rules.retrieval import other_helpers, rules_for, select_rules
 
 
 def rule(
