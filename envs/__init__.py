@@ -3,10 +3,10 @@
 Base classes and data types
 
 - ``base``: ``Environment``, the base class of all environments, and the decorators ``@action`` and ``@query``.
-- ``optional_members``: the members of ``Environment`` that an environment may override.
+- ``optional_members``: the members of ``Environment`` that an environment may override. One of them is its goals, among
+  which the planning method DEPS selects.
 - ``types``: tasks, selections of tasks, actions, observations, verdicts, snapshots.
 - ``preconditions``: declare what actions need and what they change, so that plans can be checked before they run.
-- ``goals``: the goals of an environment, among which the planning method DEPS selects.
 - ``errors``: the errors of this package, and functions that describe errors.
 
 Using environments
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         error_location,
         validation_faults,
     )
-    from planbook.envs.goals import Features, Goals
+    from planbook.envs.optional_members import Features, Goals
     from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Contract, Fact, Need, Preconditions
     from planbook.envs.registry import (
         ModuleLoadError,

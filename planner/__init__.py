@@ -112,7 +112,7 @@ if TYPE_CHECKING:
         read_recording,
     )
     from planbook.planner.models.registry import load_model, register_model
-    from planbook.planner.models.scripted import ScriptedModel
+    from planbook.planner.models.stand_ins import ScriptedModel
     from planbook.planner.models.types import (
         SHIPPED_PRICES,
         Message,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from planbook.envs.alfworld.generated import MACHINES
 from planbook.envs.alfworld.wording import ID
-from planbook.envs.goals import Goals
+from planbook.envs.optional_members import Goals
 from planbook.envs.types import Action, ActionSpec
 
 

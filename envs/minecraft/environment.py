@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.goals import Goals
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.game_data import RECIPES_FILE, STARTING_TOOL, VERSION, milestones
 from planbook.envs.minecraft.goals import RECORDED, MinecraftGoals, preconditions
 from planbook.envs.minecraft.player import GoalEffects, GoalRefused, MinecraftPlayer, effects_of, format_counts
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
+from planbook.envs.optional_members import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.requirements import file_digest
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict

@@ -10,11 +10,11 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.goals import Features, Goals
 from planbook.envs.minecraft import game_data, player, tasks
 from planbook.envs.minecraft.game_data import Recipe, Source
 from planbook.envs.minecraft.player import GoalRefused, NoneLeft
 from planbook.envs.minecraft.terrain import distance_word
+from planbook.envs.optional_members import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.types import Action, Task
 

@@ -13,11 +13,11 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from planbook.envs.goals import Features
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, wearable
 from planbook.envs.minecraft.goals import RECORDED, making_goal
+from planbook.envs.optional_members import Features
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)

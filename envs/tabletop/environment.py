@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.goals import Features, Goals
+from planbook.envs.optional_members import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.tabletop.table import (

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.goals import Goals
+from planbook.envs.optional_members import Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.requirements import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, find_task, interleave

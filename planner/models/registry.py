@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 
 from planbook.planner.errors import UnknownModel
-from planbook.planner.models.exchange import ExchangeModel
 from planbook.planner.models.recordings import RecordedModel
-from planbook.planner.models.scripted import load_script
+from planbook.planner.models.stand_ins import ExchangeModel, load_script
 from planbook.planner.models.types import Model
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
 

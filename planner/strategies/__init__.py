@@ -4,10 +4,9 @@ The methods of one family, such as ADaPT and its baselines, share a module. Its 
 to a ``Method``. A family is imported when one of its methods is first looked up. An external method is named
 FILE.py:NAME, or another package registers it in the entry point group ``planbook.planners``.
 
-- ``base``: what a method is, ``play``, and functions that several methods share.
+- ``base``: what a method is, ``play``, and functions that several methods share, such as ``match_goal``.
 - ``adapt``, ``advocate``, ``agentkit``, ``automanual``, ``deps``: the methods of the papers, each with its baselines.
 - ``without_model``: methods that ask no model.
-- ``goal_matching``: match the goal of a task with a task type, for the methods that run procedures.
 """
 
 import inspect

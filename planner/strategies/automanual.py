@@ -21,8 +21,7 @@ from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.replies import as_plan, as_text
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, model_task
-from planbook.planner.strategies.goal_matching import match_goal
+from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, match_goal, model_task
 from planbook.planner.strategies.without_model import procedures
 from planbook.planner.trajectory import Trajectory, render_trajectory
 from planbook.planner.types import Outcome, Record

@@ -18,8 +18,7 @@ from planbook.planner.episode import Episode
 from planbook.planner.frames import Frame
 from planbook.planner.memory import Match, Recall
 from planbook.planner.procedure_files import Procedure
-from planbook.planner.strategies.base import Method, Options, model_task
-from planbook.planner.strategies.goal_matching import match_goal
+from planbook.planner.strategies.base import Method, Options, match_goal, model_task
 
 # Random actions, the baseline of the AgentKit paper (table 1). Each cell takes one action.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from planbook.envs import Selection, load_environment
 from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, Options, play
-from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.models.stand_ins import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handover
 from planbook.sandbox import Sandbox

@@ -9,7 +9,7 @@ from planbook.manuals.errors import BadManual
 from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, formulate, prose_words, read_outline
 from planbook.manuals.markdown import parse, render, render_rule
 from planbook.planner import MemoryJournal, Roles, Scope
-from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.models.stand_ins import ScriptedModel
 from planbook.rules import Rule, RuleType
 
 TOY = load_environment("toy")

@@ -10,7 +10,7 @@ import pytest
 
 from planbook.planner import Message, Reply, Sampling
 from planbook.planner.errors import ModelRefused
-from planbook.planner.models.exchange import ExchangeModel
+from planbook.planner.models.stand_ins import ExchangeModel
 from planbook.planner.models.types import asking, request_key
 
 POLL = 0.02
