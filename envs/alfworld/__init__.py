@@ -1,6 +1,6 @@
 """ALFWorld: household tasks in text. Our fast engine or textworld runs the games; tests verify that the two agree.
 
-- ``environment``: the environment class, its options and its actions.
+- ``environment``: the environment class, its options, its actions, and the goals for the planning method DEPS.
 - ``tasks``: the lists of tasks (downloaded games, generated games, the selections of games that papers use), and the
   params in the goals of games.
 - ``generated``: the task types, and games made from seeds, which need no download.
@@ -8,7 +8,6 @@
 - ``scene``: reads the problem text of a game, for the fast engine.
 - ``wording``: the sentences of the games, and their translation into the sentences of the AutoManual paper.
 - ``preconditions``: what each action needs, for dry runs of plans.
-- ``goals``: the goals for the planning method DEPS.
 """
 
 from planbook.envs.alfworld import generated, tasks

@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
-from planbook.envs.alfworld.goals import SPECS
+from planbook.envs.alfworld.environment import SPECS
 from planbook.envs.minecraft import Minecraft
 from planbook.manuals.library import DEMONSTRATIONS_FOLDER, DemonstratingMemory
 from planbook.manuals.procedures import SHIPPED
