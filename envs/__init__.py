@@ -17,6 +17,8 @@ Using environments
 
 Shared by environments
 
+- ``chromium``: find Chromium, start it, and share one browser within a process, for ``miniwob`` and ``web``.
+- ``devtools``: connections that speak Chromium's DevTools protocol, and commands for keyboard and mouse.
 - ``requirements``: find packages that environments need, say how to install them, and compute digests of data files.
 - ``secrets``: detect values that look like secrets.
 - ``text_matching``: measure how similar texts are by their words (token set ratio, BM25).
@@ -27,7 +29,7 @@ The environments
 
 - ``toy``: a small world of boxes and things, for tests and documentation.
 - ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``, ``textcraft`` and ``web``: the
-  environments of the papers that planbook reproduces. ``browser`` runs Chromium for ``miniwob`` and ``web``.
+  environments of the papers that planbook reproduces.
 - ``tools``: environments made of Python functions, MCP servers or Gymnasium environments.
 """
 

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         spans_in,
     )
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
+    from planbook.planner.models import load_model, register_model
     from planbook.planner.models.recordings import (
         RecordedMessage,
         RecordedModel,
@@ -111,7 +112,6 @@ if TYPE_CHECKING:
         explain_missing,
         read_recording,
     )
-    from planbook.planner.models.registry import load_model, register_model
     from planbook.planner.models.stand_ins import ScriptedModel
     from planbook.planner.models.types import (
         SHIPPED_PRICES,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import Action, Observation, Selection
-from planbook.envs.browser import chromium
+from planbook.envs import Action, Observation, Selection, chromium
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.watchdog import processes_naming
 

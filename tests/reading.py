@@ -7,7 +7,7 @@ from typing import Any
 from selenium.webdriver import ActionChains
 from selenium.webdriver.support.wait import WebDriverWait
 
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from tests.browser import need_browser
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}

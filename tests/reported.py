@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.config import Config
-from planbook.envs import Action, Observation, Selection
-from planbook.envs.browser import chromium
+from planbook.envs import Action, Observation, Selection, chromium
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field, JsonValue
 
+from planbook.envs import chromium, devtools
 from planbook.envs.base import Environment, action, query
-from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
 from planbook.envs.requirements import PackageData, folder_digest

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planbook.envs.browser import chromium, devtools
-from planbook.envs.browser.devtools import Answer, Command, click_commands, mouse
+from planbook.envs import chromium, devtools
+from planbook.envs.devtools import Answer, Command, click_commands, mouse
 from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}

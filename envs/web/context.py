@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.browser import chromium
-from planbook.envs.browser.devtools import Answer, Command, CommandRefused, Connection, Event, NoAnswer
+from planbook.envs import chromium
+from planbook.envs.devtools import Answer, Command, CommandRefused, Connection, Event, NoAnswer
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.web.accessibility import quote
 from planbook.envs.web.sites import BLANK, AddressPolicy

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field, JsonValue, model_validator
 
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.requirements import file_digest
 from planbook.envs.selection import chosen_split, filter_tasks

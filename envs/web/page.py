@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.envs.browser.devtools import Answer, CommandRefused
+from planbook.envs.devtools import Answer, CommandRefused
 from planbook.envs.web import accessibility
 from planbook.envs.web.accessibility import AccessibilityNode, Rect, quote
 from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.browser import devtools
-from planbook.envs.browser.devtools import Answer, Command
+from planbook.envs import devtools
+from planbook.envs.devtools import Answer, Command
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
 from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget

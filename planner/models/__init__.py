@@ -1,7 +1,6 @@
-"""Language models: a protocol and its implementations.
+"""Load a language model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names.
 
 - ``types``: the protocol ``Model``, with its messages, sampling parameters, replies, tokens and prices.
-- ``registry``: load a model by its name, such as ``openai:gpt-4o-mini``.
 - ``stand_ins``: models that need no language model: a function or a list of replies answers, or a person in files.
 - ``openai_api``: models behind a server that speaks OpenAI's API for chat completions. Import this module only when it
   is needed, because importing OpenAI's SDK takes most of a second.
@@ -9,3 +8,89 @@
 - ``waiting``: wait for a server until it answers or the user stops the run.
 - ``recordings``: models that replay recorded replies, or record new ones.
 """
+
+import inspect
+import re
+from pathlib import Path
+
+from planbook.planner.errors import UnknownModel
+from planbook.planner.models.recordings import RecordedModel
+from planbook.planner.models.stand_ins import ExchangeModel, load_script
+from planbook.planner.models.types import Model
+from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
+
+MODEL_FORMS = {
+    "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
+    "recorded:FILE": "answers from a recording",
+    "recorded:FILE+MODEL": "the same; MODEL answers prompts without a recorded reply, and its replies are recorded",
+    "exchange:DIR": "prompts written as files, answers read as files",
+    "scripted:FILE.py:NAME": "a function (messages, sampling) -> str of yours, or a list of replies",
+}
+_INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
+OBJECT_PREFIX = "object:"
+"""Prefix of the names of models that are Python objects. Such a model exists only in the process that created it."""
+_OBJECTS: dict[str, Model] = {}
+
+
+def register_model(model: Model) -> str:
+    """Make a model known to ``load_model`` in this process, and return its full name.
+
+    The full name is ``object:``, followed by the model's ``name`` or, if it has none, by the name of its class.
+
+    Raises UnknownModel if its method ``complete`` has the wrong parameters.
+    """
+    base = getattr(model, "name", "") or type(model).__name__
+    try:
+        for arguments in (2, 3):  # the third argument, on_text, is optional
+            inspect.signature(model.complete).bind(*[None] * arguments)
+    except TypeError as error:
+        raise UnknownModel(
+            f"the model {base} cannot be asked: {error}. Give it the method "
+            "complete(self, messages, sampling, on_text=None) -> Reply"
+        ) from error
+    name = base if base.startswith(OBJECT_PREFIX) else f"{OBJECT_PREFIX}{base}"
+    _OBJECTS[name] = model
+    return name
+
+
+def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
+    """Return the model with this full name. ``MODEL_FORMS`` lists the possible names.
+
+    While the model waits, it calls ``stopped``. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
+    there is no model with this name, or ModelRefused if the key for a server is missing.
+    """
+    kind, colon, rest = spec.partition(":")
+    if spec in _OBJECTS:
+        return _OBJECTS[spec]
+    if spec.startswith(OBJECT_PREFIX):
+        raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
+    if spec == "none":
+        raise UnknownModel(f"none is not a model; it is for planners that need none, such as procedures. {_forms()}")
+    if kind not in ("openai", "recorded", "exchange", "scripted") or not colon:
+        raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
+    if not rest:
+        raise UnknownModel(f"{spec!r} does not name a model. {_forms()}")
+    if kind == "openai":
+        from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
+
+        return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
+    if kind == "exchange":
+        if Path(rest).is_file():
+            raise UnknownModel(f"{spec} needs a folder, and {rest} is a file")
+        return ExchangeModel(rest, stopped=stopped)
+    return _recorded_model(rest, stopped, timeouts) if kind == "recorded" else load_script(rest)
+
+
+def _forms() -> str:
+    return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
+
+
+def _recorded_model(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+    match = _INNER.fullmatch(rest)
+    if match:
+        return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))
+    if not Path(rest).is_file():
+        raise UnknownModel(
+            f"there is no recording {rest}; to make one, name the model to be recorded: recorded:{rest}+MODEL"
+        )
+    return RecordedModel(rest)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.watchdog import processes_naming
@@ -20,7 +20,7 @@ from tests.executing import wait_until
 OWNER = """
 import sys
 from planbook.envs.types import Selection
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.envs.miniwob import Miniwob
 environment = Miniwob()
 environment.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])

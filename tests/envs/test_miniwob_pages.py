@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planbook.envs.browser.devtools import CommandRefused, Connection
+from planbook.envs.devtools import CommandRefused, Connection
 from planbook.envs.errors import EpisodeEnded
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.types import Action, Selection

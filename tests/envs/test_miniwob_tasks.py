@@ -6,8 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from planbook.envs import Selection
-from planbook.envs.browser import chromium, devtools
+from planbook.envs import Selection, chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.miniwob.environment import FEEDBACK, NO_FEEDBACK, PACKAGE, MiniwobOptions, read_params

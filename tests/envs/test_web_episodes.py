@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Selection
 from planbook.envs.web import Web

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from planbook.envs.browser import chromium
-from planbook.envs.browser.devtools import Connection
+from planbook.envs import chromium
+from planbook.envs.devtools import Connection
 from planbook.envs.web import Web
 from planbook.envs.web.context import Context, TabGone
 from planbook.envs.web.sites import AddressPolicy

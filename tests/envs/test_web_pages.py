@@ -9,7 +9,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.envs.types import Observation
 from planbook.envs.web import Web
 from tests.webserver import Pages, act, click, element_number, open_page, serving

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.envs import Selection
-from planbook.envs.browser import chromium
+from planbook.envs import Selection, chromium
 from planbook.envs.miniwob import Miniwob
 from planbook.envs.watchdog import processes_naming
 from planbook.manuals import ProcedureLibrary

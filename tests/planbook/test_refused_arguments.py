@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import MissingRequirement
-from planbook.envs.browser import chromium
+from planbook.envs import MissingRequirement, chromium
 from planbook.errors import BadArgument
 from planbook.settings import Settings
 from tests.command import planbook

@@ -11,8 +11,7 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-from planbook.envs import Action, Selection
-from planbook.envs.browser import chromium
+from planbook.envs import Action, Selection, chromium
 from planbook.envs.miniwob import Miniwob, page_address
 from tools.bench import Row
 from tools.bench.timing import seconds, seconds_together

@@ -13,7 +13,7 @@ from resource import struct_rusage
 from statistics import median
 
 from planbook.commands.playing import play
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.settings import Settings
 from planbook.workers import Execution
 from tools.bench import Row, household

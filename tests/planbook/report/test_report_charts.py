@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.envs.browser import chromium
+from planbook.envs import chromium
 from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.report.charts import Chart, charts

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from planbook.config import Config, effective_options
-from planbook.envs import Action, Observation
-from planbook.envs.browser import chromium
+from planbook.envs import Action, Observation, chromium
 from planbook.planner import Step
 from planbook.planner.journal import RecordedSpan, instant_event, spans_in
 from planbook.planner.strategies.advocate.tree import BranchTried

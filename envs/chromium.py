@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.browser.devtools import Connection
+from planbook.envs.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.requirements import PackageData, missing_extra
 from planbook.envs.types import Requirement
