@@ -109,7 +109,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, which learns skills")
+            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no skills")
         verifications = list(_verifications(run))
         for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
@@ -385,7 +385,7 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     verdicts = {id: outcome.solved for id, outcome in outcomes.items() if outcome.played}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(differing, 1)}); the evidence was "
+            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence was "
             "changed, or is from another version of the environment"
         )
     return VerifiedSkill(
