@@ -147,7 +147,7 @@ class PlayingSettings(SettingsModel):
     )
     rule_tokens: int | None = option(
         None,
-        "Maximum number of tokens for rules in a prompt: the manual is shortened, or the rules that fit best are chosen.",
+        "Maximum number of tokens of rules in a prompt: the manual is shortened, or the most fitting rules are chosen.",
         Option("Library"),
         ge=100,
     )
@@ -204,7 +204,8 @@ class BuildingSettings(SettingsModel):
     )
     conclusions: Literal["needed", "always"] = option(
         "needed",
-        "Ask the planner to sum up the episodes that the first plan did not solve by itself (needed), or all episodes (always).",
+        "Ask the planner to sum up the episodes that the first plan did not solve by itself (needed), or all of them "
+        "(always).",
         Option("Learning"),
     )
     checks: bool = option(
@@ -279,7 +280,7 @@ class Config(PlayingSettings):
     repeats: int = Field(default=1, ge=1)
     """How often every task is played. The upper limit of the option does not apply here: older runs may exceed it."""
     actions: int = Field(ge=0)
-    """Maximum number of actions of an episode."""
+    """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
     """If the library is a run of `planbook build`, use the knowledge that this run had after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)

@@ -48,7 +48,9 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only their tasks and endings.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only their tasks and endings."
+)
 @click.option("--without-prompts", is_flag=True, help="Leave out prompts; keep the replies.")
 @click.option(
     "--roles",
@@ -172,7 +174,7 @@ def file_format(requested: str | None, out: Path) -> str:
     fitting = ENDINGS.get(out.suffix.lower(), FORMATS)
     if requested is None and out.suffix and out.suffix.lower() not in ENDINGS:
         raise BadArgument(
-            f"no format has the extension of {out.name}: use {' or '.join(ENDINGS)}, or choose the format with --format "
+            f"no format has the extension of {out.name}: use {' or '.join(ENDINGS)}, or choose a format with --format "
             f"({', '.join(FORMATS)})"
         )
     if requested is not None and requested not in fitting:
@@ -231,7 +233,9 @@ SESSION_TASK = "session"
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     if not (hasattr(sys.stdin, "buffer") and hasattr(sys.stdout, "buffer")):
-        raise BadArgument("an MCP client talks to this command through standard input and output, but one of them is closed")
+        raise BadArgument(
+            "an MCP client talks to this command through standard input and output, but one of them is closed"
+        )
     from planbook.mcp_server import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
     from planbook.planner import EpisodeSettings
     from planbook.rules import render_environment

@@ -113,7 +113,9 @@ def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -
     try:
         return read_trajectory(path, events, task)
     except LookupError as error:
-        raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun its first round; there is nothing to show") from error
+        raise BadArgument(
+            f"{entry.task.id} (episode {entry.index}) has not begun its first round; there is nothing to show"
+        ) from error
 
 
 def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
@@ -204,7 +206,11 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     help="Show runs with equal values of these settings in one row.",
 )
 @click.option(
-    "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings, such as planner=adapt."
+    "--where",
+    "where",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="Only runs with these settings, such as planner=adapt.",
 )
 @PRICES
 @JSON

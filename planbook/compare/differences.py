@@ -243,8 +243,8 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     """Compare the costs per solved task. Return a dict that maps the name of each cost to its difference.
 
-    A cost that neither run had is left out. The time is left out even if only one of the runs has none: its episodes were
-    then imported or copied.
+    A cost that neither run had is left out. The time is left out even if only one of the runs has none: its episodes
+    were then imported or copied.
     """
     differences = {}
     for name, cost in COSTS.items():

@@ -385,8 +385,8 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     verdicts = {id: outcome.solved for id, outcome in outcomes.items() if outcome.played}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence was "
-            "changed, or is from another version of the environment"
+            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "
+            "was changed, or is from another version of the environment"
         )
     return VerifiedSkill(
         name=evidence.skill,

@@ -217,7 +217,7 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
 
 
 def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of solved episodes. Repeats of a task are not taken for independent."""
+    """Return the 95 % interval of the share of solved episodes. Repeats of a task do not count as independent."""
     return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
 
 
@@ -332,7 +332,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             else " none was played to its end"
         )
         yield (
-            "Broken (a fault of planbook or of the environment) and not run count as not solved: "
+            "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: "
             f"{summary.unplayed} of {summary.tasks};{share}."
         )
     yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "unjudged")

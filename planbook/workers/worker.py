@@ -44,7 +44,7 @@ IDLE_SECONDS = 0.1
 MAX_LOST = 3
 """If this many workers in a row are lost while they play an episode, without progress between them, it is given up.
 
-The last of these workers plays no other episode in the meantime, so its loss affects this episode only."""
+The last of these workers plays no other episode in the meantime, so its loss affects only this episode."""
 LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
 
 
@@ -208,7 +208,7 @@ class EpisodeWorker:
         self._environment: Environment | None = None
 
     def environment(self) -> Environment:
-        """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be made."""
+        """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be created."""
         if self._environment is None:
             environment = self._config.environment
             try:
@@ -217,7 +217,7 @@ class EpisodeWorker:
                 raise
             except Exception as error:
                 raise EnvironmentBroken(
-                    f"{environment.__name__} could not be made: {type(error).__name__}: {error}"
+                    f"{environment.__name__} could not be created: {type(error).__name__}: {error}"
                 ) from error
         return self._environment
 

@@ -69,10 +69,10 @@ class Achiever(Survivor):
         listed = self.told.split("do not have enough ", 1)[1]
         return listed.split(". ", 1)[0].split(" and ")
 
-    def attempt(self, take):
-        """Call ``take``, and collect one more of each item that it lacks, until it works; return whether it did."""
+    def attempt(self, act):
+        """Call ``act``, and collect one more of each item that it lacks, until it works; return whether it did."""
         while self.has_time():
-            if take():
+            if act():
                 return True
             lacking = self.missing()
             if not lacking:
@@ -88,7 +88,7 @@ class Achiever(Survivor):
         return self.attempt(lambda: self.stand_by(stations) and self.done(self.agent.make(tool)))
 
     def build(self, thing):
-        """Place a thing on a square beside the agent, and collect what that takes; return whether it worked."""
+        """Place a thing on a square beside the agent, collecting any missing material; return whether that worked."""
         return self.attempt(lambda: self.put(thing, []))
 
     def near(self, place, kind):
@@ -100,8 +100,8 @@ class Achiever(Survivor):
         """Go near all stations, or build those that are missing; return whether they are near."""
         if all(self.near(self.place, station) for station in stations):
             return True
-        both = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
-        if both and self.travel(both, stations):
+        path = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
+        if path and self.travel(path, stations):
             return True
         built = []
         for station in stations:
@@ -184,7 +184,7 @@ class Achiever(Survivor):
         return self.garden is not None
 
     def guard(self):
-        """Wall in the plant, which creatures would eat; return whether it is walled in."""
+        """Wall in the plant, which creatures would otherwise eat; return whether it is walled in."""
         if not self.garden or self.ground.get(self.garden) != "plant":
             return False
         around = [(self.garden[0] + dx, self.garden[1] + dy) for dx, dy in DIRECTIONS.values()]
