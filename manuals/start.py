@@ -88,9 +88,7 @@ def _start_folder(environment_name: str, name: str) -> Path:
     folder = SHIPPED / environment_name / "start" / name if name in shipped else Path(name)
     if not folder.is_dir():
         available = f"{environment_name} has {', '.join(shipped) or 'no shipped starts'}"
-        raise BadStart(
-            f"no start {name!r}: {available}; you can also give a folder with {EXAMPLE_FILE} and {RULES_FILE}"
-        )
+        raise BadStart(f"no start {name!r}: {available}; or give a folder with {EXAMPLE_FILE} and {RULES_FILE}")
     return folder
 
 

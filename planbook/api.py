@@ -167,9 +167,7 @@ def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
 
 def _play_tests(settings: Settings) -> tuple[int, Summary]:
     if len(settings.after) > 1:
-        raise BadArgument(
-            "after: a learning curve consists of several runs; call planbook.test with one number at a time"
-        )
+        raise BadArgument("after: a learning curve takes several runs; call planbook.test with one number at a time")
     code, summary = play_tests(settings, table=False)
     assert isinstance(summary, Summary)
     return code, summary
@@ -190,9 +188,7 @@ def _settings(arguments: dict[str, Any]) -> Settings:
     values = {name: value for name, value in arguments.items() if value is not None}
     if "model" in values:
         if "models" in values:
-            raise BadArgument(
-                "model names one model for all roles, and models maps roles to models; give only one of the two"
-            )
+            raise BadArgument("model names one model for all roles, models maps roles to models; give one of the two")
         values["models"] = {"default": values.pop("model")}
     objects = {**_environment(values.get("env")), **_models(values.get("models"))}
     if "resume" in values:  # run.json already holds the names of the objects, which are registered by now

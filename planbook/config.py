@@ -204,8 +204,7 @@ class BuildingSettings(SettingsModel):
     )
     conclusions: Literal["needed", "always"] = option(
         "needed",
-        "Ask the planner to sum up the episodes that the first plan did not solve by itself (needed), or all of them "
-        "(always).",
+        "Ask the planner to sum up the episodes that the first plan did not solve by itself (needed), or all (always).",
         Option("Learning"),
     )
     checks: bool = option(

@@ -340,9 +340,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return self.library
         folder = Path(self.library).resolve()
         if not folder.is_dir():
-            raise BadArgument(
-                f"--library {self.library}: no such folder; name another one, or {' or '.join(LIBRARIES)}"
-            )
+            raise BadArgument(f"--library {self.library}: no such folder; name another, or {' or '.join(LIBRARIES)}")
         return str(folder)
 
     def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:

@@ -48,9 +48,7 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option(
-    "--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only their tasks and endings."
-)
+@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
 @click.option("--without-prompts", is_flag=True, help="Leave out prompts; keep the replies.")
 @click.option(
     "--roles",
@@ -233,9 +231,7 @@ SESSION_TASK = "session"
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     if not (hasattr(sys.stdin, "buffer") and hasattr(sys.stdout, "buffer")):
-        raise BadArgument(
-            "an MCP client talks to this command through standard input and output, but one of them is closed"
-        )
+        raise BadArgument("standard input or output is closed; an MCP client talks to this command through both")
     from planbook.mcp_server import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
     from planbook.planner import EpisodeSettings
     from planbook.rules import render_environment

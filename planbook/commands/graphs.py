@@ -240,9 +240,7 @@ def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) 
         flags = f"--env {file.name}"
     else:
         flags = f"--env ENV --planner-option graph={file.name if is_shipped else path}"
-    raise BadArgument(
-        f"{file.name} plays an environment, one pass per step; use `planbook run --planner agentkit {flags}`"
-    )
+    raise BadArgument(f"{file.name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
 
 
 def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:

@@ -197,9 +197,7 @@ def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     if not states:
         raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
     if name is None and len(states) > 1:
-        raise BadArgument(
-            f"this run keeps separate rules for each task type; name one with --group: {', '.join(sorted(states))}"
-        )
+        raise BadArgument(f"this run has rules for each task type; name one with --group: {', '.join(sorted(states))}")
     chosen = name or next(iter(states))
     if chosen not in states:
         raise BadArgument(f"--group {chosen}: no such group; the groups are {', '.join(sorted(states))}")

@@ -271,9 +271,7 @@ class Demo:
             return
         missing = [requirement for requirement in MINIWOB_TASKS.environment().requirements() if not requirement.found]
         if missing:
-            self.screen.print(
-                f"MiniWoB++ is left out, because {missing[0].name} is missing. To add it: {missing[0].remedy}"
-            )
+            self.screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}")
         else:
             self._play(MINIWOB_TASKS, "procedures")
 

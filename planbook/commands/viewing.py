@@ -80,7 +80,7 @@ def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
     entries = run.entries()
     if not entries:
         raise BadArgument(
-            f"{run.folder} lists no episodes, because planbook 0.1 recorded the passes of a prompt graph without them; "
+            f"{run.folder} lists no episodes: planbook 0.1 recorded the passes of a prompt graph without episodes; "
             f"see the passes with: planbook report {run.folder}"
         )
     if name == FAILED:
@@ -113,9 +113,7 @@ def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -
     try:
         return read_trajectory(path, events, task)
     except LookupError as error:
-        raise BadArgument(
-            f"{entry.task.id} (episode {entry.index}) has not begun its first round; there is nothing to show"
-        ) from error
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun a round yet") from error
 
 
 def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
@@ -210,7 +208,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     "where",
     multiple=True,
     metavar="NAME=VALUE,...",
-    help="Only runs with these settings, such as planner=adapt.",
+    help="Only runs with these settings, e.g. planner=adapt.",
 )
 @PRICES
 @JSON

@@ -187,9 +187,7 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
     yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
-    title = (
-        "Actions and errors are means over played episodes, the rest are sums; seconds exclude time between episodes"
-    )
+    title = "Actions and errors: means over played episodes. The rest: sums; seconds exclude the time between episodes"
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
     payoffs = {name: row.paying and row.paying.named(short) for name, row in named}

@@ -276,9 +276,7 @@ def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
             try:
                 writer.write_table(arrow.Table.from_pylist(group, schema=schema))
             except (arrow.ArrowException, OverflowError) as error:
-                raise BadEpisode(
-                    f"the episodes up to {group[-1]['task']} cannot be written as Parquet: {error}"
-                ) from error
+                raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit into Parquet: {error}") from error
 
 
 def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:

@@ -219,9 +219,7 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     if spent.money != 0:
         yield blocks.paragraph("Money is in US dollars, from the price table; recorded replies cost nothing.", "note")
     if spent.money is None:
-        note = (
-            "The price is unknown if a model is missing from the price table: use --prices to give a table that has it."
-        )
+        note = "The price is unknown if a model is missing from the table: use --prices to give a table that has it."
         yield blocks.paragraph(note, "note")
 
 

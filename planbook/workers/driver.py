@@ -238,9 +238,7 @@ def check_executor(config: Config, execution: Execution) -> None:
             raise BadArgument(f"{option}: {name} exists only in this process; put it in a file, or play in threads")
     for model in config.models.values():
         if model.startswith("recorded:") and without_recording(model) != model:
-            raise BadArgument(
-                f"{option}: {model} can write its recording from only one process; leave out one of the two"
-            )
+            raise BadArgument(f"{option}: {model} is recorded by a single process; leave out one of the two")
     pool_opener(execution.executor)
 
 
