@@ -39,7 +39,7 @@ Executor = Literal["threads", "processes", "ray"]
 
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
-    """Split a text such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
+    """Split a string such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
     role, found, rest = text.partition(separator)
     return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
@@ -324,7 +324,7 @@ class Config(PlayingSettings):
 
 
 def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings as pairs of a dotted name and a text. Empty collections and None are left out."""
+    """Yield nested settings as pairs of a dotted name and a string. Empty collections and None are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))

@@ -43,7 +43,7 @@ NO_PAPER = PaperSettings()
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
     """Return a function that parses numbers: N, A-B, or several of these separated by commas.
 
-    The function raises BadArgument, with ``flag`` in the message, if a text has another form.
+    The function raises BadArgument, with ``flag`` in the message, if a string has another form.
     """
 
     def parse(value: Any) -> Any:

@@ -204,11 +204,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     help="Show runs with equal values of these settings in one row.",
 )
 @click.option(
-    "--where",
-    "where",
-    multiple=True,
-    metavar="NAME=VALUE,...",
-    help="Only runs with these settings, e.g. planner=adapt.",
+    "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."
 )
 @PRICES
 @JSON

@@ -233,4 +233,4 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
             f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
         )
     if row.left_out:
-        yield f"{row.left_out} building tasks left out, as their type was solved often enough"
+        yield f"{row.left_out} building tasks skipped, because their type had been solved often enough"

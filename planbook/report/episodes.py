@@ -46,7 +46,7 @@ class Chunk:
 
 
 def pack(text: str) -> str:
-    """Compress a text with zlib, and return it in base64."""
+    """Compress a string with zlib, and return it in base64."""
     return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode("ascii")
 
 

@@ -335,7 +335,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: "
             f"{summary.unplayed} of {summary.tasks};{share}."
         )
-    yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "unjudged")
+    yield from _named(summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
     yield from _named(broken, "Broken: {}: {}", "broken")
     if summary.unjudgeable:
@@ -343,7 +343,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Not played and not counted, because they cannot be judged here: {tasks} of the selection."
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
-        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
+        yield f"Skipped, because their type had been solved often enough in a row: {summary.left_out}."
     if summary.spread is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."

@@ -135,7 +135,7 @@ class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
     Only the leader passes ``open_episodes``. Leases are recorded to count lost workers. Because the death of the leader
-    ends the whole run, the leader records its leases only on episodes on which other workers were lost.
+    ends the whole run, the leader records its leases only on episodes during which other workers were lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:
@@ -165,7 +165,7 @@ class EpisodeQueue:
         yield None
 
     def _losses(self, entry: Entry) -> Losses | None:
-        """Return how many workers were lost on a locked episode, or None if the episode has ended.
+        """Return how many workers were lost while playing a locked episode, or None if the episode has ended.
 
         If too many were lost, the episode is given up here, which is an ending, too.
         """

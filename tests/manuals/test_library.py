@@ -195,7 +195,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match="is not a folder"):
         read_knowledge(tmp_path / "lost", TOY)
     (tmp_path / "rules.json").write_text("[]")
-    with pytest.raises(BadKnowledge, match="put them into a folder"):
+    with pytest.raises(BadKnowledge, match="move them to the folder"):
         read_knowledge(tmp_path, TOY)
     write_knowledge(tmp_path, FULL)
     assert read_knowledge(tmp_path, TOY) == FULL

@@ -70,7 +70,7 @@ def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     assert effect.p == pytest.approx(2 * 0.5**5)
     assert (effect.affected, effect.solved, effect.difference) == (5, 0, -1.0)
     *_, method = effects_in_words([effect])
-    assert "An interval shows the size of an effect, is not corrected, and may disagree with p." in str(method)
+    assert "Intervals show the size of an effect; they are not corrected, and may disagree with p." in str(method)
 
 
 def _significant_rules(needed: int, noise: float, rng: random.Random) -> list[str]:

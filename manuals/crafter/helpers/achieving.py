@@ -1,4 +1,4 @@
-"""What each achievement needs, and how to unlock it. The amount of material needed is found by trying."""
+"""What each achievement needs, and how to unlock it. How much material is needed is found out by trying."""
 
 # The kind of square from which each item is collected.
 SOURCE = {
@@ -122,20 +122,20 @@ class Achiever(Survivor):
                 return False
         return all(self.near(self.place, station) for station in stations)
 
-    def put(self, thing, beside):
-        """Place a thing near the stations ``beside``; return whether that worked. ``told`` is "" if no square fits."""
+    def put(self, thing, stations):
+        """Place a thing near these stations; return whether that worked. ``told`` is "" if no square fits."""
         allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
         for attempt in range(30):
             self.fight()
             if self.what(self.ahead(self.agent.facing)) in allowed:
                 return self.done(self.agent.place(thing))
-            turned = self.turn(allowed, beside)
+            turned = self.turn(allowed, stations)
             if not turned:
                 break
         self.told = ""
         return False
 
-    def turn(self, allowed, beside):
+    def turn(self, allowed, stations):
         """Clear a square, or take a step to face another one; return False if that fails or no square fits."""
         for direction in DIRECTIONS:
             there = self.ahead(direction)
@@ -147,9 +147,9 @@ class Achiever(Survivor):
             dx, dy = DIRECTIONS[direction]
             ahead = self.what((there[0] + dx, there[1] + dy))
             fits = ahead in allowed or self.can_dig(ahead)
-            if self.what(there) in WALKABLE and fits and all(self.near(there, station) for station in beside):
+            if self.what(there) in WALKABLE and fits and all(self.near(there, station) for station in stations):
                 return self.move(direction)
-        if beside:
+        if stations:
             return False
         path = self.way(lambda place: self.ground[place] in allowed and self.ground[place] in WALKABLE, self.costs())
         return bool(path) and self.force(path[0])

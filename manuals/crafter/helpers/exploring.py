@@ -17,7 +17,7 @@ TOOL_FOR = {
 }
 # Cost of entering a square, in steps: walk; dig it away and walk; fill it with stone, dig that away and walk.
 WALK, DIG, BRIDGE = 1, 2, 4
-PERIL = 3  # extra cost of a place in danger
+PERIL = 3  # extra cost of a dangerous place
 # Maximum cost of a way, in steps.
 FAR = 80
 
