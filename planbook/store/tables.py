@@ -139,8 +139,8 @@ def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
 def _storable(text: str) -> bool:
     """Return whether databases can store a string unchanged.
 
-    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. If a string has one of these, it
-    is stored with JSON escapes instead.
+    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. A string with one of these is
+    stored with JSON escapes instead.
     """
     try:
         return b"\0" not in text.encode("utf-8")
