@@ -142,7 +142,7 @@ def test_all_runs_share_one_budget(built_run: Path, tmp_path: Path) -> None:
     assert found.returncode == OUT_OF_BUDGET, found.printed
     assert not found.result["finished"]
     assert sum(len(asks(Path(folder))) for folder in tmp_path.iterdir()) == 9
-    assert "and a larger --budget continues" in found.printed
+    assert "and a larger --budget." in found.printed
 
 
 def test_effect_is_refused_without_a_model(built_run: Path) -> None:

@@ -118,7 +118,7 @@ NO_RULES = dict.fromkeys(
 )
 COPIED = ExpectedRefusal("replay the run they come from")
 OVER_BUDGET = ExpectedRefusal("Stopped", errors.OUT_OF_BUDGET)
-GRAPH = ExpectedRefusal("`planbook graph run --out` continues them")
+GRAPH = ExpectedRefusal("continue them with `planbook graph run --out`")
 REFUSED: Mapping[Callable[[Path], Path], Mapping[str, ExpectedRefusal]] = {
     played: NO_RULES,
     building: {},

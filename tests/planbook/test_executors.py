@@ -168,7 +168,7 @@ def test_building_and_recording_need_a_single_process(tmp_path: Path, executor: 
     model = f"recorded:{tmp_path / 'tape'}+{scripted()}"
     recording = invoke("run", "--env", "toy", "--planner", "automanual", "--model", model, *options)
     assert recording.returncode == 2
-    assert "writes its recording from one process" in recording.printed
+    assert "is recorded by a single process" in recording.printed
     assert not (tmp_path / "run").exists()
 
 

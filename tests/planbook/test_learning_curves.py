@@ -95,7 +95,7 @@ def test_the_money_of_a_curve_is_computed_from_the_given_prices(
 @pytest.mark.parametrize("after", ["5", "4,5"])
 def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_path: Path, after: str) -> None:
     command = ("test", *TOY, "--library", library, "--model", "none", "--out", tmp_path / "run")
-    assert f"--after 5: {library} has 4 building tasks" in refusal(*command, "--after", after)
+    assert f"--after 5: {library} has only 4 building tasks" in refusal(*command, "--after", after)
     assert not (tmp_path / "run").exists()
 
 

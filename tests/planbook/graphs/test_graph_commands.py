@@ -323,7 +323,7 @@ def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: P
     for command in ("cost", "watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
-        assert "`planbook show` and `planbook report` show them" in printed
+        assert "show them with `planbook show` or `planbook report`" in printed
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:

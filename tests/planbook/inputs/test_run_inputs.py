@@ -102,7 +102,7 @@ def test_a_change_before_the_first_episode_is_only_reported(tmp_path: Path) -> N
     write_shelf(tmp_path, "cup_1")
     resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
-    assert "other inputs: the environment's file shelf.py: changed" in resumed.printed
+    assert "different inputs: the environment's file shelf.py: changed" in resumed.printed
 
 
 def test_a_changed_environment_file_is_refused_until_it_is_allowed(
