@@ -60,7 +60,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
 
 def _build_manual(parts: Sequence[Sequence[Piece]]) -> Manual:
     if not parts or parts[0][0].level != 1:
-        raise ValueError("the outline has no title: one line that begins with '# ', above the first '## '")
+        raise ValueError("the outline has no title: a line that begins with '# ', above the first '## '")
     title, *overview = parts[0]
     sections = [_section(part) for part in parts[1:]]
     return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
@@ -233,7 +233,7 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
         if tokens is None or length <= tokens:
             return text
     raise TooLong(
-        f"without examples and introductions the manual still has about {length} tokens, and {tokens} are allowed: "
+        f"without examples and introductions, the manual still has about {length} tokens, but {tokens} are allowed: "
         "allow more, or select the rules that a task needs"
     )
 

@@ -58,7 +58,7 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
     home = folder / environment.name
     if not home.exists() and any((folder / name).exists() for name in (RULES_FILE, MANUAL_FILE, SKILLS_FILE)):
         raise BadKnowledge(
-            f"{folder} has the files of one environment; put them into a folder {home}, since a library has a folder "
+            f"{folder} has the files of one environment; move them to the folder {home}, since a library has a folder "
             "for each environment"
         )
     manual = _read_text(home / MANUAL_FILE) or ""
@@ -217,7 +217,7 @@ def standalone_code(procedure: Procedure, kind: str = "") -> str:
     except BadProcedure as error:
         raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
     if (parsed.environment, parsed.type) != (procedure.environment, kind):
-        raise BadKnowledge(f"the procedure for {kind} has a header for {parsed.type} of {parsed.environment}")
+        raise BadKnowledge(f"the procedure for {kind} has a header for {parsed.type} in {parsed.environment}")
     return code
 
 

@@ -112,12 +112,12 @@ def _valid_prose(text: str) -> str:
     for piece in pieces(prose):
         if piece.level in (1, 2, 3):
             raise ValueError(
-                f"prose contains the heading {piece.text.strip()!r}; headings in prose begin with #### or more"
+                f"prose contains the heading {piece.text.strip()!r}; headings in prose must begin with #### or more"
             )
         if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
             raise ValueError(f"prose contains a line that ends with {LEFT_OUT}, which marks what was left out")
     if not _is_closed(prose):
-        raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins {prose[:40]!r}")
+        raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins with {prose[:40]!r}")
     return prose
 
 
@@ -146,7 +146,7 @@ class Section(BaseModel):
 
 
 class Manual(BaseModel):
-    """The title, overview and sections of a manual. The sections lead from easy to difficult."""
+    """The title, overview and sections of a manual. The sections go from easy to difficult."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -340,7 +340,7 @@ def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
         if line == EXAMPLE or line.startswith(BUILDS_ON):
             keyword = EXAMPLE if line == EXAMPLE else BUILDS_ON
             if groups[keyword]:
-                raise ValueError(f"line {piece.number}: {line!r} may occur once, after the rule's content")
+                raise ValueError(f"line {piece.number}: {line!r} may occur only once, after the rule's content")
             if groups[EXAMPLE]:
                 raise ValueError(f"line {piece.number}: {line!r} must come before {EXAMPLE!r}")
             current = keyword
@@ -383,8 +383,8 @@ def _prose(group: Sequence[Piece]) -> str:
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
     """Return the manual with only the given rules.
 
-    The manual contains these rules as they are given here, so a caller may have shortened them. Sections without a
-    given rule are left out. Raises BadManual if ``text`` is not a valid manual, or lacks one of the rules.
+    The rules are written as they are given here, so a caller can pass shortened ones. Sections without a given rule are
+    left out. Raises BadManual if ``text`` is not a valid manual, or lacks one of the rules.
     """
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}

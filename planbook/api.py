@@ -73,7 +73,7 @@ class PlayedRun:
 
     @property
     def episodes(self) -> list[dict[str, Any]]:
-        """A row for each episode, in order: ``pandas.DataFrame(played.episodes)`` makes a table of it.
+        """A row for each episode, in order: ``pandas.DataFrame(played.episodes)`` turns them into a table.
 
         ``score`` is between 0 and 1, ``money`` is in US dollars (None if a price is unknown), and ``seconds`` excludes
         pauses.
@@ -167,7 +167,7 @@ def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
 
 def _play_tests(settings: Settings) -> tuple[int, Summary]:
     if len(settings.after) > 1:
-        raise BadArgument("after: a learning curve is several runs; call planbook.test with one number at a time")
+        raise BadArgument("after: a learning curve takes several runs; call planbook.test with one number at a time")
     code, summary = play_tests(settings, table=False)
     assert isinstance(summary, Summary)
     return code, summary
@@ -214,7 +214,7 @@ def _models(models: Any) -> dict[str, Any]:
     for role, model in models.items():
         name = names[role] = _model_name(model)
         if not isinstance(model, str) and objects.setdefault(name, model) is not model:
-            raise BadArgument(f"models: two objects have the name {name}, which must be unique; set their name")
+            raise BadArgument(f"models: two objects have the same name, {name}; give each a name of its own")
     return {"models": names}
 
 
@@ -222,7 +222,7 @@ def _model_name(model: Any) -> str:
     if isinstance(model, str):
         return model
     if isinstance(model, Mapping):
-        raise BadArgument("model: this must be a single model; pass a mapping of roles to models as models=")
+        raise BadArgument("model: this must be a single model; use models= to map roles to models")
     if not hasattr(model, "complete"):
         raise BadArgument(
             f"model: {model!r} is neither a name nor an object with complete(messages, sampling, on_text=None)"

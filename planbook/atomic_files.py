@@ -30,6 +30,6 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text atomically, in UTF-8. Raises OSError if the file cannot be written."""
+    """Write text to a file atomically, in UTF-8. Raises OSError if the file cannot be written."""
     with open_atomic(path) as file:
         file.write(text.encode("utf-8"))

@@ -39,7 +39,7 @@ Executor = Literal["threads", "processes", "ray"]
 
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
-    """Split a text such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
+    """Split a string such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
     role, found, rest = text.partition(separator)
     return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
@@ -63,7 +63,7 @@ def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str,
     for text in [values] if isinstance(values, str) else map(str, values):
         role, model = _split_role(text, "=")
         if role in models:
-            raise BadArgument(f"--model {text}: {role} has the model {models[role]} already; name each role once")
+            raise BadArgument(f"--model {text}: {role} already has the model {models[role]}; name each role once")
         models[role] = model
     return models
 
@@ -112,7 +112,7 @@ class PlayingSettings(SettingsModel):
     )
     planner_options: Annotated[dict[str, JsonValue], _pairs_of("--planner-option")] = option(
         {},
-        "An option of the planner: `planbook planners NAME` lists them.",
+        "An option of the planner; `planbook planners NAME` lists all options.",
         Option("Planning", "--planner-option", metavar="NAME=VALUE", many=True),
     )
     env: str = option(
@@ -123,16 +123,16 @@ class PlayingSettings(SettingsModel):
     )
     env_options: Annotated[dict[str, JsonValue], _pairs_of("--option")] = option(
         {},
-        "An option of the environment: `planbook envs --env NAME` lists them.",
+        "An option of the environment; `planbook envs --env NAME` lists all options.",
         Option("Environment", "--option", "-o", metavar="NAME=VALUE", many=True),
     )
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1, le=1_000)
     limits: Annotated[Limits, _pairs_of("--limit")] = option(
         Limits(),
-        "A limit for each cell, a piece of plan code that is run as a unit, for example wall_seconds=20.",
+        "A limit for each cell (a piece of plan code that is run as a unit), for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
     )
-    seed: int = option(0, "Seed of plans, models, and the tasks that `build` and `test` draw.", Option("Episodes"))
+    seed: int = option(0, "Seed for plans, models, and the tasks that `build` and `test` draw.", Option("Episodes"))
     dry_run: bool = option(
         False,
         "Refuse a plan before its first action if one of its actions is known to fail.",
@@ -147,7 +147,7 @@ class PlayingSettings(SettingsModel):
     )
     rule_tokens: int | None = option(
         None,
-        "Maximum tokens of the rules in a prompt: the manual is shortened, or the rules that fit best are chosen.",
+        "Maximum number of tokens of rules in a prompt: the manual is shortened, or the most fitting rules are chosen.",
         Option("Library"),
         ge=100,
     )
@@ -159,7 +159,7 @@ class PlayingSettings(SettingsModel):
     )
     sampling: Annotated[dict[str, Sampling], reader(_sampling_by_role)] = option(
         {},
-        "A sampling parameter: temperature=0.7, builder.max_tokens=4000; seed=null sends no seed.",
+        "A sampling parameter, such as temperature=0.7 or builder.max_tokens=4000; seed=null sends no seed.",
         Option("Models", metavar="[ROLE.]NAME=VALUE", many=True),
     )
     strict_recordings: bool = option(
@@ -176,7 +176,8 @@ class PlayingSettings(SettingsModel):
     )
     without: tuple[str, ...] = option(
         (),
-        "Leave out a part of what was learned, such as rules, examples, rule_3 or skill:TYPE. A wrong name lists them.",
+        "Leave out a part of what was learned, such as rules, examples, rule_3 or skill:TYPE. An unknown name is "
+        "refused with a list of the known ones.",
         Option("Planning", metavar="NAME", many=True),
     )
 
@@ -189,11 +190,11 @@ class BuildingSettings(SettingsModel):
         "The examples to start from, with their rules; by default those for the environment.",
         Option("Learning", metavar="NAME,..."),
     )
-    tasks_per_type: int = option(6, "Number of tasks of each type to build on.", Option("Learning"), ge=1)
+    tasks_per_type: int = option(6, "Number of tasks of each type to learn from.", Option("Learning"), ge=1)
     solved_after: int = option(
-        3, "Leave out the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
+        3, "Skip the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
     )
-    max_rules: int = option(12, "Consolidate the rules when there are more than this.", Option("Learning"), ge=1)
+    max_rules: int = option(12, "Consolidate the rules when there are more than this many.", Option("Learning"), ge=1)
     per_type: bool = option(False, "Keep separate rules for each task type.", Option("Learning"))
     libraries_only: bool = option(
         False, "Leave the rules as they are: learn only skills, reflections and procedures.", Option("Learning")
@@ -208,7 +209,7 @@ class BuildingSettings(SettingsModel):
     )
     checks: bool = option(
         False,
-        "Let the Builder write checks as code, which measure whether plans obey the rules.",
+        "Let the Builder add checks to rules: code that decides whether an episode obeyed the rule.",
         Option("Learning"),
         exclude_if=lambda checks: not checks,
     )
@@ -228,13 +229,13 @@ class InvocationSettings(SettingsModel):
     )
     unsafe_no_sandbox: bool = option(
         False,
-        "Run plans even if the kernel cannot confine them: they have your permissions.",
+        "Run plans even if the kernel cannot confine them: they then have your permissions.",
         Option("Running", on_resume=True),
     )
     budget: Annotated[Budget | None, _pairs_of("--budget")] = option(
         None,
-        "A limit of the whole run, or of all runs of a command together: calls, tokens, actions, seconds or money "
-        "(US dollars). A run of `planbook build` keeps a tenth for its manual, or formulator=SHARE.",
+        "A limit for the whole run, or for all runs of a command together: calls, tokens, actions, seconds or money "
+        "(US dollars). A run of `planbook build` reserves a tenth for its manual; formulator=SHARE sets another share.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
     prices: Path | None = option(None, "A price table of your own.", Option("Spending", metavar="FILE", on_resume=True))
@@ -278,7 +279,7 @@ class Config(PlayingSettings):
     repeats: int = Field(default=1, ge=1)
     """How often every task is played. The upper limit of the option does not apply here: older runs may exceed it."""
     actions: int = Field(ge=0)
-    """Maximum number of actions of an episode."""
+    """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
     """If the library is a run of `planbook build`, use the knowledge that this run had after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
@@ -323,7 +324,7 @@ class Config(PlayingSettings):
 
 
 def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings as pairs of a dotted name and a text. Empty collections and None are left out."""
+    """Yield nested settings as pairs of a dotted name and a string. Empty collections and None are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))

@@ -118,7 +118,7 @@ class SafeConsole(Console):
     """A console that escapes control characters, and prints nothing while the current thread is inside ``quiet``."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Render a text, with its control characters escaped."""
+        """Render a string with its control characters escaped."""
         return super().render_str(escape_control(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:

@@ -53,7 +53,7 @@ MAX_LISTED = 10
 """Maximum number of task ids that an error message lists."""
 BEGIN = "Begin a task with begin_task."
 INSTRUCTIONS = (
-    "Write Python plans over the methods of `agent`, which the resource planbook://environment lists. `check_plan` "
+    "Write Python plans that call methods of `agent`; the resource planbook://environment lists them. `check_plan` "
     "finds faults without running anything; `run_plan` runs a plan. Names and effects last from plan to plan, until "
     "`begin_task` starts over. The result is what a plan prints and the value of its last line. A tool "
     "named after a task type runs verified code for it."
@@ -61,7 +61,7 @@ INSTRUCTIONS = (
 
 
 class PlanFault(BaseModel):
-    """One thing wrong with a plan."""
+    """A fault in a plan."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -82,7 +82,7 @@ class PlanAnswer(BaseModel):
     actions: int = 0
     """Number of actions taken."""
     ended: str = ""
-    """Reason why the task is over. After an answer plans may continue, but only the first answer counts."""
+    """Reason why the task is over. After an answer, more plans may run, but only the first answer counts."""
     solved: bool | None = None
     """Verdict, if the task has ended or a procedure ran with the task's own params; None if not judged."""
 
@@ -92,7 +92,7 @@ class SessionFailed(Exception):
 
 
 class PlanSession:
-    """Runs plans in an environment. Must be used in one thread only, except for the members that allow any thread."""
+    """Runs plans in an environment. Must be used in a single thread, except for the members that allow any thread."""
 
     def __init__(
         self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
@@ -173,7 +173,7 @@ class PlanSession:
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
         if task_params is None and task_id and not params:
             raise SessionFailed(
-                f"{task_id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}. "
+                f"{task_id} has begun, but its goal {episode.task.goal!r} is not a goal for {procedure.type}. "
                 "Give params as well, or use run_plan."
             )
         task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
@@ -214,7 +214,7 @@ class PlanSession:
         except EpisodeOver as over:
             return self._final_answer(frame, over, episode.actions - earlier)
         except (EpisodeBroken, SandboxError) as error:
-            self._broken, self._ended = True, f"The task was broken off: {error}"
+            self._broken, self._ended = True, f"The task was aborted: {error}"
             ended = f"{self._ended.rstrip('.')}. {BEGIN}"
             return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
         faults = list(map(PlanFault.model_validate, result.faults))
@@ -266,11 +266,11 @@ class PlanTools:
         return await (asyncio.to_thread(check) if frame else self._run_in_thread(check))
 
     async def run_plan(self, code: str) -> PlanAnswer:
-        """Run a plan: Python over the methods of `agent`. Later plans can use what it defines."""
+        """Run a plan: Python code that calls methods of `agent`. Later plans can use what it defines."""
         return await self._run_in_thread(partial(self.session.run, code))
 
     async def begin_task(self, task: str = "") -> str:
-        """Begin a task of planbook://tasks anew, by default the first; return its goal and the first observation.
+        """Begin a task from planbook://tasks afresh, by default the first; return its goal and first observation.
 
         Names that earlier plans defined are forgotten.
         """
@@ -380,7 +380,7 @@ def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:
     example = f", such as {json.dumps(params)} to {goal!r}" if params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
-        f"`task` it begins that task anew; else it continues from the current state, with `params`{example}. "
+        f"`task`, it begins that task afresh; otherwise it continues from the current state, with `params`{example}. "
         "`solved` is the verdict on the task."
     )
 

@@ -73,9 +73,9 @@ def option_of(name: str, field: FieldInfo) -> Option | None:
 
 
 def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
-    """Parse texts of the form NAME=VALUE. A value that is valid JSON is decoded; any other value is kept as a string.
+    """Parse strings of the form NAME=VALUE. A value that is valid JSON is decoded; any other value is kept as a string.
 
-    If ``values`` is a mapping, it is only copied. Raises BadArgument if a text has no name or no equals sign.
+    If ``values`` is a mapping, it is only copied. Raises BadArgument if a string has no name or no equals sign.
     """
     if isinstance(values, Mapping):
         return dict(values)

@@ -94,7 +94,8 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
             f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
         )
     if missing:
-        ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: these count as no_plan.", style="yellow")
+        types, effect = f"the task types {', '.join(missing)}", "their tasks count as not solved (no plan)"
+        ERRORS.print(f"No procedure in {library} for {types}: {effect}.", style="yellow")
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
@@ -106,7 +107,9 @@ def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> Non
     unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
     if unmatched:
         ERRORS.print(
-            f"No certain procedure for {unmatched} of {len(visible)} goals: these count as no_plan.", style="yellow"
+            f"No procedure can be chosen with certainty for {unmatched} of {len(visible)} goals: their tasks count as "
+            "not solved (no plan).",
+            style="yellow",
         )
 
 
@@ -118,7 +121,7 @@ def _check_naive_plan(config: Config) -> None:
     if config.planner != "naive" or config.environment.naive:
         return
     environments = [name for name in sorted(known_environments()) if _has_naive_plan(name)]
-    raise BadArgument(f"naive has no plan for {config.environment.name}; it has one for {', '.join(environments)}")
+    raise BadArgument(f"naive has no plan for {config.environment.name}, only for {', '.join(environments)}")
 
 
 def _check_streaming(config: Config) -> None:
@@ -171,14 +174,14 @@ def check_config(config: Config, folder: Path) -> Config:
         path = Path(name.removeprefix("module:").partition(":")[0])
         if path.suffix == ".py" and not path.is_file():
             raise BadRun(
-                f"{folder} was played with {path}, which is missing, and there is no unchanged copy beside the run; "
-                "put it back"
+                f"{folder} was played with {path}, which is missing, and there is no unchanged copy next to the run; "
+                "restore it"
             )
     environment = config.environment
     _check_options(environment.Options, config.env_options, environment.name, folder)
     _check_options(method(config.planner).options, config.planner_options, config.title, folder)
     if not config.library_folder.is_dir():
-        raise BadRun(f"{folder} was played with the library {config.library}, which no longer exists; put it back")
+        raise BadRun(f"{folder} was played with the library {config.library}, which no longer exists; restore it")
     return config
 
 
@@ -204,9 +207,9 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     current = current_inputs(run.config, [entry.task for entry in run.entries()], execution.prices or run.prices)
     other_inputs, other_versions = changes(run.made_of, current), changed_versions(run.versions, versions())
     if other_versions:
-        ERRORS.print(f"This run began with other versions: {_join(other_versions)}.", style="yellow", markup=False)
+        ERRORS.print(f"This run began with different versions: {_join(other_versions)}.", style="yellow", markup=False)
     if other_inputs:
-        message = f"This run began with other inputs: {_join(other_inputs)}."
+        message = f"This run began with different inputs: {_join(other_inputs)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     if (
         (refused := decisive_changes(changes(_latest_inputs(run), current)))

@@ -121,7 +121,7 @@ class Comparison(BaseModel):
 
     def __str__(self) -> str:
         changed = f"\n  the verdict changed: {self.then}, now {self.now}" if self.then else ""
-        endings = changed or (f"\n  the verdict now is {self.now}" if self.now else "")
+        endings = changed or (f"\n  the verdict is now {self.now}" if self.now else "")
         return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}{endings}"
 
 
@@ -238,7 +238,7 @@ def _play_to_the_end(
     except MissingRequirement:
         raise
     except (EnvsError, ModelError) as error:
-        return comparison.model_copy(update={"now": f"not known: {error}"})
+        return comparison.model_copy(update={"now": f"unknown: {error}"})
     finally:
         worker.roles = roles
         worker.drop_environment()

@@ -43,7 +43,7 @@ NO_PAPER = PaperSettings()
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
     """Return a function that parses numbers: N, A-B, or several of these separated by commas.
 
-    The function raises BadArgument, with ``flag`` in the message, if a text has another form.
+    The function raises BadArgument, with ``flag`` in the message, if a string has another form.
     """
 
     def parse(value: Any) -> Any:
@@ -72,34 +72,34 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     """The settings of a command or a Python caller. ``model_fields_set`` holds the names of those given explicitly."""
 
     paper_actions: bool = option(
-        False, "Only the actions of the papers; the same as -o paper_actions=true.", Option("Environment")
+        False, "Offer only the papers' actions; the same as -o paper_actions=true.", Option("Environment")
     )
-    split: str = option("", "The split, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
+    split: str = option("", "The split to play, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
     types: Names = option(
         (),
-        "The task types. Or `found`: types learned from plans and goals; `given`: the environment's own.",
+        "The task types to play. Or `found`: use types learned from plans and goals; `given`: the environment's own.",
         Option("Tasks", metavar="T,..."),
     )
     goals: Path | None = option(
         None,
-        'Play tasks with other wordings of their goals: a JSON Lines file of {"task": ID, "goal": TEXT}.',
+        'Play tasks with reworded goals, from a JSON Lines file of {"task": ID, "goal": TEXT}.',
         Option("Tasks", metavar="FILE"),
     )
     seeds: Annotated[tuple[int, ...], BeforeValidator(_numbers_of("--seeds"))] = option(
-        (), "The seeds: A, A-B, or several with commas.", Option("Tasks", metavar="A-B")
+        (), "The seeds: A, A-B, or several of these, separated by commas.", Option("Tasks", metavar="A-B")
     )
     tasks: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = option(
-        (), "One task by its id; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
+        (), "The id of a task to play; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
     )
-    actions: int | None = option(None, "Maximum number of actions of an episode.", Option("Episodes"), ge=1)
+    actions: int | None = option(None, "Maximum number of actions in an episode.", Option("Episodes"), ge=1)
     after: Annotated[
         tuple[int, ...],
         AfterValidator(lambda numbers: tuple(sorted({*numbers}))),
         BeforeValidator(_numbers_of("--after")),
     ] = option(
         (),
-        "Use the knowledge that the run of `planbook build` had after N tasks. Several numbers (`test` only) make a "
-        "learning curve, with one run for each below --out.",
+        "Use the knowledge that the run of `planbook build` had after N tasks. Several numbers (only in `test`) give a "
+        "learning curve, with one run for each number below --out.",
         Option("Library", metavar="N[,N...]"),
     )
     procedures_first: bool = option(
@@ -115,7 +115,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     )
     out: Path | None = option(
         None,
-        "The run's folder; the same command resumes it.",
+        "The run's folder; repeating the command resumes the run.",
         Option("Running", metavar="FOLDER"),
     )
     store: str | None = option(
@@ -144,7 +144,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     @model_validator(mode="after")
     def _tasks_have_their_seeds(self) -> Self:
         if self.tasks and self.seeds:
-            raise BadArgument("--task names a task with its seed; leave out --seeds, or select tasks by --types")
+            raise BadArgument("--task already determines the seed; leave out --seeds, or select tasks with --types")
         return self
 
     # Fields that were given
@@ -245,7 +245,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         if ``--per-type`` is combined with found types.
         """
         if building and self.per_type and FOUND in self.types:
-            raise BadArgument("--per-type keeps rules by given types; leave it out with --types found")
+            raise BadArgument("--per-type keeps separate rules for given types; leave it out with --types found")
         for source in (GIVEN, FOUND):
             if source in self.types:
                 return source
@@ -276,7 +276,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
                 source = f"--goals {self.goals}:{number}"
                 task, goal = _read_goal(line, source)
                 if task in goals:
-                    raise BadArgument(f"{source}: {task} is used twice; write a separate file for its second wording")
+                    raise BadArgument(f"{source}: {task} appears twice; write a separate file for its second wording")
                 goals[task] = goal
         if not goals:
             raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")
@@ -309,7 +309,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         first = {"procedures_first": True} if self.procedures_first else {}
         chosen = {**paper.options, **options, **self.planner_options, **first}
         if len(self.after) > 1:
-            raise BadArgument("--after N,N: a learning curve is played by `planbook test`; give one number")
+            raise BadArgument("--after N,N: only `planbook test` plays a learning curve; give one number")
         unchanged = {name: getattr(self, name) for name in PlayingSettings.model_fields}
         return Config(
             **unchanged
@@ -357,7 +357,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             if parameters.max_tokens and parameters.max_tokens >= parameters.context:
                 raise BadArgument(
                     f"--sampling: max_tokens of the {role} role is {parameters.max_tokens}, which leaves no room for a "
-                    f"prompt in its context of {parameters.context}; give a smaller one, or the model's true context=N"
+                    f"prompt in its context of {parameters.context}; give a smaller number, or the actual context=N"
                 )
         return sampling
 

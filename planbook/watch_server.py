@@ -193,7 +193,7 @@ class Pages:
 
     def _open_episode(self, episode: Result) -> dict[str, str]:
         task = {"id": f"{ANCHOR}-{episode.index}", "task": episode.entry.task.id, "goal": episode.task.goal}
-        detail = self._last_activity(episode) if self._run.is_played else "cut off; a resume continues it"
+        detail = self._last_activity(episode) if self._run.is_played else "interrupted; resuming the run continues it"
         return task | {"detail": detail}
 
     def _last_activity(self, episode: Result) -> str:
@@ -226,7 +226,7 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
         listener.bind((HOST, port))
         listener.listen()  # a browser that connects now waits until the server runs
     except OSError as error:
-        raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
+        raise BadArgument(f"port {port} is not available: {error.strerror}; choose another one with --port") from error
     with listener:
         token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
         app = application(run, token, bound_port, lambda: server.should_exit)
@@ -330,7 +330,7 @@ class AccessControl(BaseHTTPMiddleware):
         """Return the reason to refuse a request, or "" if it is allowed."""
         host = request.headers.get("host", "")
         if host not in self._hosts:
-            return "This server answers to its own address only."
+            return "This server answers only requests to its own address."
         tokens = [*request.query_params.getlist("token"), request.cookies.get(self._cookie, "")]
         if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
             return "Open the address that `planbook watch` has printed."

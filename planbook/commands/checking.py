@@ -54,14 +54,14 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     settings = settings.model_copy(update={"env": env})
     print_slow = partial(ERRORS.print, markup=False, soft_wrap=True)
     try:
-        with ERRORS.status(f"Playing random actions in {env}"):  # shown on a terminal only
+        with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
             checked = check_environment(settings.environment(), settings.environment_options(), print_slow)
     except UnknownEnvironment as error:
         checked = CheckReport((str(error),), {}, 0, 0, ())
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
     if checked.untaken:
-        lines.append(f"never taken: {', '.join(checked.untaken)}")
+        lines.append(f"actions never taken: {', '.join(checked.untaken)}")
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
@@ -76,8 +76,8 @@ def check_env(env: str, settings: Settings) -> CommandResult:
 def check_command(plan: Path, settings: Settings) -> CommandResult:
     """Check a plan file or a procedure without running it, and list every fault with its line.
 
-    With --task, a plan without such faults is followed on that task as far as that is possible without acting. Actions
-    that are certain to fail are reported, if the environment declares the preconditions of its actions.
+    With --task, a plan without such faults is then dry-run on that task: its calls are examined as far as possible
+    without acting. Actions that are certain to fail are reported, if the environment declares their preconditions.
     """
     faults = check_plan(plan, settings)
     runs = [] if faults else list(dry_runs(plan, settings))
@@ -147,8 +147,8 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
         return GivenCode(code=read_plan(plan), source=plan.name)
     if len(procedures) > 1:
         raise errors.BadArgument(
-            f"{plan} holds {len(procedures)} procedures, and exec runs one plan; play each on the tasks of its type: "
-            "planbook replay --library FOLDER, where the file is FOLDER/ENV/procedures/*.py"
+            f"{plan} holds {len(procedures)} procedures, but exec runs only one plan; to play each on the tasks of its "
+            "type, use planbook replay --library FOLDER, with the file in FOLDER/ENV/procedures"
         )
     return code_of(checked_procedure(procedures[0], settings.environment(), settings.environment_options()))
 
@@ -226,8 +226,8 @@ def _describe_dry_run(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
     if not run.followed:
-        return "the plan has too many paths, or code that is not followed; no call was examined"
+        return "the plan has too many paths, or code that a dry run cannot follow; no call was examined"
     failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
     followed = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
-    reason = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"
+    reason = "never reached, or made in a way that a dry run cannot follow (in a method, by map, by getattr)"
     return f"{followed}; {run.unfollowed} not followed: {reason}" if run.unfollowed else followed

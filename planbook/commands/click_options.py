@@ -1,7 +1,7 @@
 """Build click options from the fields of ``Settings``.
 
 The libraries pydantic-settings and cyclopts were considered. Neither supports options of the form NAME=VALUE that may
-be repeated, so that either of them would need more code than this module.
+be repeated, so either of them would need more code than this module.
 """
 
 from collections.abc import Callable, Mapping

@@ -41,14 +41,14 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
     "--format",
     "form",
     default=None,
-    show_default="from the ending of --out, else jsonl",
+    show_default="from the extension of --out, otherwise jsonl",
     type=click.Choice(FORMATS),
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes whole, not only their task and ending.")
+@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
 @click.option("--without-prompts", is_flag=True, help="Leave out prompts; keep the replies.")
 @click.option(
     "--roles",
@@ -87,7 +87,7 @@ def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
 
     imported = import_files(files, out)
     console().print(
-        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.environments)}, "
+        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) in {', '.join(imported.environments)}, "
         f"planned by {', '.join(imported.planners)}; see them with: planbook report {imported.run}",
         markup=False,
         soft_wrap=True,
@@ -172,7 +172,7 @@ def file_format(requested: str | None, out: Path) -> str:
     fitting = ENDINGS.get(out.suffix.lower(), FORMATS)
     if requested is None and out.suffix and out.suffix.lower() not in ENDINGS:
         raise BadArgument(
-            f"no format has the ending of {out.name}: use {' or '.join(ENDINGS)}, or choose the format with --format "
+            f"no format has the extension of {out.name}: use {' or '.join(ENDINGS)}, or choose a format with --format "
             f"({', '.join(FORMATS)})"
         )
     if requested is not None and requested not in fitting:
@@ -231,7 +231,7 @@ SESSION_TASK = "session"
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     if not (hasattr(sys.stdin, "buffer") and hasattr(sys.stdout, "buffer")):
-        raise BadArgument("standard input or output is closed, through which an MCP client talks to this command")
+        raise BadArgument("standard input or output is closed; an MCP client talks to this command through both")
     from planbook.mcp_server import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
     from planbook.planner import EpisodeSettings
     from planbook.rules import render_environment

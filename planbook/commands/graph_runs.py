@@ -173,7 +173,7 @@ class _GraphPasses:
         recorded = spans_in(self.run.store.events(EPISODE))
         self._begun = {span.title: dict(span.data) for span in recorded if span.end is None}
         if answered := sum(span.end is not None for span in recorded):
-            ERRORS.print(f"{counted(answered, 'node')} had been answered already.", style="dim")
+            ERRORS.print(f"{counted(answered, 'node')} had already been answered.", style="dim")
         scope = Scope(journal, EPISODE, roles).child("round")
         scope.record("task", task=task_of(self.file).model_dump(mode="json"), observation={"text": ""})
         for number in range(self.arguments.passes):

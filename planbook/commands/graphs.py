@@ -66,7 +66,7 @@ def new(file: Path) -> int:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
-        raise BadArgument(f"{path} exists already; edit it, or name another file") from None
+        raise BadArgument(f"{path} already exists; edit it, or name another file") from None
     except OSError as error:
         raise BadArgument(f"{path} cannot be written: {error.strerror}; name another file") from error
     click.echo(f"{path}: edit it; its first lines say how to check, draw and run it")
@@ -178,7 +178,7 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     models = {role: absolute_model(model) for role, model in models_by_role(named).items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
-        raise BadArgument(f"no node of {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
+        raise BadArgument(f"no node in {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
     missing = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
     if missing:
         raise BadArgument(
@@ -240,7 +240,7 @@ def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) 
         flags = f"--env {file.name}"
     else:
         flags = f"--env ENV --planner-option graph={file.name if is_shipped else path}"
-    raise BadArgument(f"{file.name} plays an environment, one pass per step: `planbook run --planner agentkit {flags}`")
+    raise BadArgument(f"{file.name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
 
 
 def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:

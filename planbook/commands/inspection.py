@@ -65,7 +65,7 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
             out.print(_action_table(environment))
     table = _facts_table("sandbox")
     for mechanism in mechanisms:
-        missing = "required, and not granted" if mechanism.required else "not granted"
+        missing = "required, but not granted" if mechanism.required else "not granted"
         table.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
     out.print(table)
     return errors.OK, {
@@ -157,7 +157,7 @@ def planners(name: str | None) -> CommandResult:
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
-    """Return the usable planning methods, and a dict that maps the other registered methods to the reasons."""
+    """Return the usable planning methods, and a dict that maps the others to the reasons why they cannot be used."""
     methods, unusable = {**METHODS}, dict[str, str]()
     for name, entry in registered_methods().items():
         if name in METHODS:
@@ -201,7 +201,8 @@ def _demonstrations_table(strategy: Method) -> Table:
 
 
 def _papers_table(name: str) -> Table:
-    from planbook.papers.settings import settings_of_papers  # `planbook envs` needs no results of runs
+    # imported here, since it loads the code that reads results of runs, which `planbook envs` does not need
+    from planbook.papers.settings import settings_of_papers
 
     table = _empty_table("what --paper sets", "paper", "environment", "split", "settings")
     for (env, split), settings in settings_of_papers(name).items():

@@ -100,7 +100,7 @@ def config_from_sources(settings: Settings) -> Config:
     defaults, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
         if "env" not in defaults:
-            raise BadArgument("--from: the sources do not name one installed environment; name it with --env")
+            raise BadArgument("--from: the sources do not all name the same installed environment; name it with --env")
         settings = settings.model_copy(update={"env": defaults["env"]})
     config = settings.config("automanual", ablated_options("automanual", settings.without))
     if not settings.env_options and settings.env == defaults.get("env"):
@@ -123,8 +123,8 @@ def check_verifying(config: Config) -> None:
             environment.reset(task)
     except EnvsError as error:
         raise BadArgument(
-            f"procedures are verified on the tasks of the episodes, and {task.id} cannot be played here: {error}; "
-            "build without them: --no-procedures"
+            f"procedures are verified on the tasks of the episodes, but {task.id} cannot be played here: {error}; "
+            "to build without procedures, use --no-procedures"
         ) from error
 
 
@@ -145,7 +145,7 @@ def formulate(
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, which makes the rules")
+            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no rules")
         config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
         run.begin_invocation(execution, models=config.models.values())
         code = errors.OK
@@ -182,7 +182,7 @@ def cost(run: Path, prices: Path | None) -> CommandResult:
 # The rules and their history
 
 
-DIFF_FORM = "diff A..B: numbers of states, or diff N for one change"
+DIFF_FORM = "diff A..B with the numbers of two states, or diff N for one change"
 
 
 def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
@@ -192,12 +192,12 @@ def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     although it has several.
     """
     if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is not a run of `planbook build`, which makes the rules")
+        raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has no rules")
     states = learned_in(run)
     if not states:
         raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
     if name is None and len(states) > 1:
-        raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
+        raise BadArgument(f"this run has rules for each task type; name one with --group: {', '.join(sorted(states))}")
     chosen = name or next(iter(states))
     if chosen not in states:
         raise BadArgument(f"--group {chosen}: no such group; the groups are {', '.join(sorted(states))}")
@@ -352,7 +352,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
         print_parts(screen, effects_in_words(effects))
     if not finished:
         larger = " and a larger --budget" if exit_code == errors.OUT_OF_BUDGET else ""
-        screen.print(f"Not finished; the same command with --out {out}{larger} continues.", soft_wrap=True)
+        screen.print(f"Not finished; continue with the same command and --out {out}{larger}.", soft_wrap=True)
     runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
     return exit_code, Effects(
         library=config.library,

@@ -205,7 +205,7 @@ def play_run(
     _print_results(results, summary, title, out)
     if formulated:
         out.print(
-            f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
+            f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.",
             soft_wrap=True,
         )
     if isinstance(stopped, BudgetEnded):

@@ -77,7 +77,7 @@ class Rerun(BaseModel):
 
 @click.command(cls=Command)
 @click.argument("run", type=RUN_FOLDER)
-@click.option("--recorded", is_flag=True, help="Answer from the run's own record: no model, no key, no cost.")
+@click.option("--recorded", is_flag=True, help="Take the replies from the run's own record: no model, no key, no cost.")
 @options("models", "Spending", "Running")
 @JSON
 def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
@@ -101,7 +101,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
 def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings) -> tuple[int, Rerun]:
     """Continue EPISODE of RUN from one of its actions: with a plan, another model, or without a rule.
 
-    EPISODE is its number from 0, the id of its task, or `failed`. Until the action --at, replies come from the record;
+    EPISODE is a number (from 0), the id of a task, or `failed`. Until the action --at, replies come from the record;
     after it, the model is asked or the plan is run. The branch is a run of one episode below RUN/branches, unless --out
     names another folder. The report of RUN shows it next to the episode.
     """
@@ -220,7 +220,7 @@ def _current_tasks(config: Config, old_tasks: Sequence[Task], folder: Path) -> l
     if missing := [task.id for task in old_tasks if task.id not in current]:
         raise BadRun(
             f"{folder} cannot be repeated: {config.environment.name} no longer has the task {listed(missing, 1)} in "
-            "this selection; put back the data that it was played on"
+            "this selection; restore the data that the run was played on"
         )
     return [current[task.id] for task in old_tasks]
 
@@ -311,7 +311,7 @@ def _show_result(out: Console, result: Rerun) -> None:
     if result.learnt_the_same is not None:
         out.print(f"What was learned from them is {'the same' if result.learnt_the_same else 'different'}.")
     if result.deterministic and _has_diverged(result):
-        out.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)
+        out.print("All replies were recorded, so every episode should have been the same.", soft_wrap=True)
 
 
 class ReplayResult(BaseModel):

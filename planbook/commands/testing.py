@@ -143,7 +143,7 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
         points.append(CurvePoint(after=number, interval=bounds, until_then=built, summary=summary))
         exit_code = max(exit_code, code)
         if code in STOPPED:
-            message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
+            message = f"Not finished at {number} building tasks; continue with the same command and --out {out}."
             console().print(message, soft_wrap=True)
             break
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(points))
@@ -265,20 +265,20 @@ class Demo:
 
     def play_procedures(self) -> None:
         """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages."""
-        self.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
+        self.screen.print("1. Stored procedures run in the sandbox, without a language model.\n")
         self._play(ALFWORLD_TASKS, "procedures")
         if self.code == errors.INTERRUPTED:
             return
         missing = [requirement for requirement in MINIWOB_TASKS.environment().requirements() if not requirement.found]
         if missing:
-            self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
+            self.screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}")
         else:
             self._play(MINIWOB_TASKS, "procedures")
 
     def play_planners(self) -> None:
         """Play planning methods that ask a model, with recorded replies instead of a model."""
         self.screen.print(
-            "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
+            "2. ADaPT breaks down a household task, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
             "ahead; the model's replies are recorded, a few of them before their prompts were reworded.\n"
         )
         for planner, settings in PLANNER_DEMOS.items():
@@ -316,7 +316,7 @@ class Demo:
         self.screen.print(message, markup=False, soft_wrap=True)
 
     def folder(self, settings: Settings, name: str) -> Path:
-        """Return the folder for a run of the demonstration. Every run has another folder."""
+        """Return the folder for a run of the demonstration. Each run has a different folder."""
         if self._settings.out:
             return self._settings.out / f"{settings.env}-{name}"
         without_options = settings.model_copy(update={"planner_options": {}})
@@ -335,7 +335,7 @@ class Demo:
 @options("Running")
 @JSON
 def demo(settings: Settings) -> CommandResult:
-    """Show the main features with what ships: no key, no download."""
+    """Show the main features; this needs no key and no download."""
     demonstration = Demo(settings)
     for part in (demonstration.play_procedures, demonstration.play_planners, demonstration.learn):
         part()

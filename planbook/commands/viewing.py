@@ -35,10 +35,10 @@ FAILED = "failed"
 @click.command()
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("episode")
-@click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
+@click.option("--prompts", is_flag=True, help="Also show prompts and replies.")
 @JSON
 def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
-    """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first that failed."""
+    """Print one EPISODE of RUN: a number (from 0), the id of a task, or `failed` for the first one that failed."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
         entry = find_episode(opened, episode, endings)
@@ -80,14 +80,14 @@ def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
     entries = run.entries()
     if not entries:
         raise BadArgument(
-            f"{run.folder} lists no episodes: planbook 0.1 kept the passes of a prompt graph that way; see them with: "
-            f"planbook report {run.folder}"
+            f"{run.folder} lists no episodes: planbook 0.1 recorded the passes of a prompt graph without episodes; "
+            f"see the passes with: planbook report {run.folder}"
         )
     if name == FAILED:
         failed = (entry for entry in entries if _failed(endings.get(entry.index, NOT_PLAYED)))
         if first := next(failed, None):
             return first
-        raise BadArgument(f"no episode of {run.folder} failed; name one by its number or its task")
+        raise BadArgument(f"no episode of {run.folder} failed; choose one by its number or its task")
     matches = [entry for entry in entries if entry.task.id == name]
     if not matches and name.isdecimal():
         matches = [entry for entry in entries if entry.index == int(name)]
@@ -113,7 +113,7 @@ def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -
     try:
         return read_trajectory(path, events, task)
     except LookupError as error:
-        raise BadArgument(f"{entry.task.id} (episode {entry.index}) has no round to show") from error
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun a round yet") from error
 
 
 def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
@@ -156,7 +156,7 @@ def watch(run: Path, port: int, no_browser: bool) -> int:
 
     def on_address(address: str) -> None:
         click.echo(address)
-        ERRORS.print("Whoever has this address can watch and control the run. Ctrl-C stops watching, not the run.")
+        ERRORS.print("Anyone who has this address can watch and control the run. Ctrl-C stops watching, not the run.")
         if not no_browser:
             webbrowser.open(address)
 
@@ -185,7 +185,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     large the difference may be, without correction. Near the threshold the two can disagree; then p decides.
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
-        raise BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
+        raise BadArgument("compare takes two or more different runs: planbook compare RUN RUN")
     price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     for number, comparison in enumerate(comparisons, 1):
@@ -249,7 +249,7 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
     for folder in folders:
         runs = runs_in(folder)
         if not runs:
-            unreadable[str(folder)] = f"{folder} holds no run, and none lies below it"
+            unreadable[str(folder)] = f"there is no run in {folder} or below it"
         for run in runs:
             try:
                 results[run.resolve()] = read_folder(run, price)
@@ -273,5 +273,5 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
         values = sorted({setting(run.run.config, name) for run in chosen})
         chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
-            raise BadArgument(f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}")
+            raise BadArgument(f"--where {short_name}={value}: no run matches; {name} can be {', '.join(values)}")
     return chosen

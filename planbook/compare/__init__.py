@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from planbook.compare.differences import (
     KNOWLEDGE,
     MCNEMAR,
-    NOISE,
     SEEDS,
     SELECTED,
+    SIGNIFICANCE,
     CostDifference,
     MeasureDifference,
     Pair,
@@ -264,7 +264,7 @@ def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid
     first, second = letters
     yield f"{first}: {compared.first.run}"
     yield f"{second}: {compared.second.run}"
-    yield "Settings that differ:" if compared.settings else "Both have the same settings and versions."
+    yield "Settings that differ:" if compared.settings else "Both runs have the same settings and versions."
     yield from (
         f"  {row.name}: {abridged(row.first)}; in {second}: {abridged(row.second)}" for row in compared.settings
     )
@@ -272,10 +272,10 @@ def comparison_parts(compared: RunComparison, letters: Letters) -> Iterator[Grid
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, letters)
     yield (
-        f"Test: {compared.overall.test}; p is corrected by Holm's method: that of a task type over all types, "
-        f"that of all pairs over the runs that are compared with {first}. Intervals (95 %): "
-        f"{compared.overall.interval}; those of costs: over tasks. A difference is significant if p is below {NOISE}. "
-        "The intervals are not corrected, so near this bound they may disagree with the test."
+        f"Test: {compared.overall.test}; p is corrected by Holm's method: for a task type over all types, "
+        f"and for all pairs over the runs that are compared with {first}. Intervals (95 %): "
+        f"{compared.overall.interval}; for costs: over tasks. A difference is significant if p is below "
+        f"{SIGNIFICANCE}. The intervals are not corrected, so near this threshold they may disagree with the test."
     )
     yield from _changes(compared, letters)
     if compared.measures:
@@ -369,7 +369,7 @@ def _changes(compared: RunComparison, letters: Letters) -> Iterator[str]:
     for change, (other, solver) in (("gained", letters), ("lost", letters[::-1])):
         if changed := [_change(pair) for pair in compared.changed if pair.change == change]:
             names = listed(changed, SHOWN_CHANGES)
-            yield f"Solved by {solver} only ({len(changed)}), with its outcome in {other}: {names}."
+            yield f"Solved only by {solver} ({len(changed)}), with the outcome in {other}: {names}."
 
 
 def _change(changed: ChangedPair) -> str:
@@ -379,7 +379,7 @@ def _change(changed: ChangedPair) -> str:
 
 def _costs(compared: RunComparison, letters: Letters) -> Grid:
     rows = [(cost, *map(_estimate, (row.first, row.second, row.difference))) for cost, row in compared.costs.items()]
-    title = "Spent per solved task; seconds are those of the episodes, on this machine"
+    title = "Cost per solved task; seconds are the durations of episodes on this machine"
     return Grid(title, "", _columns(letters), rows)
 
 

@@ -32,7 +32,7 @@ from planbook.sandbox import did_you_mean
 
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
 BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
-NOISE = 0.05
+SIGNIFICANCE = 0.05
 """A difference is statistically significant if its p value is below this."""
 SCORE = "score"
 """Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
@@ -59,7 +59,7 @@ class TestedDifference(BaseModel):
     @property
     def is_significant(self) -> bool:
         """True if chance alone would rarely produce so large a difference."""
-        return self.p_corrected is not None and self.p_corrected < NOISE
+        return self.p_corrected is not None and self.p_corrected < SIGNIFICANCE
 
 
 class SolvedDifference(TestedDifference):
@@ -243,8 +243,8 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     """Compare the costs per solved task. Return a dict that maps the name of each cost to its difference.
 
-    A cost that neither run had is left out. The time is left out even if only one run has none, because the episodes of
-    that run were imported or copied.
+    A cost that neither run had is left out. The time is left out even if only one of the runs has none: its episodes
+    were then imported or copied.
     """
     differences = {}
     for name, cost in COSTS.items():

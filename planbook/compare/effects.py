@@ -147,7 +147,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     """
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))
-    title = "What leaving out each rule and skill changes, in points of all tasks"
+    title = "Effect of leaving out each rule and skill, in percentage points over all tasks"
     yield Grid(title, "left out", columns, [(effect.part, *_cells(effect)) for effect in ordered])
     significant = [effect for effect in ordered if effect.is_significant]
     needed = [effect.part for effect in significant if effect.difference < 0]
@@ -161,8 +161,8 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     yield (
         "p comes from an exact test that swaps runs within tasks (other runs that did clearly worse are left out), "
         f"corrected by the Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts "
-        f"named as significant, at most {FALSE_SHARE:.0%} are expected to be false positives. An interval shows "
-        "the size of an effect, is not corrected, and may disagree with p."
+        f"named as significant, at most {FALSE_SHARE:.0%} are expected to be false positives. Intervals show "
+        "the size of an effect; they are not corrected, and may disagree with p."
     )
 
 

@@ -187,7 +187,7 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
     yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
-    title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
+    title = "Actions and errors: means over played episodes. The rest: sums; seconds exclude the time between episodes"
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
     payoffs = {name: row.paying and row.paying.named(short) for name, row in named}
@@ -224,13 +224,13 @@ def _spent(row: GroupRow) -> Iterator[str]:
 
 def _group_lines(row: GroupRow) -> Iterator[str]:
     if row.differ:
-        yield f"the runs are pooled, and differ in {listed(row.differ, SHOWN_SETTINGS)}"
+        yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
-        yield f"{len(row.runs)} runs, solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
+        yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
     if row.several:
         yield (
             f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
             f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
         )
     if row.left_out:
-        yield f"{row.left_out} building tasks left out, as their type was solved often enough"
+        yield f"{row.left_out} building tasks skipped, because their type had been solved often enough"

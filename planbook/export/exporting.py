@@ -123,7 +123,7 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
             known.update(entry.task.type for entry in run.entries())
     if unknown := [kind for kind in types if kind not in known]:
         advice = did_you_mean(unknown[0], sorted(known)) if known else "; there are no episodes"
-        raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{advice}")
+        raise BadArgument(f"--types: no episode has the type {unknown[0]!r}{advice}")
 
 
 def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult) -> Iterator[Trajectory]:
@@ -276,7 +276,7 @@ def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
             try:
                 writer.write_table(arrow.Table.from_pylist(group, schema=schema))
             except (arrow.ArrowException, OverflowError) as error:
-                raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit Parquet: {error}") from error
+                raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit into Parquet: {error}") from error
 
 
 def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:

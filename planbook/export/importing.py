@@ -84,7 +84,7 @@ class _Files:
             if not self.faults:
                 yield episode
         if is_empty:
-            self.faults.append(f"{path}: it has no episodes")
+            self.faults.append(f"{path}: the file has no episodes")
         self.files.append(ImportedFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))
 
     @property
@@ -111,10 +111,10 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
     """Make a run in the folder ``out`` from files of episodes.
 
     A temporary folder is filled while the files are read, and is renamed if they have no faults. Raises BadArgument if
-    the files have faults, or BadRun if the folder exists already or cannot be made.
+    the files have faults, or BadRun if the folder already exists or cannot be created.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadRun(f"{out} exists already; name another folder with --out")
+        raise BadRun(f"{out} already exists; name another folder with --out")
     target = (out or RUNS / "import").absolute()
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
@@ -122,7 +122,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
         folder = out or new_folder(config, name=_name(config))
         temporary.replace(folder)
     except OSError as error:
-        raise BadRun(f"{target} cannot be made: {error.strerror}; name another folder with --out") from error
+        raise BadRun(f"{target} cannot be created: {error.strerror}; name another folder with --out") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return ImportedRun(
@@ -224,7 +224,7 @@ def _lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
     if len(line) > MAX_EPISODE_BYTES:
-        return BadEpisode(f"longer than {MAX_EPISODE_BYTES:,} bytes, the limit of an episode")
+        return BadEpisode(f"longer than {MAX_EPISODE_BYTES:,} bytes, the limit for an episode")
     try:
         return parse_episode(line.strip())
     except (BadEpisode, UnicodeEncodeError) as bad:
@@ -250,7 +250,7 @@ def read_rows(path: Path) -> Iterator[Episode]:
         raise BadEpisode(f"this cannot be read as Parquet: {(str(error) or repr(error)).splitlines()[0]}") from error
 
 
-NO_TEXT = f"this is not an episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
+NO_TEXT = f"this is not an episode as `planbook export` writes it; the column {TRAJECTORY} has no text"
 
 
 def _check_size(metadata: Any) -> None:
@@ -285,7 +285,7 @@ def _schema_fault(line: bytes) -> str:
     schema = _schema_of(line)
     if isinstance(schema, str) and schema.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
         other = json.dumps(schema)[:60]
-        return f"schema: {other} is read by another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
+        return f"schema: {other} belongs to another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
     return f"schema: this is not an episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
 
 
@@ -315,11 +315,11 @@ def faults_of(trajectory: Trajectory) -> Iterator[str]:
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"
     if ending.outcome.solved != ending.verdict.solved and ending.outcome.played:
-        yield f"the outcome is {ending.outcome}, and the verdict says {'' if ending.verdict.solved else 'not '}solved"
+        yield f"the outcome is {ending.outcome}, but the verdict says {'' if ending.verdict.solved else 'not '}solved"
     if ending.outcome.solved == bool(ending.cause):
         yield f"an episode has a cause if and only if it was not solved; the outcome is {ending.outcome}"
     if not trajectory.rounds and ending.outcome.played:
-        yield f"the outcome is {ending.outcome}, and there is no round"
+        yield f"the outcome is {ending.outcome}, but there is no round"
     if invalid := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
         yield f"{invalid[0][:60]!r} is not a scope; write one like round/0/plan/1"
     else:
@@ -335,13 +335,13 @@ def _read_back(trajectory: Trajectory) -> Iterator[str]:
     try:
         json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
     except ValueError:
-        yield "a number is NaN or infinite, which JSON does not have"
+        yield "a number is NaN or infinite, which JSON cannot represent"
         return
     try:
         events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PATH)]
         copy = read_trajectory(PATH, events, trajectory.task)
     except (LookupError, ValueError) as error:
-        yield f"its parts do not fit together: {error!r}"
+        yield f"the parts of the episode do not fit together: {error!r}"
         return
     excluded: Any = {"run": True, "repeat": True, **ORDERS}
     name = next(differing_names(trajectory.model_dump(exclude=excluded), copy.model_dump(exclude=excluded)), None)

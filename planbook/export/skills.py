@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from itertools import chain, count
-from os.path import exists, isfile  # return False if a text is too long for a path; the methods of Path raise
+from os.path import exists, isfile  # return False if a string is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Literal
 
@@ -109,7 +109,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, which learns skills")
+            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no skills")
         verifications = list(_verifications(run))
         for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
@@ -148,7 +148,7 @@ def _verified_tasks(procedure: Procedure, verifications: list[Trajectory]) -> tu
 
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
-    """Turn a text into a name that the specification allows. If it is taken, add a number, as in "toy-fetch-2"."""
+    """Turn a string into a name that the specification allows. If it is taken, add a number, as in "toy-fetch-2"."""
     base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_CHARACTERS - 4].rstrip("-") or "skill"
     numbered = (f"{base}-{number}" for number in count(2))
     return base if base not in taken else next(name for name in numbered if name not in taken)
@@ -251,7 +251,7 @@ def _template() -> Template:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as a quoted YAML scalar, without "---", which some programs take for the end of the header."""
+    """Return a string as a quoted YAML scalar, without "---", which some programs take for the end of the header."""
     return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
 
 
@@ -385,8 +385,8 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     verdicts = {id: outcome.solved for id, outcome in outcomes.items() if outcome.played}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: tasks are not those of the environment ({listed(differing, 1)}); the evidence was "
-            "changed, or is from another version of the environment"
+            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "
+            "was changed, or is from another version of the environment"
         )
     return VerifiedSkill(
         name=evidence.skill,

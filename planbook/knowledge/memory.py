@@ -46,7 +46,7 @@ def _library_memory(config: Config, folder: Path) -> Memory:
     holds_run = is_run(folder)
     if config.after is not None and not holds_run:
         raise BadArgument(
-            f"--after counts tasks of a run of `planbook build`, and {folder} is not one; name one with --library"
+            f"--after counts tasks of a run of `planbook build`, but {folder} is not one; name one with --library"
         )
     if config.planner == PROCEDURES and config.types != FOUND and not holds_run:
         return _procedure_library(config, folder)
@@ -70,7 +70,7 @@ def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:
 
 RETRIEVAL = "retrieval"
 ABLATIONS: Mapping[str, str] = {
-    "rules": "no rules at all: the planner with its skill and reflection libraries",
+    "rules": "no rules at all: the planner has only its skill and reflection libraries",
     "libraries": "neither skills nor reflections",
     "online": "rules are built after all episodes have been played, not in between",
     "cases": "the Builder gets one prompt for every case",
@@ -79,7 +79,7 @@ ABLATIONS: Mapping[str, str] = {
     "types": "rules without a type",
     "examples": "rules without an example",
     "logs": "rules without a validation log",
-    "helpers": "no helper methods: neither as rules nor defined beforehand nor encouraged",
+    "helpers": "no helper methods: they are not rules, not predefined and not encouraged",
     RETRIEVAL: "every rule in the prompt, not only those that the task needs",
     "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
 }

@@ -193,7 +193,7 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
         check_environment(config, run)
         states = learned_in(run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
-            raise BadArgument(f"{folder} knows nothing about {group}; it knows {', '.join(sorted(states))}")
+            raise BadArgument(f"{folder} has learned nothing about {group}, only about {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
 
 
@@ -205,8 +205,8 @@ def check_environment(config: Config, library: Run) -> None:
     """
     if library.config.learning is None:
         raise BadArgument(
-            f"{library.folder} is not a run of `planbook build`, and learned nothing; "
-            "a library (--library) is a run of `planbook build`"
+            f"{library.folder} is a run, but not a run of `planbook build`, so it has learned nothing; "
+            "name another library with --library"
         )
     built_on = {entry.task.env for entry in library.entries()}  # only names: the code may not be trusted
     if library.config.env != config.env and config.environment.name not in built_on:
@@ -214,10 +214,10 @@ def check_environment(config: Config, library: Run) -> None:
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
     if not learned_in(library):
         raise BadArgument(
-            f"{library.folder} has not begun to learn; resume it by `planbook build --resume {library.folder}`"
+            f"{library.folder} has not begun to learn; resume it with: planbook build --resume {library.folder}"
         )
     if config.after is not None and config.after > (tasks := len(library.entries())):
-        raise BadArgument(f"--after {config.after}: {library.folder} has {counted(tasks, 'building task')}")
+        raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'building task')}")
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:

@@ -2,8 +2,8 @@
 
 A found type is a group of solved tasks with the same kind of plan (``planbook.rules.found_types``). Its post-condition
 is code that runs after the type's procedure, and raises an error if the procedure did not have the usual effect. To
-find it, all values of the environment that plan code can read are read after each task that the procedure solves. If a
-value was the same after all of these tasks, it should be the same after the next task.
+find it, planbook reads every value of the environment that plan code can read, after each task that the procedure
+solves. If a value was the same after all of these tasks, it should be the same after the next task.
 """
 
 import json
@@ -94,12 +94,12 @@ def generalise_plans(
     found = type_named(knowledge, kind)
     if found is None:
         return None
-    source = f"learnt from {', '.join(example.task_id for example in found.examples)} by their plans"
+    source = f"learnt from the plans of {', '.join(example.task_id for example in found.examples)}"
     try:
         code = procedure_code(found)
         return learned_procedure(code, kind, environment, source, options) if code is not None else None
     except (BadProcedure, SyntaxError, ValueError, RecursionError) as error:
-        LOG.info("the plans of %s make no procedure: %s", kind, error)
+        LOG.info("no procedure could be made from the plans of %s: %s", kind, error)
         return None
 
 

@@ -248,7 +248,7 @@ class ProcedureWriter:
         try:
             solved = self._select(Selection(ids=ids)) if ids else []
         except EnvsError as error:
-            LOG.warning("the procedure of %s is not verified on the library's tasks: %s", kind, error)
+            LOG.warning("the procedure for %s is not verified on the library's tasks: %s", kind, error)
             return []
         return [with_found_type(knowledge, task) for task in solved]
 

@@ -223,4 +223,4 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:
         named = sorted({id for ids in coverage.dangling.values() for id in ids})
-        yield f"{title}Cited by rules, but no longer existing: {', '.join(named)}."
+        yield f"{title}Cited by rules, but deleted or unknown: {', '.join(named)}."

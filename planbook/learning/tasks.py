@@ -75,7 +75,7 @@ def check_learning(config: Config) -> None:
     known, verify = config.environment.task_splits(config.environment_options), config.learning.verify
     split, _, count = verify.partition(":")
     if verify and not (split in known and count.isdecimal() and int(count)):
-        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits: {', '.join(known)}")
+        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits are {', '.join(known)}")
 
 
 # Episodes of other runs
@@ -187,7 +187,7 @@ def _select(config: Config) -> Iterator["Trajectory"]:
         task = trajectory.task
         if task.env != config.environment.name:
             raise BadArgument(
-                f"--from: {task.id} is a task of {task.env}, but the run builds for {config.environment.name}"
+                f"--from: {task.id} is a task of {task.env}, but this run learns about {config.environment.name}"
             )
         if ids and task.id not in ids:
             continue
@@ -208,7 +208,7 @@ def _read_all(sources: Sequence[EpisodeSource]) -> Iterator["Trajectory"]:
             _update_digest(digest, trajectory)
             yield trajectory
         if digest.hexdigest() != source.sha256:
-            raise BadRun(f"{source.path} has other episodes than when this run of `planbook build` began")
+            raise BadRun(f"the episodes in {source.path} have changed since this run of `planbook build` began")
 
 
 def _update_digest(digest: Any, trajectory: "Trajectory") -> None:

@@ -251,7 +251,7 @@ def _without_none(figures: Mapping[str, float | None]) -> dict[str, float]:
 OURS = "ours"
 MAX_COLUMNS = 10
 """A table with more columns is transposed."""
-PARTIAL = "(n/m): our figure is over n of the m task types that theirs is over; the others were not played."
+PARTIAL = "(n/m): our figure covers n of the m task types that theirs covers; the others were not played."
 
 
 def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
@@ -278,10 +278,10 @@ def _is_shown(compared: ComparedTable, ours: OurRow) -> bool:
 def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
     names = [f"{name} {type}" for type, name in paper.names.items() if any(type in table.ours for table in shown)]
     if names:
-        yield f"Names of the types here: {', '.join(names)}."
+        yield f"Task types, with our names: {', '.join(names)}."
     yield f"Differences from {paper.paper}'s setting ({len(paper.differs)}):"
     yield from (f"  {difference}" for difference in paper.differs)
-    quoted = f" Only quoted, as planbook does not play them as this paper does: {', '.join(paper.only_quoted)}."
+    quoted = f" Only quoted, because planbook does not play them as this paper does: {', '.join(paper.only_quoted)}."
     yield f"All other figures are the paper's own.{quoted if paper.only_quoted else ''}\n"
 
 

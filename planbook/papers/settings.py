@@ -38,7 +38,7 @@ def paper_settings(
     name = load_environment(env).name
     paper = next((paper for paper in publications() if planner in paper.planners and name in paper.environments), None)
     if paper is None:
-        raise BadArgument(f"--paper: no paper played {planner} on {name}; {_papers_with(planner)}")
+        raise BadArgument(f"--paper: no paper tested {planner} in {name}; {_papers_with(planner)}")
     setting = paper.setting(name, split, types)
     stage = setting.building if building else None
     known = method(planner).options.model_fields
@@ -62,8 +62,8 @@ def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
 
 def _papers_with(planner: str) -> str:
     """Return a clause that names the papers that used a method, and their environments."""
-    papers = [f"{each.paper} on {', '.join(each.environments)}" for each in publications() if planner in each.planners]
-    return f"{planner} was played in {'; '.join(papers)}" if papers else f"no paper has the method {planner}"
+    papers = [f"{each.paper} in {', '.join(each.environments)}" for each in publications() if planner in each.planners]
+    return f"{planner} was tested by {'; '.join(papers)}" if papers else f"no paper has the method {planner}"
 
 
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
@@ -240,7 +240,7 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
-    yield "actions that an episode may take", run.config.actions, setting.actions
+    yield "actions allowed in an episode", run.config.actions, setting.actions
 
 
 def _environment(config: Config, setting: PaperSetting) -> Values:
@@ -288,7 +288,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     yield "context, in tokens", sampling.context, setting.sampling.get("context")
     if setting.building is None and config.library != SHIPPED_LIBRARY:
         yield "what was learned", f"the library {config.library}", "nothing"
-    yield "prompts", "in words of our own, through chat completions; models answer with Python", setting.prompts
+    yield "prompts", "in our own words, through chat completions; models answer with Python", setting.prompts
 
 
 def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
@@ -300,7 +300,7 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
     if config.after is not None:
         yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
     if run.only_in_testing:
-        yield f"without {', '.join(run.only_in_testing)}", "in testing only", "in building, too"
+        yield f"without {', '.join(run.only_in_testing)}", "only in testing", "also in building"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
         yield "manual", "not formulated: the rules as a list", "formulated"
     yield from _building(origin, origin.building, origin.building.learning, theirs)
@@ -310,7 +310,7 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
     yield from _models("building model", origin.builders, theirs.models)
     yield "building planner", building.planner, theirs.planner
     yield "building split", building.selection.split, theirs.split
-    yield "actions that an episode of building may take", building.actions, theirs.actions
+    yield "actions allowed in a building episode", building.actions, theirs.actions
     yield from _options(" in building", comparable_options(building), theirs.options)
     for name in (*PAPER_OPTIONS, "conclusions"):
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))

@@ -72,7 +72,7 @@ def report_runs(
             write_page(results, target, episodes)
         except OSError as error:
             raise errors.BadArgument(
-                f"{target} cannot be written: {error.strerror}; name another with --out"
+                f"{target} cannot be written: {error.strerror}; name another file with --out"
             ) from error
     summaries = tuple(run_results.summary() for run_results in results)
     reported = ReportResult(report=str(target), bytes=target.stat().st_size, runs=summaries)

@@ -167,5 +167,5 @@ def _knowledge(run: RunResults) -> Iterator[Chart]:
         for hue, name in enumerate(KNOWN)
         if any(getattr(step, name) for step in run.steps)
     ]
-    chart = _lines("Knowledge after each episode", "number of the episode", series, "count")
+    chart = _lines("Knowledge after each episode", "episode number", series, "count")
     yield {**chart, "last": counted(run.steps[-1].rules, "rule"), "steps": True}

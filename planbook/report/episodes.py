@@ -46,7 +46,7 @@ class Chunk:
 
 
 def pack(text: str) -> str:
-    """Compress a text with zlib, and return it in base64."""
+    """Compress a string with zlib, and return it in base64."""
     return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode("ascii")
 
 
@@ -281,12 +281,12 @@ def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result
     if selection == "failed":
         return [episode for episode in begun if not episode.ending.outcome.solved]
     if not selection.isdecimal():
-        raise BadArgument(f"--episodes {selection}: --episodes takes all, failed, or a number")
+        raise BadArgument(f"--episodes {selection}: give all, failed or a number")
     return begun[: int(selection)]
 
 
 def _missing_note(run: RunResults, chosen: str | None, shown: int) -> str:
     begun = sum(bool(episode.events) for episode in run.episodes.values())
-    size = f"with all of them the page would be above {PAGE_BYTES / 1e6:.0f} MB"
+    size = f"with all of them, the page would be larger than {PAGE_BYTES / 1e6:.0f} MB"
     reason = f"--episodes {chosen}" if chosen else f"{size}; `planbook report RUN --episodes all` includes them anyway"
     return f"Of {counted(begun, 'episode')}, {shown:,} can be opened here: {reason}." if shown < begun else ""

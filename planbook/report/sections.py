@@ -219,7 +219,7 @@ def cost_blocks(run: RunResults) -> Iterator[Block]:
     if spent.money != 0:
         yield blocks.paragraph("Money is in US dollars, from the price table; recorded replies cost nothing.", "note")
     if spent.money is None:
-        note = "The price is unknown if a model is missing from the table: give a table that has it with --prices."
+        note = "The price is unknown if a model is missing from the table: use --prices to give a table that has it."
         yield blocks.paragraph(note, "note")
 
 
@@ -246,10 +246,10 @@ def _cells(spent: Spending) -> list[str]:
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
     Outcome.INDIRECT_SUCCESS: "solved, after at least one error",
-    Outcome.FAILURE: "not solved when it ended",
-    Outcome.OUT_OF_BUDGET: "not solved before its budget of actions ran out",
+    Outcome.FAILURE: "not solved when the episode ended",
+    Outcome.OUT_OF_BUDGET: "not solved before the episode's budget of actions ran out",
     Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
-    Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
+    Outcome.NOT_RUN: "not played, or not to the end: the run was stopped, or its budget was used up",
 }
 """Maps each outcome to its explanation on the page."""
 MAX_LISTED = 200
@@ -276,7 +276,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     if false_claims := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
-        yield blocks.paragraph(["Claims that are false: ", *links(false_claims, MAX_LISTED)], "false-claims")
+        yield blocks.paragraph(["False claims: ", *links(false_claims, MAX_LISTED)], "false-claims")
     yield blocks.heading("Inputs of the run")
     yield from _inputs(run)
 
@@ -294,7 +294,7 @@ def _inputs(run: RunResults) -> Iterator[Block]:
     """Yield which inputs had changed at each resume, and the contents of run.json except the settings."""
     file = RunFile.read(run.run.folder)
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
-    note = ": these episodes were not played here." if file.imported else "."
+    note = "; these episodes were not played here." if file.imported else "."
     yield blocks.paragraph(f"{'Imported' if file.imported else 'Begun'} {origin}{note}")
     for event in run.outside:
         body: Any = event.body

@@ -219,7 +219,7 @@ class RunResults:
         """Return the cost of a run of `planbook build` after each task. Raises BadArgument for any other run."""
         run = self.run
         if not self.is_building_run:
-            raise BadArgument(f"{run.folder} is not a run of `planbook build`: only these have a cost of building")
+            raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has no cost of building")
         types = len({row.entry.task.type for row in self.episodes.values()})
         if run.config.types == FOUND:
             types = sum(len(state.knowledge.found) for state in knowledge.learned_in(run).values())

@@ -146,7 +146,7 @@ def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[G
         else:
             yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in counts.items())}."
     if score is not None:
-        yield f"Unlock score, over all of them: {score:.2f} %."
+        yield f"Unlock score over all milestones: {score:.2f} %."
 
 
 # Matches of goals with found types

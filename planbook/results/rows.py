@@ -49,7 +49,7 @@ class TaskClaim(BaseModel):
     claim about the whole task: stored procedures, given code, random actions, AutoManual (it replans as long as it is
     allowed to), AgentKit (its steps run out), and ProgPrompt and Code as Policies (a program may end because it can do
     nothing). With any method, delivering an answer as the last action is a claim of success. ``played`` is False for an
-    episode that was broken, not played or not judged. The claim in such an episode cannot be false.
+    episode that was broken, not played or not judged. The claim in such an episode is never counted as false.
     """
 
     task: str

@@ -217,7 +217,7 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
 
 
 def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of solved episodes. Repeats of a task are not taken for independent."""
+    """Return the 95 % interval of the share of solved episodes. Repeats of a task do not count as independent."""
     return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
 
 
@@ -332,10 +332,10 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             else " none was played to its end"
         )
         yield (
-            "Broken (a fault of planbook or of the environment) and not run count as not solved: "
+            "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: "
             f"{summary.unplayed} of {summary.tasks};{share}."
         )
-    yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "unjudged")
+    yield from _named(summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
     yield from _named(broken, "Broken: {}: {}", "broken")
     if summary.unjudgeable:
@@ -343,7 +343,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Not played and not counted, because they cannot be judged here: {tasks} of the selection."
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
-        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
+        yield f"Skipped, because their type had been solved often enough in a row: {summary.left_out}."
     if summary.spread is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."

@@ -110,7 +110,7 @@ class Run:
                 cleanup.close()
                 return cls._open_same(folder, config, store)
             if foreign := sorted(name for name in files if not any(fnmatchcase(name, own) for own in OWN_FILES)):
-                raise BadRun(f"{folder} holds other files ({foreign[0]}) and no run; name another folder with --out")
+                raise BadRun(f"{folder} holds other files ({foreign[0]}), but no run; name another folder with --out")
             for name in files:
                 (folder / name).unlink()
             schema = create_schema(store) if store else None
@@ -144,16 +144,16 @@ class Run:
         file = RunFile.read(folder)
         if file.config.planner == GRAPH_PLANNER and not graphs:
             raise BadRun(
-                f"{folder} holds passes of a prompt graph, without an environment: `planbook graph run --out` "
-                "continues them, `planbook show` and `planbook report` show them"
+                f"{folder} holds passes of a prompt graph, without an environment; continue them with "
+                "`planbook graph run --out`, or show them with `planbook show` or `planbook report`"
             )
         if file.store is None and not (folder / STORE_FILE).exists():
-            raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")
+            raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which would hold its events; restore it")
         if file.store is None and not (folder / STORE_FILE).stat().st_size:
-            raise BadRun(f"{folder / STORE_FILE} cannot be read as a run's store: it is empty; put it back")
+            raise BadRun(f"{folder / STORE_FILE} cannot be read as a run's store: it is empty; restore it")
         if to_play and file.imported is not None:
             raise BadRun(
-                f"{folder} was imported, and cannot be played or added to; learn from it with `planbook build --from`"
+                f"{folder} was imported, so it cannot be played or extended; learn from it with `planbook build --from`"
             )
         with ExitStack() as cleanup:
             claim = claim_folder(folder) if to_play else None

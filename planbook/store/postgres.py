@@ -133,9 +133,9 @@ class Postgres:
         self._session_lock = threading.Lock()
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
-        """Write events and texts in one transaction. A text that exists already is skipped.
+        """Write events and texts in one transaction. A text that already exists is skipped.
 
-        Raises BadRun if an event exists already, or the database cannot be written.
+        Raises BadRun if an event already exists, or the database cannot be written.
         """
         hashes = sorted(texts)  # the same order in all processes, so that two writers of the same texts cannot deadlock
         columns = [hashes, [texts[digest] for digest in hashes], *map(list, zip(*rows, strict=True))]
@@ -291,7 +291,7 @@ def check_host(location: Schema) -> None:
     trusted = os.environ.get("PGHOST", "").split(",")
     if foreign := sorted(host for host in hosts if host not in trusted and not LOCAL_HOST.fullmatch(host)):
         raise BadRun(
-            f"{location}: run.json names a server on another machine, which would get your user name and password; "
+            f"{location}: run.json names a server on another machine, which would receive your user name and password; "
             f"if you trust it, set PGHOST={','.join(foreign)}"
         )
 
@@ -303,7 +303,7 @@ def _remedy(error: psycopg.Error) -> str:
         return "the password is wrong: check the URL, PGPASSWORD and ~/.pgpass"
     if "does not exist" in str(error):
         return "create it with createdb or createuser, or name another one in the URL"
-    return "check that the server runs and accepts connections from this machine"
+    return "check that the server is running and accepts connections from this machine"
 
 
 def _open_engine(location: Schema) -> Engine:

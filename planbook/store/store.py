@@ -91,7 +91,7 @@ class Store:
             self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
-        """Add one event and commit it. Raises BadRun if its scope, kind and number exist already, or writing fails."""
+        """Add one event and commit it. Raises BadRun if its scope, kind and number already exist, or writing fails."""
         self.put_all([(scope, kind, n, body)])
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
@@ -268,7 +268,7 @@ class Sqlite:
                 raise self._unusable(error) from error
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str]) -> None:
-        """Write events and texts in one transaction. Texts that exist already are skipped. Raises BadRun on failure."""
+        """Write events and texts in one transaction. Texts that already exist are skipped. Raises BadRun on failure."""
         try:
             assert self._writer is not None
             with self._thread_lock, _locked(self._lock_file, WRITING), self._writer as writer:

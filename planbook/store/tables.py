@@ -51,8 +51,8 @@ LEASE = sa.Table(
     sa.Column("lost", sa.Integer, nullable=False),
     sa.Column("events", sa.Integer, nullable=False),
 )
-"""The leases: for each leased episode, the worker that has leased it last. ``lost`` is the number of workers that were
-lost on the episode in a row, and ``events`` the highest number of events that it had when a worker was lost."""
+"""The leases: for each leased episode, the worker that has leased it last. ``lost`` is the number of workers in a row
+that were lost while playing it, and ``events`` the highest number of events that it had when a worker was lost."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -137,10 +137,10 @@ def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
 
 
 def _storable(text: str) -> bool:
-    """Return whether databases can store a text unchanged.
+    """Return whether databases can store a string unchanged.
 
-    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. If a text has one of these, it
-    is stored with JSON escapes instead.
+    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. A string with one of these is
+    stored with JSON escapes instead.
     """
     try:
         return b"\0" not in text.encode("utf-8")
@@ -313,7 +313,7 @@ LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))
 
 
 class Losses(NamedTuple):
-    """The number of workers that were lost on an episode in a row, without progress between them.
+    """The number of workers in a row that were lost while playing an episode, without progress between them.
 
     ``events`` is the highest number of events that the episode had when a worker was lost.
     """
@@ -338,7 +338,7 @@ class Leases:
             connection.execute(sa.delete(LEASE))
 
     def losses(self, episode: int, count: Callable[[], int]) -> Losses:
-        """Return how many workers were lost on an episode in a row, without progress between them.
+        """Return how many workers in a row were lost while playing an episode, without progress between them.
 
         The caller must hold the episode's lock. So if there is a lease, the worker that it names was lost. ``count``
         returns the number of the episode's events. If this has grown since the last loss, the count of losses begins

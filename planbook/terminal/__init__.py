@@ -44,7 +44,7 @@ def report_error(error: Exception) -> int | None:
             print_json({"error": str(error)})
         return errors.exit_code(error)
     if isinstance(error, OSError) and error.errno in NO_SPACE:
-        location = f" of {error.filename}" if error.filename else ""
+        location = f" to {error.filename}" if error.filename else ""
         advice = "make room or choose another folder, then run it again"
         ERRORS.print(f"planbook: nothing more can be written{location}: {error.strerror}; {advice}")
         return errors.BROKEN
@@ -182,7 +182,7 @@ class Progress:
         )
         second = Text(no_wrap=True, overflow="ellipsis")
         if self._paused():
-            second.append("Paused, continue in planbook watch; ", style="bold yellow")
+            second.append("Paused (continue in planbook watch); ", style="bold yellow")
         second.append("; ".join(self._figures()), style="dim")
         return Group(first, second)
 

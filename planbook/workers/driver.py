@@ -30,7 +30,7 @@ from planbook.workers.processes import (
 from planbook.workers.worker import MAX_LOST, EpisodeWorker, OpenEpisodes, play_in_threads, worker_name, workers_of
 
 LOG = logging.getLogger(__name__)
-LOST = "A worker process was lost; its episodes continue in another."
+LOST = "A worker process was lost; its episodes continue in another one."
 NOT_STARTED = "A worker process ended before it could begin. Starting another one."
 NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
 OnEnding = Callable[[Entry, Ending], None]
@@ -235,10 +235,10 @@ def check_executor(config: Config, execution: Execution) -> None:
         )
     for name in (config.env, *config.models.values()):
         if name.startswith("object:"):
-            raise BadArgument(f"{option}: {name} exists in this process only; put it in a file, or play in threads")
+            raise BadArgument(f"{option}: {name} exists only in this process; put it in a file, or play in threads")
     for model in config.models.values():
         if model.startswith("recorded:") and without_recording(model) != model:
-            raise BadArgument(f"{option}: {model} writes its recording from one process; leave one of the two out")
+            raise BadArgument(f"{option}: {model} is recorded by a single process; leave out one of the two")
     pool_opener(execution.executor)
 
 
@@ -246,6 +246,6 @@ def check_reachable(run: Run, pool: WorkerPool) -> None:
     """Raise BadArgument if the pool has workers on machines that cannot open the run's store."""
     if pool.machines > 1 and isinstance(run.store.location, Path):
         raise BadArgument(
-            f"{run.store.location} is a file on this machine, and the Ray cluster has {pool.machines} machines; keep "
+            f"{run.store.location} is a file on this machine, but the Ray cluster has {pool.machines} machines; keep "
             "the run in PostgreSQL, which all of them can reach: --store postgresql://USER@HOST/DATABASE"
         )

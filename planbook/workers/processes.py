@@ -318,7 +318,7 @@ def _join(address: str) -> None:
         ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)
     except (ConnectionError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
         raise MissingRequirement(
-            f"Ray at {address} cannot be used: {error}; RAY_ADDRESS names a cluster, and without it one is started here"
+            f"Ray at {address} cannot be used: {error}; set RAY_ADDRESS to a cluster, or unset it to start one here"
         ) from error
 
 
@@ -333,8 +333,8 @@ def check_address(address: str) -> None:
         return
     if problem := _connection_problem(address) or _head_problem(address):
         raise MissingRequirement(
-            f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {problem}; check with `ray status "
-            f"--address {address}`, name another, or unset RAY_ADDRESS to start one here"
+            f"no Ray cluster answers at {address}, the address in RAY_ADDRESS: {problem}; check it with `ray status "
+            f"--address {address}`, name another cluster, or unset RAY_ADDRESS to start one here"
         )
 
 
@@ -353,7 +353,7 @@ def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[
                 answered[name] = time.monotonic()
             elif time.monotonic() - answered[name] >= max_silence:
                 losses.append(
-                    f"the Ray cluster was lost: its {name} at {address} does not answer any more ({problem}); "
+                    f"the Ray cluster was lost: its {name} at {address} no longer answers ({problem}); "
                     "nothing recorded so far is lost"
                 )
 

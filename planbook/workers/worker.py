@@ -44,7 +44,7 @@ IDLE_SECONDS = 0.1
 MAX_LOST = 3
 """If this many workers in a row are lost while they play an episode, without progress between them, it is given up.
 
-The last of these workers plays no other episode in the meantime, so its loss affects this episode only."""
+The last of these workers plays no other episode in the meantime, so its loss affects only this episode."""
 LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
 
 
@@ -135,7 +135,7 @@ class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
     Only the leader passes ``open_episodes``. Leases are recorded to count lost workers. Because the death of the leader
-    ends the whole run, the leader records its leases only on episodes on which other workers were lost.
+    ends the whole run, the leader records its leases only on episodes during which other workers were lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:
@@ -165,7 +165,7 @@ class EpisodeQueue:
         yield None
 
     def _losses(self, entry: Entry) -> Losses | None:
-        """Return how many workers were lost on a locked episode, or None if the episode has ended.
+        """Return how many workers were lost while playing a locked episode, or None if the episode has ended.
 
         If too many were lost, the episode is given up here, which is an ending, too.
         """
@@ -208,7 +208,7 @@ class EpisodeWorker:
         self._environment: Environment | None = None
 
     def environment(self) -> Environment:
-        """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be made."""
+        """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be created."""
         if self._environment is None:
             environment = self._config.environment
             try:
@@ -217,7 +217,7 @@ class EpisodeWorker:
                 raise
             except Exception as error:
                 raise EnvironmentBroken(
-                    f"{environment.__name__} could not be made: {type(error).__name__}: {error}"
+                    f"{environment.__name__} could not be created: {type(error).__name__}: {error}"
                 ) from error
         return self._environment
 

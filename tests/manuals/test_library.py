@@ -195,7 +195,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadKnowledge, match="is not a folder"):
         read_knowledge(tmp_path / "lost", TOY)
     (tmp_path / "rules.json").write_text("[]")
-    with pytest.raises(BadKnowledge, match="put them into a folder"):
+    with pytest.raises(BadKnowledge, match="move them to the folder"):
         read_knowledge(tmp_path, TOY)
     write_knowledge(tmp_path, FULL)
     assert read_knowledge(tmp_path, TOY) == FULL
@@ -215,7 +215,7 @@ def procedure(code: str) -> Procedure:
         ({"environment": "../toy"}, "cannot be the name"),
         ({"example": "\ud800"}, "was not written: .*surrogates"),
         ({"procedures": {"fetch": procedure("x = 1")}}, "fetch cannot be written: .*no header"),
-        ({"procedures": {"fetch_two": procedure(SOLVE)}}, "fetch_two has a header for fetch of toy"),
+        ({"procedures": {"fetch_two": procedure(SOLVE)}}, "fetch_two has a header for fetch in toy"),
         ({"procedures": {"a-b": procedure(SOLVE.replace("fetch", "a-b")), "a_b": procedure(SOLVE)}}, "two procedures"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"repeats": 0}, "--repeats: 0 is not a valid value; expected number from 1"),
-        ({"tasks": ["fetch/1"], "seeds": "0-3"}, "--task names a task with its seed; leave out --seeds"),
+        ({"tasks": ["fetch/1"], "seeds": "0-3"}, "--task already determines the seed; leave out --seeds"),
         ({"repeat": 2}, "repeat: there is no such option; did you mean repeats?"),
         ({"seeds": "5-2"}, "--seeds 5-2: 5-2 is in the wrong order; write 2-5"),
         ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" is not a valid value'),
@@ -86,10 +86,10 @@ def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
         ({"sampling": 3}, "--sampling: 3 is not a valid value"),
         ({"planner_options": [3]}, "--planner-option 3: write NAME=VALUE"),
         ({"model": "none", "models": {}}, "give one of the two"),
-        ({"model": {"planner": ScriptedModel(["pass"])}}, "pass a mapping of roles to models as models="),
+        ({"model": {"planner": ScriptedModel(["pass"])}}, "use models= to map roles to models"),
         (
             {"models": {"planner": ScriptedModel(["pass"]), "executor": ScriptedModel(["pass"])}},
-            "two objects have the name object:scripted",
+            "two objects have the same name, object:scripted",
         ),
         ({"sampling": {"temperature": float("nan")}}, "temperature"),
         ({"sampling": {"max_tokens": 20_000}}, "max_tokens of the default role is 20000, which leaves no room"),
@@ -138,7 +138,7 @@ def test_a_class_that_is_in_no_file_works_only_in_its_own_process(tmp_path: Path
     played = planbook.run(env=Attic, split="all:2", out=tmp_path / "run")
     assert (played.solved, played.results.run.config.env) == (2, "object:Attic")
     assert planbook.run(env=Attic, resume=tmp_path / "run").solved == 2
-    with pytest.raises(BadArgument, match="object:Attic exists in this process only"):
+    with pytest.raises(BadArgument, match="object:Attic exists only in this process"):
         planbook.run(env=Attic, split="all:2", jobs=2, executor="processes")
     elsewhere = command("run", "--resume", tmp_path / "run")
     assert elsewhere.returncode == 2

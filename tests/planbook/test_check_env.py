@@ -235,7 +235,7 @@ def test_actions_that_were_never_taken_are_named(tmp_path: Path) -> None:
     text = SOUND.replace("import Environment", "import Action, Environment").replace("def verdict(self)", possible)
     checked = check(tmp_path / "doors.py", text.replace("@query()", leave))
     assert (checked.returncode, checked.result["untaken"]) == (errors.OK, ["leave"])
-    assert "never taken: leave " in checked.printed
+    assert "actions never taken: leave " in checked.printed
 
 
 def test_a_call_that_does_not_return_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

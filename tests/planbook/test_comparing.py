@@ -177,7 +177,7 @@ def test_repeats_of_a_task_are_tested_as_one_unit(tmp_path: Path) -> None:
     assert not found.overall.is_significant
     text = printed(found)
     assert "Test: sign flips over tasks, exact; p is corrected by Holm's method" in text
-    assert "fetch/0 repeat 5" not in text.split("Solved by B only")[0]
+    assert "fetch/0 repeat 5" not in text.split("Solved only by B")[0]
     assert "this difference may be noise" in text
 
 

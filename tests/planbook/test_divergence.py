@@ -80,7 +80,7 @@ def test_a_replay_answers_model_calls_with_the_recorded_replies(recorded: Path) 
     write_shelf(recorded, "cup_1", looks=3)
     _, _, printed = replay(recorded, "asked")
     assert "look/0: different, at act 1" in printed
-    assert "the verdict now is not known: the planner makes more model calls than were recorded" in printed
+    assert "the verdict is now unknown: the planner makes more model calls than were recorded" in printed
     text = (recorded / "shelf.py").read_text().replace("looks == 3", "looks == 2")
     (recorded / "shelf.py").write_text(text.replace("Verdict(self.looks == 2", "Verdict(self.looks == 5"))
     _, result, printed = replay(recorded, "asked")

@@ -70,7 +70,7 @@ def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     assert effect.p == pytest.approx(2 * 0.5**5)
     assert (effect.affected, effect.solved, effect.difference) == (5, 0, -1.0)
     *_, method = effects_in_words([effect])
-    assert "An interval shows the size of an effect, is not corrected, and may disagree with p." in str(method)
+    assert "Intervals show the size of an effect; they are not corrected, and may disagree with p." in str(method)
 
 
 def _significant_rules(needed: int, noise: float, rng: random.Random) -> list[str]:
@@ -142,7 +142,7 @@ def test_all_runs_share_one_budget(built_run: Path, tmp_path: Path) -> None:
     assert found.returncode == OUT_OF_BUDGET, found.printed
     assert not found.result["finished"]
     assert sum(len(asks(Path(folder))) for folder in tmp_path.iterdir()) == 9
-    assert "and a larger --budget continues" in found.printed
+    assert "and a larger --budget." in found.printed
 
 
 def test_effect_is_refused_without_a_model(built_run: Path) -> None:

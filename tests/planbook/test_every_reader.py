@@ -118,7 +118,7 @@ NO_RULES = dict.fromkeys(
 )
 COPIED = ExpectedRefusal("replay the run they come from")
 OVER_BUDGET = ExpectedRefusal("Stopped", errors.OUT_OF_BUDGET)
-GRAPH = ExpectedRefusal("`planbook graph run --out` continues them")
+GRAPH = ExpectedRefusal("continue them with `planbook graph run --out`")
 REFUSED: Mapping[Callable[[Path], Path], Mapping[str, ExpectedRefusal]] = {
     played: NO_RULES,
     building: {},
@@ -129,10 +129,12 @@ REFUSED: Mapping[Callable[[Path], Path], Mapping[str, ExpectedRefusal]] = {
     not_begun: {**NO_RULES, "rerun": OVER_BUDGET},
     an_empty_folder: {
         **dict.fromkeys(READERS, ExpectedRefusal("there is no run.json; name the folder of a run")),
-        "stats": ExpectedRefusal("holds no run, and none lies below it"),
+        "stats": ExpectedRefusal("there is no run in"),
     },
     another_folder: dict.fromkeys(READERS, ExpectedRefusal("is not the run.json of a run, or was written by a later")),
-    without_store: dict.fromkeys(READERS, ExpectedRefusal("there is no run.db, which has its events; put it back")),
+    without_store: dict.fromkeys(
+        READERS, ExpectedRefusal("there is no run.db, which would hold its events; restore it")
+    ),
     with_broken_store: dict.fromkeys(READERS, ExpectedRefusal("cannot be used as a run's store")),
 }
 """Maps each kind of run to the commands that refuse it. All other commands work."""

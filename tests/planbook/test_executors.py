@@ -95,7 +95,7 @@ def test_a_killed_worker_or_zygote_is_replaced(
     kill(worker if victim == "worker" else children(worker)[0])
     printed, _ = driver.communicate(timeout=100)
     assert driver.returncode == 0, printed
-    lost = printed.count("A worker process was lost; its episodes continue in another.")
+    lost = printed.count("A worker process was lost; its episodes continue in another one.")
     assert lost == (victim == "worker")
     assert episodes_of(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == workers, "a worker survives its zygote"
@@ -168,7 +168,7 @@ def test_building_and_recording_need_a_single_process(tmp_path: Path, executor: 
     model = f"recorded:{tmp_path / 'tape'}+{scripted()}"
     recording = invoke("run", "--env", "toy", "--planner", "automanual", "--model", model, *options)
     assert recording.returncode == 2
-    assert "writes its recording from one process" in recording.printed
+    assert "is recorded by a single process" in recording.printed
     assert not (tmp_path / "run").exists()
 
 

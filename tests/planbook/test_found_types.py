@@ -90,7 +90,7 @@ def test_reworded_goals_replace_those_of_the_tasks(built: Path, tested: Finished
         ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "goals.jsonl:3: write "),
         ('{"task": "a", "goal": " "}', 'goals.jsonl:1: write {"task": "ID", "goal": "TEXT"}'),
         ('{"task": "a", "goal": 3}', "goals.jsonl:1: write "),
-        ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a is used twice"),
+        ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a appears twice"),
     ],
 )
 def test_a_malformed_file_of_goals_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_the_money_of_a_curve_is_computed_from_the_given_prices(
 @pytest.mark.parametrize("after", ["5", "4,5"])
 def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_path: Path, after: str) -> None:
     command = ("test", *TOY, "--library", library, "--model", "none", "--out", tmp_path / "run")
-    assert f"--after 5: {library} has 4 building tasks" in refusal(*command, "--after", after)
+    assert f"--after 5: {library} has only 4 building tasks" in refusal(*command, "--after", after)
     assert not (tmp_path / "run").exists()
 
 
@@ -138,7 +138,10 @@ def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Pat
     stopped = invoke(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
     assert [(point["after"], point["interval"]) for point in stopped.result["curve"]] == [(0, None)]
-    assert f"Not finished at 0 building tasks; the same command with --out {tmp_path / 'curve'}" in stopped.printed
+    assert (
+        f"Not finished at 0 building tasks; continue with the same command and --out {tmp_path / 'curve'}"
+        in stopped.printed
+    )
     finished = invoke(*command, "--budget", "calls=99")
     assert finished.returncode == 0
     points = [point["summary"] for point in finished.result["curve"]]
@@ -195,7 +198,7 @@ def test_coverage_ignores_ablated_parts_and_names_deleted_rules(library: Path) -
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)
         kept = tuple(rule for rule in state.knowledge.rules if rule.id != "rule_1")
         deleted = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})
-        assert list(coverage_lines(run, EVERYTHING, deleted))[-1] == "Cited by rules, but no longer existing: rule_1."
+        assert list(coverage_lines(run, EVERYTHING, deleted))[-1] == "Cited by rules, but deleted or unknown: rule_1."
         for without, lines in (((), 2), (("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
             run.config = run.config.model_copy(update={"without": without})
             assert len(list(coverage_lines(run, EVERYTHING, state))) == lines

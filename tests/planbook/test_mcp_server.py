@@ -251,7 +251,7 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
         for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1")):
             refused = await call_tool(client, type_name, task=task)
             assert f"{task} has begun, but its goal " in refused
-            assert f" is not one of {type_name}. Give params" in refused
+            assert f" is not a goal for {type_name}. Give params" in refused
         unknown = await call_tool(client, "begin_task", task="x")
         assert "try one of b, c, d0, d1, d2, d3, d4, d5, d6, d7 and 2 more" in unknown
 

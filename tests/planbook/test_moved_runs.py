@@ -56,7 +56,7 @@ def test_a_changed_file_is_neither_executed_nor_mistaken_for_the_moved_one(moved
         refused = invoke(*command, moved_folder / "runs" / "r")
         assert refused.returncode == 2
         assert (
-            f"first/{changed}, which is missing, and there is no unchanged copy beside the run; put it back"
+            f"first/{changed}, which is missing, and there is no unchanged copy next to the run; restore it"
             in refused.printed
         )
     assert not (moved_folder / "executed").exists()

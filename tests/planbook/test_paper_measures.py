@@ -76,14 +76,14 @@ def test_a_game_is_compared_by_score_reward_and_cost(tmp_path: Path) -> None:
     assert compared.row("AgentKit, table 1:", "n 3") == ["", "", ""], (
         "no interval: the share solved is not in the table"
     )
-    assert set(compared.differs()) == {"prompts", "actions that an episode may take"}
+    assert set(compared.differs()) == {"prompts", "actions allowed in an episode"}
 
 
 def test_a_method_without_a_model_differs_only_in_its_numbers_of_actions_and_tasks(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, "Crafter", "random", [ending_with_reward(2.0)] * 3)
     differs = compared.differs()
-    assert set(differs) == {"actions that an episode may take", "tasks"}
-    assert differs["actions that an episode may take"] == ("30", "10000")
+    assert set(differs) == {"actions allowed in an episode", "tasks"}
+    assert differs["actions allowed in an episode"] == ("30", "10000")
     assert differs["tasks"][0] == "3"
     assert compared.row("AgentKit, table 1:", "ours: random") == ["0.00", "2.0 ± 0.0", "0.00"]
 
@@ -92,7 +92,10 @@ def test_the_score_of_a_shop_is_a_hundred_times_the_reward(tmp_path: Path) -> No
     graph: dict[str, Any] = {"planner_options": {"graph": "shopping"}}
     agentkit = compare_run(tmp_path, "Shopping", "agentkit", SHOP_ENDINGS, model=GPT_4_TURBO, **graph)
     assert agentkit.row("AgentKit, table 2:", "ours: agentkit") == ["75.0"]
-    assert agentkit.differs()["environment"] == ("a made catalogue of 1,200 products", AGENTKIT.settings[1].environment)
+    assert agentkit.differs()["environment"] == (
+        "a generated catalogue of 1,200 products",
+        AGENTKIT.settings[1].environment,
+    )
     adapt = compare_run(tmp_path, "Shopping", "adapt", SHOP_ENDINGS, model=TURBO, split="test")
     assert adapt.tables() == [3, 9]
     assert adapt.row("ADaPT, table 9:", "ours: adapt") == ["75.0", "50.0"]
@@ -142,4 +145,4 @@ def test_a_run_is_compared_with_every_paper_of_its_method_and_environment(tmp_pa
         "Differences from AgentKit's"
     )
     assert "Only quoted" not in own
-    assert "Only quoted, as planbook does not play them as this paper does: Act, AgentBench." in other
+    assert "Only quoted, because planbook does not play them as this paper does: Act, AgentBench." in other

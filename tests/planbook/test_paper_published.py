@@ -193,7 +193,7 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     assert compared.row("ADaPT, table 9:", "ADaPT") == ["60.0", "44.0"]
     assert compared.row("ADaPT, table 9:", "ours: adapt") == ["0.0", "50.0"]
     assert set(compared.differs()) == {"prompts", "environment"}
-    assert compared.differs()["environment"][0] == "a made catalogue of 1,200 products"
+    assert compared.differs()["environment"][0] == "a generated catalogue of 1,200 products"
     assert compare_run(tmp_path, counts, **test).differs()["environment option results_per_page"] == ("10", "3")
     whole = compare_run(tmp_path, counts, **test, planner_options={"d_max": 2}).differs()
     assert (whole["actions_per_reply"], whole["d_max"]) == (("no limit", "1"), ("2", "3"))

@@ -78,7 +78,7 @@ def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: P
 @pytest.mark.parametrize(
     ("planner", "message"),
     [
-        ("deps", "no paper played deps on toy; deps was played in DEPS on alfworld, minecraft"),
+        ("deps", "no paper tested deps in toy; deps was tested by DEPS in alfworld, minecraft"),
         ("code", "no paper has the method code"),
     ],
 )

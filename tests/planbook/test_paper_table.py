@@ -154,7 +154,7 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
     for text in (
         "Put pick_and_place, Clean pick_clean_then_place",
         f"automanual with {GPT_4}, valid_unseen: 134 tasks, 3 repeats; 95.5 % solved",
-        "Only quoted, as planbook does not play them as this paper does: ReAct, Reflexion, ExpeL, AdaPlanner.",
+        "Only quoted, because planbook does not play them as this paper does: ReAct, Reflexion, ExpeL, AdaPlanner.",
         "ExpeL, GPT-4-turbo (quoted only)",
     ):
         assert text in compared.text
@@ -185,21 +185,21 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
         "task types": ("1", "6"),
         "tasks": ("2", "134"),
         "repeats": ("1", "3"),
-        "actions that an episode may take": ("30", "50"),
+        "actions allowed in an episode": ("30", "50"),
         "model": ("small", "gpt-3.5-turbo-1106 or gpt-4-1106-preview"),
         "replans": ("2", "3"),
         "procedures_first": ("True", "False"),
         "rules in a prompt": ("at most 500 tokens", "all of them"),
         "temperature": ("0.7", "0.0"),
         "prompts": (
-            "in words of our own, through chat completions; models answer with Python",
+            "in our own words, through chat completions; models answer with Python",
             "the paper's, through the Assistants API",
         ),
         "what was learned": ("what was known after 1 building task", "after all of them"),
         "building model": ("other-model", GPT_4),
         "building split": ("generated", "train"),
         "tasks_per_type in building": ("2", "6"),
-        "actions that an episode of building may take": ("40", "50"),
+        "actions allowed in a building episode": ("40", "50"),
         "replans in building": ("1", "3"),
         "solved_after in building": ("1", "3"),
         "max_rules in building": ("20", "12"),
@@ -234,7 +234,7 @@ def test_an_ablation_is_compared_with_the_papers_row(
 
 def test_an_ablation_in_testing_only_is_a_difference(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, library=write_built_run(tmp_path), without=("examples",))
-    assert compared.differs()["without examples"] == ("in testing only", "in building, too")
+    assert compared.differs()["without examples"] == ("only in testing", "also in building")
 
 
 def test_web_tasks_are_compared_with_the_tables_of_their_types(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_type_is_left_out_after_three_successes_in_a_row(built: FinishedRun) -
     assert finished.result["left_out"] == 6
     endings: list[Any] = [event.body for event in events(folder, "outcome", "task")]
     assert [ending["cause"] for ending in endings].count("type_solved") == 6
-    assert "Left out, as their type was solved often enough in a row: 6." in finished.printed
+    assert "Skipped, because their type had been solved often enough in a row: 6." in finished.printed
 
 
 def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: FinishedRun) -> None:
@@ -170,7 +170,7 @@ def test_a_shortened_manual_is_written_next_to_the_full_one(tmp_path: Path, buil
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("run", "--env", "toy", "--split", "all:1"), "is not a run of `planbook build`, which makes the rules"),
+        (("run", "--env", "toy", "--split", "all:1"), "is not a run of `planbook build`, so it has no rules"),
         ((*BUILD, "--without", "rules", "--no-procedures", "--tasks-per-type", 1), "has no rules to formulate"),
     ],
 )

@@ -53,7 +53,7 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert (procedures["several"], procedures["once"], procedures["every_time"]) == (2, 2, 0)
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
     assert naive["several"] == 0, "each of its tasks was played once"
-    assert "2 runs, solved in each 37.5% ± 53.0%" in printed
+    assert "2 runs, share solved in each 37.5% ± 53.0%" in printed
     assert "2 solved at least once (100.0%) and 0 every time (0.0%)" in printed
 
 
@@ -62,7 +62,7 @@ def test_stats_names_the_settings_in_which_pooled_runs_differ(tmp_path: Path) ->
     write_run(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
     _, found, printed = stats(tmp_path, "--by", "planner")
     assert found["rows"][0]["differ"] == ["actions", "planner_options.code"]
-    assert "the runs are pooled, and differ in actions, planner_options.code" in printed
+    assert "the pooled runs differ in actions, planner_options.code" in printed
 
 
 def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
     _, found, _ = stats(tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
     assert [row["name"] for row in found["rows"]] == ["models.default=openai:small"]
     assert found["left_out"] == 1
-    assert "planner is one of naive, procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
+    assert "planner can be naive, procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
     assert "did you mean planner" in invoke("stats", tmp_path, "--by", "planer").printed
     assert "write NAME=VALUE" in invoke("stats", tmp_path, "--where", "planner").printed
 
@@ -85,7 +85,7 @@ def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> 
     assert code == errors.OK
     assert len(found["rows"]) == 1
     assert sorted(map(Path, found["unreadable"])) == [bad, empty]
-    assert f"{empty} holds no run, and none lies below it" in printed
+    assert f"there is no run in {empty} or below it" in printed
     assert planbook("stats", bad, empty).returncode == errors.BAD_INPUT
 
 

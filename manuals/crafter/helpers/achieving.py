@@ -1,4 +1,4 @@
-"""What each achievement needs, and how to unlock it. The amount of material needed is found by trying."""
+"""What each achievement needs, and how to unlock it. How much material is needed is found out by trying."""
 
 # The kind of square from which each item is collected.
 SOURCE = {
@@ -69,10 +69,10 @@ class Achiever(Survivor):
         listed = self.told.split("do not have enough ", 1)[1]
         return listed.split(". ", 1)[0].split(" and ")
 
-    def attempt(self, take):
-        """Call ``take``, and collect one more of each item that it lacks, until it works; return whether it did."""
+    def attempt(self, act):
+        """Call ``act``, and collect one more of each item that it lacks, until it works; return whether it did."""
         while self.has_time():
-            if take():
+            if act():
                 return True
             lacking = self.missing()
             if not lacking:
@@ -88,7 +88,7 @@ class Achiever(Survivor):
         return self.attempt(lambda: self.stand_by(stations) and self.done(self.agent.make(tool)))
 
     def build(self, thing):
-        """Place a thing on a square beside the agent, and collect what that takes; return whether it worked."""
+        """Place a thing on a square beside the agent, collecting any missing material; return whether that worked."""
         return self.attempt(lambda: self.put(thing, []))
 
     def near(self, place, kind):
@@ -100,8 +100,8 @@ class Achiever(Survivor):
         """Go near all stations, or build those that are missing; return whether they are near."""
         if all(self.near(self.place, station) for station in stations):
             return True
-        both = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
-        if both and self.travel(both, stations):
+        path = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
+        if path and self.travel(path, stations):
             return True
         built = []
         for station in stations:
@@ -122,20 +122,20 @@ class Achiever(Survivor):
                 return False
         return all(self.near(self.place, station) for station in stations)
 
-    def put(self, thing, beside):
-        """Place a thing near the stations ``beside``; return whether that worked. ``told`` is "" if no square fits."""
+    def put(self, thing, stations):
+        """Place a thing near these stations; return whether that worked. ``told`` is "" if no square fits."""
         allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
         for attempt in range(30):
             self.fight()
             if self.what(self.ahead(self.agent.facing)) in allowed:
                 return self.done(self.agent.place(thing))
-            turned = self.turn(allowed, beside)
+            turned = self.turn(allowed, stations)
             if not turned:
                 break
         self.told = ""
         return False
 
-    def turn(self, allowed, beside):
+    def turn(self, allowed, stations):
         """Clear a square, or take a step to face another one; return False if that fails or no square fits."""
         for direction in DIRECTIONS:
             there = self.ahead(direction)
@@ -147,9 +147,9 @@ class Achiever(Survivor):
             dx, dy = DIRECTIONS[direction]
             ahead = self.what((there[0] + dx, there[1] + dy))
             fits = ahead in allowed or self.can_dig(ahead)
-            if self.what(there) in WALKABLE and fits and all(self.near(there, station) for station in beside):
+            if self.what(there) in WALKABLE and fits and all(self.near(there, station) for station in stations):
                 return self.move(direction)
-        if beside:
+        if stations:
             return False
         path = self.way(lambda place: self.ground[place] in allowed and self.ground[place] in WALKABLE, self.costs())
         return bool(path) and self.force(path[0])
@@ -184,7 +184,7 @@ class Achiever(Survivor):
         return self.garden is not None
 
     def guard(self):
-        """Wall in the plant, which creatures would eat; return whether it is walled in."""
+        """Wall in the plant, which creatures would otherwise eat; return whether it is walled in."""
         if not self.garden or self.ground.get(self.garden) != "plant":
             return False
         around = [(self.garden[0] + dx, self.garden[1] + dy) for dx, dy in DIRECTIONS.values()]

@@ -17,7 +17,7 @@ TOOL_FOR = {
 }
 # Cost of entering a square, in steps: walk; dig it away and walk; fill it with stone, dig that away and walk.
 WALK, DIG, BRIDGE = 1, 2, 4
-PERIL = 3  # extra cost of a place in danger
+PERIL = 3  # extra cost of a dangerous place
 # Maximum cost of a way, in steps.
 FAR = 80
 
@@ -82,7 +82,7 @@ class Explorer:
         return self.done(self.agent.do())
 
     def face(self, direction):
-        """Face a direction, with a step if the way is free. Return True if it was faced already or a step was taken."""
+        """Face a direction, stepping if the way is free. Return True if it was already faced or a step was taken."""
         return self.agent.facing == direction or self.move(direction)
 
     def can_dig(self, kind):
@@ -105,11 +105,11 @@ class Explorer:
         The goal itself need not be walkable. The last direction then only faces it.
         """
         ground, perils, start = self.ground, self.perils(), self.place
-        begun, came, queue = {start: 0}, {}, [(0, start)]
+        cheapest, came, queue = {start: 0}, {}, [(0, start)]
         pop, push = heapq.heappop, heapq.heappush
         while queue:
             spent, place = pop(queue)
-            if spent > begun[place]:
+            if spent > cheapest[place]:
                 continue
             if place != start:
                 if is_goal(place):
@@ -128,8 +128,8 @@ class Explorer:
                 if cost is None and (kind is None or not is_goal(there)):
                     continue
                 more = spent + (cost or WALK) + perils.get(there, 0)
-                if more <= most and more < begun.get(there, 9999):
-                    begun[there] = more
+                if more <= most and more < cheapest.get(there, 9999):
+                    cheapest[there] = more
                     came[there] = (place, direction)
                     push(queue, (more, there))
         return None

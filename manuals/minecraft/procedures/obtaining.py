@@ -140,7 +140,7 @@ def plan_for(wanted, held):
     goals, stock = [], dict(held)
     for item in wanted:
         take(item, wanted[item], stock, goals)
-    return together(goals)
+    return merged(goals)
 
 
 def take(item, count, stock, goals):
@@ -172,7 +172,7 @@ def have(item, count, stock, goals):
     stock[item] = stock.get(item, 0) + makes * times
 
 
-def together(goals):
+def merged(goals):
     """Merge the goals that gather the same item into the first of them, since the walk there takes longest."""
     totals, order = {}, []
     for verb, item, count in goals:

@@ -8,7 +8,7 @@ import re
 
 
 def click_button(agent, task):
-    """Click on the button whose label the goal gives. Upper and lower case differ.
+    """Click on the button whose label the goal gives. Labels are case-sensitive.
 
     type: click-button
     """
@@ -20,7 +20,7 @@ def click_button_sequence(agent, task):
 
     type: click-button-sequence
     """
-    click_showing(agent, "//button[text()='ONE']")
+    click_visible_part(agent, "//button[text()='ONE']")
     agent.click_xpath("//button[text()='TWO']")
 
 
@@ -152,7 +152,7 @@ def click_test_2(agent, task):
 
     type: click-test-2
     """
-    click_showing(agent, f"//button[text()='{task.params['target']}']")
+    click_visible_part(agent, f"//button[text()='{task.params['target']}']")
 
 
 def click_widget(agent, task):
@@ -220,7 +220,7 @@ def navigate_tree(agent, task):
     agent.click_xpath(entry)
 
 
-def click_showing(agent, xpath):
+def click_visible_part(agent, xpath):
     """Click on an element, or in the middle of a visible edge if another element of the same size covers it."""
     if not refused(agent.click_xpath(xpath)):
         return

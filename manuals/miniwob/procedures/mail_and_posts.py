@@ -9,13 +9,13 @@ def email_inbox(agent, task):
     """Find a person's email and reply to it, forward it, delete it or mark it.
 
     type: email-inbox
-    type: email-inbox-nl-turk - Find a person's email and reply to it, forward it, delete it or mark it, for a goal in free wording.
+    type: email-inbox-nl-turk - Find a person's email and reply to it, forward it, delete it or mark it, for a freely worded goal.
     """
     handle(agent, task.params)
 
 
 def email_inbox_forward_nl(agent, task):
-    """Forward a person's email to another person, for a goal in free wording.
+    """Forward a person's email to another person, for a freely worded goal.
 
     type: email-inbox-forward-nl
     type: email-inbox-forward-nl-turk

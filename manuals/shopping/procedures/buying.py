@@ -1,4 +1,4 @@
-"""A procedure for each category that buys the product that the goal describes.
+"""For each category, a procedure that buys the product that the goal describes.
 
 world: shopping
 source: written by hand
@@ -10,11 +10,11 @@ import re
 def buy(agent, task):
     """Buy a product: search for its description, compare the results with it, select options, and buy.
 
-    type: beauty - Buy a product of the category beauty: search for its description, compare the results with it, select options, and buy.
-    type: electronics - Buy a product of the category electronics: search for its description, compare the results with it, select options, and buy.
-    type: fashion - Buy a product of the category fashion: search for its description, compare the results with it, select options, and buy.
-    type: garden - Buy a product of the category garden: search for its description, compare the results with it, select options, and buy.
-    type: grocery - Buy a product of the category grocery: search for its description, compare the results with it, select options, and buy.
+    type: beauty - Buy a product in the category beauty: search for its description, compare the results with it, select options, and buy.
+    type: electronics - Buy a product in the category electronics: search for its description, compare the results with it, select options, and buy.
+    type: fashion - Buy a product in the category fashion: search for its description, compare the results with it, select options, and buy.
+    type: garden - Buy a product in the category garden: search for its description, compare the results with it, select options, and buy.
+    type: grocery - Buy a product in the category grocery: search for its description, compare the results with it, select options, and buy.
     """
     buy_wanted(agent, task)
 

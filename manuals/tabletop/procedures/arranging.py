@@ -18,7 +18,7 @@ def assembling_kits(agent, task):
 
 
 def packing_shapes(agent, task):
-    """Remove everything else from the box, and pack all shapes into it.
+    """Remove everything but shapes from the box, and pack all shapes into it.
 
     type: packing_shapes
     """
@@ -55,7 +55,7 @@ def stack_block_pyramid(agent, task):
     """
     # [Step 1] Use the topmost blocks first, so that few must be set aside.
     blocks = sorted(things_of(agent, "block"), key=lambda block: -agent.look_at(block)["position"][2])
-    # [Step 2] Each level lies across the neighbours of the level below.
+    # [Step 2] Each block of a level lies across two neighbouring blocks of the level below.
     supports = list(agent.places())
     while supports:
         level = []

@@ -41,8 +41,8 @@ def commands_in(observation):
 def ways_to(commands, name):
     """Return the commands that make an item, or any item of a kind."""
     if name in KINDS:
-        named_so = [command for command in commands if command["item"].endswith(" " + name)]
-        return [command for command in named_so if command["item"] not in KINDS[name]]
+        of_kind = [command for command in commands if command["item"].endswith(" " + name)]
+        return [command for command in of_kind if command["item"] not in KINDS[name]]
     return [command for command in commands if command["item"] == name]
 
 

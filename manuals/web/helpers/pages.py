@@ -60,6 +60,6 @@ def cell(agent, row, column):
 
 
 def search(agent, text):
-    """Search the whole site for a text, and return the links to the results."""
+    """Search the whole site for a phrase, and return the links to the results."""
     agent.type(agent.find("textbox")[0]["id"], f'"{text}"')
     return [found for found in agent.find("link") if ":" in found["name"] and found["name"] != "wiki:"]

@@ -75,7 +75,7 @@ def due_date(agent, task):
 
 
 def edit_wiki(agent, task):
-    """Replace a text on a wiki page and leave the rest as it is.
+    """Replace some text on a wiki page and leave the rest as it is.
 
     type: edit_wiki
     """

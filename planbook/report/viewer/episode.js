@@ -90,7 +90,7 @@ function drawPlay(play, root, at) {
       });
     }
     for (const each of round.rewinds ?? []) {
-      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Taken back: environment and names are again as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
+      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Taken back: the environment and the names are as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
     }
   }
   for (const call of play.calls ?? []) add(call.order, call.scope, () => drawCall(call, call.scope, at));
@@ -268,13 +268,13 @@ function drawCall(call, scope, at) {
     finish === "cut" ? "the reply was stopped" : finish !== "stop" && `reply ${finish}`].filter(Boolean);
   const drawn = Object.entries(sampling).filter(([, value]) => value !== null && String(value)).map(([name, value]) => `${name} ${value}`);
   const served = reply.model && reply.model !== call.model && ` (served as ${reply.model})`;
-  const facts = [...drawn, `${(reply.seconds ?? 0).toFixed(1)} s`, usage.cached && `${usage.cached.toLocaleString("en")} tokens of the prompt from the server's cache`, `finish ${finish}`].filter(Boolean);
+  const facts = [...drawn, `${(reply.seconds ?? 0).toFixed(1)} s`, usage.cached && `${usage.cached.toLocaleString("en")} prompt tokens from the server's cache`, `finish ${finish}`].filter(Boolean);
   const [verdict, begins] = answerIn(reply.text);
   return details("asked", [make("b", {}, call.role), " was asked ", make("code", {}, call.template), " ",
     (verdict || begins) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], begins), " "], make("small", {}, notes.join(", "))],
   make("p", { class: "facts" }, call.model, served, "; ", facts.join("; "), "."),
   (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `To fit the context, ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
-  !messages.length && make("p", { class: "note" }, "This prompt is in the store only."),
+  !messages.length && make("p", { class: "note" }, "This prompt is only in the store."),
   messages, reply.reasoning && details("message", "reasoning", make("pre", {}, reply.reasoning)),
   make("div", { class: "message reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));
 }
@@ -295,7 +295,7 @@ function drawCell(cell, steps, at) {
   const thoughts = parts.length ? parts : thought.text ? [["Thought", thought.text]] : [];
   const source = cell.code ?? "";
   const ended = feedback ? [", from ", cell.source, " ", badge(feedback.kind, isError ? "error" : undone ? "plain" : "good")]
-    : [" ", badge("no end recorded", "error"), source && make("small", {}, " as the reply before it has it")];
+    : [" ", badge("no end recorded", "error"), source && make("small", {}, " code from the reply before it")];
   return make("section", { class: `cell${undone ? " undone" : ""}`, id },
     make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),

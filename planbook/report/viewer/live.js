@@ -101,7 +101,7 @@ function watch() {
   const source = new EventSource(`news?since=${DATA.live.version}`);
   source.addEventListener("message", (event) => applyNews(JSON.parse(event.data)));
   source.addEventListener("problem", (event) => showNoNews(JSON.parse(event.data)));
-  source.addEventListener("error", () => showNoNews("planbook watch does not answer"));
+  source.addEventListener("error", () => showNoNews("planbook watch is not responding"));
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", async () => {
       button.disabled = true;

@@ -117,7 +117,7 @@ def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path
     original = source.read_text()
     write_file(source, *original.splitlines()[:-1])
     printed = refusal("run", "--resume", run, "--budget", "calls=100")
-    assert "has other episodes than when this run of `planbook build` began" in printed
+    assert "have changed since this run of `planbook build` began" in printed
     source.write_text(original)
     assert invoke("run", "--resume", run, "--budget", "calls=100").returncode == 0
     assert files(run / "learnt") == files(played / "learnt")
@@ -132,7 +132,7 @@ def test_unusable_sources_and_options_are_refused_and_leave_no_folder(played: Pa
         (("--from", write_file(tmp_path / "y.jsonl", "{")), "y.jsonl, line 1"),
         (("--from", tmp_path / "nothing"), "name the folder of a run"),
         (("--from", tmp_path), "name the folder of a run"),
-        (("--from", lost, "--env", "alfworld"), "build without them: --no-procedures"),
+        (("--from", lost, "--env", "alfworld"), "to build without procedures, use --no-procedures"),
         (("--from", played, "--types", "nonsense"), "no episode belongs to the chosen"),
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),

@@ -139,7 +139,7 @@ def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Pat
         (("--out", "/nowhere/x.jsonl"), "cannot be written"),
         (("--format", "jsonl", "--out", "y.parquet"), "--format jsonl does not fit the name y.parquet"),
         (("--format", "parquet", "--out", "y.jsonl"), "--format parquet does not fit the name y.jsonl"),
-        (("--out", "y.csv"), "no format has the ending of y.csv: use .jsonl or .parquet"),
+        (("--out", "y.csv"), "no format has the extension of y.csv: use .jsonl or .parquet"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

@@ -147,7 +147,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a step before its round": (
         variant(lambda t: t["rounds"][0].update(order=1, steps=[{**_step(t), "order": 0}])),
-        "its parts do not fit together",
+        "the parts of the episode do not fit together",
     ),
     "undone by nothing": (
         variant(lambda t: _step(t).update(undone=True)),
@@ -187,7 +187,7 @@ def test_all_faults_of_all_files_are_listed_together(tmp_path: Path) -> None:
         "one.jsonl, line 3: ",
         "one.jsonl, line 4: ",
         f"one.jsonl, line 6: {name} is already in {one}, line 2",
-        "two.jsonl: it has no episodes",
+        "two.jsonl: the file has no episodes",
         f"three.jsonl, line 1: {name} is already in {one}, line 2",
     ):
         assert message in printed
@@ -231,7 +231,7 @@ def test_an_existing_folder_is_left_unchanged(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.jsonl", FOREIGN)
     assert invoke("import", path, "--out", tmp_path / "run").returncode == 0
     before = events(tmp_path / "run")
-    assert "exists already" in refusal("import", path, "--out", tmp_path / "run")
+    assert "already exists" in refusal("import", path, "--out", tmp_path / "run")
     assert events(tmp_path / "run") == before
     assert sorted(each.name for each in tmp_path.iterdir()) == ["run", "x.jsonl"]
 

@@ -135,7 +135,7 @@ def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
     assert found["problem"] == ""
     assert set(found["answers"]) == {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"}
     path.write_text("mine")
-    assert "exists already; edit it, or name another file" in refusal("graph", "new", path)
+    assert "already exists; edit it, or name another file" in refusal("graph", "new", path)
     assert path.read_text() == "mine"
     assert "cannot be written" in refusal("graph", "new", tmp_path / "none" / "x.yaml")
 
@@ -160,11 +160,11 @@ def test_a_graph_that_plays_an_environment_is_refused_with_the_right_command(tmp
     mine = tmp_path / "mine.yaml"
     mine.write_text("code: a\nnodes:\n  a: {prompt: 'Do {{ db.world.goal }}', expect: code}\n")
     for name, command_options in (
-        ("crafter", "--env crafter`"),
-        ("general", "--env ENV --planner-option graph=general`"),
-        (mine, f"--env ENV --planner-option graph={mine}`"),
+        ("crafter", "--env crafter"),
+        ("general", "--env ENV --planner-option graph=general"),
+        (mine, f"--env ENV --planner-option graph={mine}"),
     ):
-        message = f"plays an environment, one pass per step: `planbook run --planner agentkit {command_options}"
+        message = f"plays an environment, a pass per step: use planbook run --planner agentkit {command_options}"
         assert message in refusal("graph", "run", name)
     assert "asks a model" in refusal("graph", "run", mine, "--set", "world.goal=x")
 
@@ -192,7 +192,7 @@ def test_a_second_run_of_the_same_command_asks_nothing(tmp_path: Path, script: s
     assert first["model_calls"] == calls(tmp_path) == 11
     again = run(script, tmp_path / "run", "--passes", 2, "--json")
     assert again.result | {"seconds": 0} == first
-    assert "14 nodes had been answered already" in again.stderr
+    assert "14 nodes had already been answered" in again.stderr
     assert calls(tmp_path) == 11
     assert result(script, tmp_path / "run", "--passes", 3)["passes"] == 3
     assert calls(tmp_path) > 11
@@ -271,7 +271,7 @@ def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> N
         (("--input", "road=x"), "write PATH=@FILE"),
         (("--input", "road=@none"), "cannot be read"),
         (("--set", "a b=1"), "is not a path"),
-        (("--model", "carefull=x"), 'no node of drive asks carefull; did you mean "careful"?'),
+        (("--model", "carefull=x"), 'no node in drive asks carefull; did you mean "careful"?'),
     ):
         assert message in refusal(*arguments, "--set", "road=x", *wrong)
     assert "drive asks a model (graph, careful)" in refusal("graph", "run", DRIVE, "--set", "road=x")
@@ -323,7 +323,7 @@ def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: P
     for command in ("cost", "watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
-        assert "`planbook show` and `planbook report` show them" in printed
+        assert "show them with `planbook show` or `planbook report`" in printed
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:

@@ -117,7 +117,7 @@ def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "random", "--library", tmp_path / "mine")
     play("run", *task, out=tmp_path / "random")
     (tmp_path / "mine").rmdir()
-    assert "which no longer exists; put it back" in refusal("rerun", tmp_path / "random", "--out", second)
+    assert "which no longer exists; restore it" in refusal("rerun", tmp_path / "random", "--out", second)
 
 
 def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(tmp_path: Path) -> None:

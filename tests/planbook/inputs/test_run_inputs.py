@@ -84,7 +84,7 @@ def test_a_changed_library_is_refused_until_it_is_allowed(tmp_path: Path) -> Non
     assert refused(10)
     code, printed = resume(10, "--allow-changed")
     assert code == 4
-    assert "This run began with other inputs: knowledge helpers: changed." in printed
+    assert "This run began with different inputs: knowledge helpers: changed." in printed
     assert resume(12)[0] == 4, "what was allowed once stays allowed"
     noted = [event.body.get("changed") for event in events(run, "sitting") if "over" not in event.body]
     assert noted == [None, ["knowledge helpers: changed"], ["knowledge helpers: changed"]]
@@ -102,7 +102,7 @@ def test_a_change_before_the_first_episode_is_only_reported(tmp_path: Path) -> N
     write_shelf(tmp_path, "cup_1")
     resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
-    assert "other inputs: the environment's file shelf.py: changed" in resumed.printed
+    assert "different inputs: the environment's file shelf.py: changed" in resumed.printed
 
 
 def test_a_changed_environment_file_is_refused_until_it_is_allowed(
@@ -133,7 +133,7 @@ def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
     rewrite(tmp_path / "run", lambda file: file["versions"].update(pydantic="1.0"))
     resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
-    assert "This run began with other versions: pydantic 1.0, now 2." in resumed.printed
+    assert "This run began with different versions: pydantic 1.0, now 2." in resumed.printed
     again = invoke("rerun", tmp_path / "run", "--out", tmp_path / "again")
     assert again.returncode == 0
     assert "pydantic 1.0, now 2." in again.printed

@@ -197,7 +197,7 @@ def test_a_page_that_would_be_too_large_says_what_is_missing(tmp_path: Path, mon
 
 def test_a_faulty_choice_of_episodes_or_file_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
-    with pytest.raises(BadArgument, match="all, failed, or a number"):
+    with pytest.raises(BadArgument, match="all, failed or a number"):
         report_runs([folder], None, "some")
     with pytest.raises(BadArgument, match="cannot be written"):
         report_runs([folder], tmp_path / "nowhere" / "page.html", None)

@@ -203,7 +203,7 @@ def test_long_names_are_wrapped_and_not_cut(reader: ReportReader, tmp_path: Path
 
 def test_rows_can_be_read_without_scripts(reader: ReportReader) -> None:
     """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
-    texts = ("Without JavaScript this page shows only", "put the ring and the coin on the table")
+    texts = ("Without JavaScript, this page shows only", "put the ring and the coin on the table")
 
     def are_shown(driver: Chrome) -> bool:
         document = json.dumps(driver.execute_cdp_cmd("DOM.getDocument", {"depth": -1}))

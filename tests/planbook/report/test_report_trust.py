@@ -28,7 +28,7 @@ def test_false_claims_are_counted_and_link_to_their_episodes(tmp_path: Path) -> 
     page = reported(play_claims(tmp_path / "run", "boastful"))
     assert "4 made, 0 right; 4 claimed solved but not solved" in page.all("section", class_="figures")[0]
     tasks = [task.id for task in Toy.tasks(Selection(seeds=(0, 1)))]
-    assert f"Claims that are false: {', '.join(tasks)}" in trust(page)
+    assert f"False claims: {', '.join(tasks)}" in trust(page)
     assert {f"#run-0-{number}" for number in range(len(tasks))} <= set(page.values("href"))
 
 

@@ -29,7 +29,7 @@ def test_an_episode_that_cannot_be_judged_is_reported_with_its_answer_and_not_co
     assert (summary(ending).solved, summary(ending).failures) == (0, {NOT_JUDGED: 1})
     assert list(failure_lines(summary(ending))) == [
         "Not solved, by cause: not judged here 1.",
-        "Not judged here, and not counted as solved: t0; answer: 42",
+        "Not judged here, so not counted as solved: t0; answer: 42",
     ]
 
 

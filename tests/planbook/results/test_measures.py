@@ -133,7 +133,7 @@ def test_all_known_milestones_are_reported_even_if_goals_differ() -> None:
         ["a", "1 / 4", "25.0%"],
         ["c", "0 / 4", "0.0%"],
     ]
-    assert f"Unlock score, over all of them: {summary.unlock_score:.2f} %." in text
+    assert f"Unlock score over all milestones: {summary.unlock_score:.2f} %." in text
 
 
 def test_several_types_have_one_score() -> None:
@@ -178,5 +178,5 @@ def test_a_run_reports_measures_and_milestones_everywhere(tmp_path: Path) -> Non
     invoke("report", tmp_path / "run")
     (reached,) = Page(tmp_path / "run" / "report.html").all("section", class_="figures")
     assert "reward" in reached
-    assert f"Unlock score, over all of them: {found['unlock_score']:.2f} %." in reached
+    assert f"Unlock score over all milestones: {found['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached

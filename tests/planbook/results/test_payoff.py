@@ -89,7 +89,7 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     baseline, learned = curve.result["paying"]["0"], curve.result["paying"]["4"]
     saved = baseline["per_solved"]["tokens"] - learned["per_solved"]["tokens"]
     assert learned["break_even"] == -(-learned["learning_tokens"] // saved)
-    line = f"the tokens of learning are saved after {learned['break_even']} solved tasks"
+    line = f"the tokens spent on learning are saved after {learned['break_even']} solved tasks"
     assert line in curve.printed
     folder = home / "curve"
     assert f"after-4: {line}, compared with after-0" in invoke("stats", folder).printed
@@ -110,7 +110,7 @@ def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: F
     assert invoke(*TEST, "--library", tmp_path / "empty", "--out", tmp_path / "without").returncode == 0
     assert payoff(tmp_path / "without") is None, "it learned nothing"
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
-    assert "the tokens of learning are saved after" in compared
+    assert "the tokens spent on learning are saved after" in compared
     assert 'The break-even point (column "pays") needs' not in compared
     alone = invoke("stats", home / "curve" / "after-4").printed
     assert 'The break-even point (column "pays") needs a run that learned nothing' in alone

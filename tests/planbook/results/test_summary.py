@@ -43,8 +43,8 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
     assert columns["tasks"] == ["2", "2", "4"]
     assert columns["95 % interval"] == ["9.5% to 90.5%", "-", "-"], "none over tasks that were not played"
     assert (
-        "Broken (a fault of planbook or of the environment) and not run count as not solved: 2 of 4; of the 2 that "
-        "were played 1 were solved (50.0%, 95 % interval 9.5% to 90.5%)."
+        "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: 2 of 4; of the "
+        "2 that were played 1 were solved (50.0%, 95 % interval 9.5% to 90.5%)."
     ) in list(failure_lines(summary))
 
 

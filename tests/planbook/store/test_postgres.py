@@ -136,7 +136,7 @@ def test_faulty_urls_are_reported(postgres: Server) -> None:
         create_schema("mysql://me@host/db")
     with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
         create_schema(postgres.url_of("nowhere"))
-    with pytest.raises(BadRun, match="check that the server runs and accepts connections from this machine"):
+    with pytest.raises(BadRun, match="check that the server is running and accepts connections from this machine"):
         create_schema("postgresql://me@127.0.0.1:1/db")
     with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 cannot be reached: .*nothing"):
         create_schema("postgresql://me:secret@host/db?nothing=1")

@@ -99,7 +99,7 @@ def test_episodes_that_cannot_be_shown_are_refused(tmp_path: Path) -> None:
     assert "has no episode '9'; give a number from 0 to 1" in refusal("show", folder, "9")
     assert re.search("no episode of .* failed", refusal("show", folder, "failed"))
     assert "has not begun" in refusal("show", folder, "1")
-    assert "has no round to show" in refusal("show", folder, "0", "--json")
+    assert "has not begun a round yet" in refusal("show", folder, "0", "--json")
 
 
 def test_an_unfinished_episode_is_shown_up_to_its_last_event(run_folder: Path) -> None:

@@ -96,7 +96,7 @@ def test_the_page_says_that_its_server_has_ended(reader: Reader, tmp_path: Path)
     with watch_run(folder) as watcher:
         reader.open(watcher.address)
         wait_until(reader, "stopped")
-    wait_until(reader, "planbook watch does not answer")
+    wait_until(reader, "planbook watch is not responding")
     assert reader.ask("return [...document.querySelectorAll('[data-do]')].every((each) => each.disabled)")
     reader.driver.get("about:blank")
     reader.errors()
