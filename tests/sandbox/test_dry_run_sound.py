@@ -40,7 +40,7 @@ TASK = {"goal": "ok1", "items": ["ok2"]}
 
 Chain = tuple[tuple[int, int], ...]
 """The lines and columns of the calls in the plan that led to an action, and last those of the action itself."""
-THE_END: Chain = ()
+THE_END: Chain = ((0, 0),)
 
 
 @dataclass(frozen=True)
