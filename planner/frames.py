@@ -23,7 +23,7 @@ from planbook.sandbox import (
     Limits,
     Sandbox,
     Session,
-    bound_names,
+    bound_by_part,
     check,
     check_part,
 )
@@ -127,7 +127,7 @@ class Frame:
     def add_names(self, code: str, result: CellResult) -> None:
         """Make the names that a cell has defined known to later cells. A cell that exceeded a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
-            self.names |= bound_names(code)
+            self.names |= bound_by_part(code)
             self.executed_code.append(code)
 
 
@@ -185,7 +185,7 @@ class Frames:
                 result = session.run(code, source)
             if result.fault:
                 raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
-            frame.names |= bound_names(code)
+            frame.names |= bound_by_part(code)
         return frame
 
     def close(self, frame: Frame) -> None:

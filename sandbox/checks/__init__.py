@@ -142,7 +142,7 @@ BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that certainly has no value when it is read."""
-    session_names, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
+    session_names, any_name = api.roots | api.names, scopes.binds_any_name or ANY_NAME in api.names
     known, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
         if report.is_full:

@@ -2,7 +2,8 @@
 
 A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
 the values that it knows. The result of an action is unknown. So if a condition depends on such a result, both branches
-are followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it.
+are followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it. A
+path ends where the plan certainly raises an exception, and this is reported if no other path goes on.
 
 Some code cannot be followed, such as a call to an unknown function. Values that are passed to such code *escape*: they
 may change, so they become unknown. If the code may also *act*, that is, call actions, the walk is *blind* from then on:
@@ -15,15 +16,24 @@ it knows nothing about the environment any more, and reports only calls whose ar
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from planbook.sandbox.checks.api import Function
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.statements import DryWalk
-from planbook.sandbox.dry.values import UNKNOWN, HostRef, Impossible, KnownObject, SessionKnowledge, WalkState
-from planbook.sandbox.dry.walk import MODULE, CallVisits, NotFollowed, PathEnded
+from planbook.sandbox.dry.values import (
+    UNKNOWN,
+    HostRef,
+    Impossible,
+    KnownObject,
+    PathEnded,
+    SessionKnowledge,
+    WalkState,
+)
+from planbook.sandbox.dry.walk import MODULE, CallVisits, NotFollowed
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse_only
 from planbook.sandbox.types import Fault, FaultKind
@@ -31,14 +41,14 @@ from planbook.sandbox.types import Fault, FaultKind
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "SessionKnowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
-"""Fault type of a call that cannot succeed."""
+"""Fault type of a call that cannot succeed, and of a line that raises an exception."""
 ENDLESS = "endless"
 """Fault type of an endless loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result of a dry run: calls that cannot succeed, endless loops, and the number of examined calls.
+    """The result of a dry run: what cannot succeed, endless loops, and the number of examined calls.
 
     ``calls`` counts the calls to the session's functions that were followed. ``unfollowed`` counts those in the plan
     that were not followed, because no path reached them, or because they are made by code that cannot be followed, such
@@ -78,7 +88,8 @@ def dry_run(
     - ``earlier`` is the code of the cells before this one. Any part of this code may have run. Its actions are already
       taken into account in ``knowledge``.
     """
-    walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier)
+    signatures = {name: Function.of(name, function) for name, function in functions.items()}
+    walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier, signatures)
     followed = {id(visits.node) for visits in walk.visits.values()}
     if not walk.is_complete:
         return DryRun((), len(followed), followed=False)
@@ -86,7 +97,7 @@ def dry_run(
     impossible = [visits for visits in walk.visits.values() if visits.impossible is not None]
     loops = [_endless_fault(node, lines) for node in walk.plan_nodes if id(node) in walk.endless]
     ordered = sorted(
-        dict.fromkeys([*(_call_fault(visits, lines) for visits in impossible), *loops]),
+        dict.fromkeys([*(_call_fault(visits, lines) for visits in impossible), *loops, *_error_faults(walk, lines)]),
         key=lambda fault: (fault.line or 0, fault.column or 0),
     )
     all_sites = set(effects.call_sites(walk.plan_nodes, walk.functions, walk.roots, walk.escaped_paths))
@@ -101,6 +112,7 @@ def follow(
     values: Mapping[str, object] = MappingProxyType({}),
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
+    signatures: Mapping[str, Function] = MappingProxyType({}),
 ) -> DryWalk:
     """Follow a plan, with the arguments of ``dry_run``, and return the walk.
 
@@ -111,7 +123,7 @@ def follow(
         for codes in (helpers, earlier, [code])
     )
     all_trees = [*helper_trees, *earlier_trees, *(trees or [ast.Module([], [])])]
-    walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees)
+    walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees, signatures)
     try:
         with suppress(PathEnded):
             _bind_values(walk, values)
@@ -163,6 +175,15 @@ def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:
     assert isinstance(node, ast.While)
     message = "this loop never ends: it has no break or return, and takes no action"
     return Fault(FaultKind.CHECK, ENDLESS, message, node.lineno, node.col_offset, shown_line(lines, node.lineno))
+
+
+def _error_faults(walk: DryWalk, lines: list[str]) -> Iterator[Fault]:
+    """Yield a fault if no path gets past a statement, since it raises an exception."""
+    statement, call_chain, error = walk.error or (None, (), None)
+    in_plan = {*map(id, walk.plan_nodes)} if walk.error else set[int]()
+    if node := next((node for node in (statement, *reversed(call_chain)) if node and id(node) in in_plan), None):
+        message = f"this line cannot succeed: it raises {error}"
+        yield Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, node.lineno, None, shown_line(lines, node.lineno))
 
 
 def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:

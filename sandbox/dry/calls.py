@@ -9,8 +9,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from planbook.sandbox.checks.calls import argument_problems
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
@@ -20,16 +21,18 @@ from planbook.sandbox.dry.values import (
     BuiltinFunction,
     Container,
     DefinedFunction,
+    ErrorRaised,
     HostRef,
     Impossible,
     LazyItems,
     NotKnown,
+    PathEnded,
     UnknownType,
     Value,
     compute,
     text_method,
 )
-from planbook.sandbox.dry.walk import CallVisits, PathEnded
+from planbook.sandbox.dry.walk import CallVisits
 
 MAX_CALL_DEPTH = 8
 """Maximum nesting of calls to plan functions. Deeper calls are not followed."""
@@ -113,9 +116,21 @@ class Calls(Expressions):
         if arguments.is_complete:
             args = [self._plain_or_unknown(value) for value in arguments.args]
             named = {name: self._plain_or_unknown(value) for name, value in arguments.named.items()}
+            if refused := self._refused_arguments(path, args, named):
+                self._record_visit(node, refused)
+                raise PathEnded
             self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._plan_line(node))
         self._record_visit(node, impossible)
         return UNKNOWN
+
+    def _refused_arguments(self, path: str, args: list[object], named: dict[str, object]) -> Impossible | None:
+        """Return why the session's function does not take these arguments, or None if it may take them."""
+        if path not in self.signatures:
+            return None
+        keywords = [ast.keyword(name, _literal(value)) for name, value in named.items()]
+        call = ast.Call(ast.Name(path.rpartition(".")[2]), [*map(_literal, args)], keywords)
+        problem = next(argument_problems(call, self.signatures[path]), None)
+        return Impossible(ast.unparse(call), problem[2]) if problem else None
 
     def _plain_or_unknown(self, value: Value) -> object:
         try:
@@ -277,7 +292,7 @@ class Calls(Expressions):
     ) -> Value:
         """Carry out a method of a list or dict, and return its result.
 
-        Raises NotKnown, and changes nothing, if the effect of the method is not known.
+        Raises ErrorRaised if the method fails, or NotKnown if its effect is not known. Then nothing is changed.
         """
         content = self.content(container)
         method = _METHODS.get((type(content), name))
@@ -286,6 +301,8 @@ class Calls(Expressions):
         changed = copy(content)
         try:
             value = method(self, changed, *args)
+        except (LookupError, ValueError) as error:
+            raise ErrorRaised(error) from error
         except FAILURES as error:
             raise NotKnown from error
         self.set_content(container.number, changed)
@@ -327,6 +344,17 @@ the result of the method.
 _VIEWS = ("keys", "values", "items")
 _LAZY_BUILTINS = ("enumerate", "range", "zip")
 _CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple".split())
+
+
+def _literal(value: Any) -> ast.expr:
+    """Return a plain value as a literal. If it is UNKNOWN, return ``...``, which stands for any expression."""
+    if isinstance(value, list):
+        return ast.List([*map(_literal, value)])
+    if isinstance(value, tuple):
+        return ast.Tuple([*map(_literal, value)])
+    if isinstance(value, dict):
+        return ast.Dict([*map(_literal, value)], [*map(_literal, value.values())])
+    return ast.Name("...") if value is UNKNOWN else ast.Constant(value)
 
 
 def _is_data(value: Value) -> bool:

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 
+from planbook.sandbox.reading.scopes import NAMESPACES
+
 _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
@@ -119,8 +121,7 @@ def acting_names(nodes: Iterable[ast.AST], roots: Collection[str]) -> frozenset[
 def binds_unmentioned_names(nodes: Iterable[ast.AST]) -> bool:
     """Return whether the code may bind names that it does not mention, as a star import or ``globals()`` can."""
     return any(
-        (isinstance(node, ast.alias) and node.name == "*")
-        or (isinstance(node, ast.Name) and node.id in ("globals", "locals", "vars"))
+        (isinstance(node, ast.alias) and node.name == "*") or (isinstance(node, ast.Name) and node.id in NAMESPACES)
         for node in nodes
     )
 

@@ -18,13 +18,15 @@ from planbook.sandbox.dry.values import (
     UNKNOWN,
     Container,
     DefinedFunction,
+    ErrorRaised,
+    PathEnded,
     UnknownType,
     Value,
     WalkState,
     merge_states,
     same,
 )
-from planbook.sandbox.dry.walk import LoopJumps, NotFollowed, PathEnded
+from planbook.sandbox.dry.walk import LoopJumps, NotFollowed
 
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
@@ -43,7 +45,13 @@ class DryWalk(Calls):
         """Follow statements in order. Raises PathEnded if no path reaches the end of the statements."""
         for node in nodes:
             self.step()
-            self.visit(node)
+            try:
+                self.visit(node)
+            except ErrorRaised as error:
+                if hasattr(node, "lineno"):  # otherwise, the statement stands for a part of a comprehension
+                    self.error = node, tuple(self.call_chain), error
+                raise PathEnded from None
+            self.error = None
 
     def generic_visit(self, node: ast.AST) -> Value:
         """Visit a node that has no visit method of its own.
@@ -126,8 +134,10 @@ class DryWalk(Calls):
             self.visit_parts(target)
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
-        items = self.items(value)
-        if items is None or len(items) != len(targets) or any(isinstance(target, ast.Starred) for target in targets):
+        items, starred = self.items(value), any(isinstance(target, ast.Starred) for target in targets)
+        if items is not None and not starred and len(items) != len(targets):
+            raise ErrorRaised(ValueError(f"cannot unpack {len(items)} values into {len(targets)} targets"))
+        if items is None or starred:
             self.escape(value)
             items = (UNKNOWN,) * len(targets)
         for target, item in zip(targets, items, strict=True):
@@ -193,10 +203,12 @@ class DryWalk(Calls):
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.evaluate(node.test)) is False:
+            self.error = None
             raise PathEnded
 
     def visit_Raise(self, node: ast.Raise) -> None:
         self.visit_parts(node)
+        self.error = None
         raise PathEnded
 
     def visit_Return(self, node: ast.Return) -> None:

@@ -176,6 +176,17 @@ class NotKnown(Exception):
     """A value, or the result of an operation, is unknown or too large."""
 
 
+class PathEnded(Exception):
+    """The current path ends here and does not reach the next statement, for example because of a ``return``."""
+
+
+class ErrorRaised(PathEnded):
+    """The current path ends here, since the plan's code certainly raises the exception ``error``."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+
+
 BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -206,17 +217,22 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     for name in "abs all any bool float int len list max min round sorted str sum tuple".split()
 }
 """Built-in functions whose results a dry run computes. None of them returns an iterator."""
-FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
 
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """Call a function and return its result. Raises NotKnown if the call fails, or if a value is too large."""
+    """Call a function and return its result.
+
+    Raises ErrorRaised if the call fails, as it does in the plan, or NotKnown if a value is too large.
+    """
     for argument in (*args, *named.values()):
         _size(argument)
     try:
         result = function(*args, **named)
-    except FAILURES as error:
+    except RecursionError as error:
         raise NotKnown from error
+    except FAILURES as error:
+        raise ErrorRaised(error) from error
     _size(result)
     return result
 
@@ -224,7 +240,7 @@ def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Pl
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
     """Return the result of a binary operation.
 
-    Raises NotKnown if the operation is not among those that are computed, if it fails, or if a value is too large.
+    Raises ErrorRaised if it fails, or NotKnown if it is not among those that are computed, or if a value is too large.
     """
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
@@ -238,7 +254,7 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
     """Return the result of a string method.
 
-    Raises NotKnown if the method is not in TEXT_METHODS, if it fails, or if a value is too large.
+    Raises ErrorRaised if the method fails, or NotKnown if it is not in TEXT_METHODS, or if a value is too large.
     """
     if name not in TEXT_METHODS or (1 + len(text)) * (1 + _size([*args, *named.values()])) > MAX_WORK:
         raise NotKnown

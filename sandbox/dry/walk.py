@@ -8,10 +8,11 @@ plan.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 
+from planbook.sandbox.checks.api import Function
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.values import (
     KNOWN_BUILTINS,
@@ -21,9 +22,11 @@ from planbook.sandbox.dry.values import (
     Container,
     Content,
     DefinedFunction,
+    ErrorRaised,
     HostRef,
     Impossible,
     LazyItems,
+    PathEnded,
     UnknownType,
     Value,
     WalkState,
@@ -40,10 +43,6 @@ MAX_STEPS = 20_000
 
 class NotFollowed(Exception):
     """The walk gives up, because it has taken MAX_STEPS steps or reached a statement that it cannot follow."""
-
-
-class PathEnded(Exception):
-    """The current path ends here and does not reach the next statement, for example because of a ``return``."""
 
 
 @dataclass
@@ -77,6 +76,13 @@ class BaseWalk(ast.NodeVisitor):
     functions: frozenset[str]
     attributes: frozenset[str]
     trees: InitVar[Sequence[ast.Module]]
+    signatures: Mapping[str, Function] = field(default_factory=dict)
+    """Maps session functions to their parameters, against which the arguments of calls are checked."""
+    error: tuple[ast.stmt, Sequence[ast.Call], ErrorRaised] | None = None
+    """The statement that has just ended a path with an exception, the ``call_chain`` at that time, and the exception.
+
+    If it is not None at the end of the walk, no path gets past this statement.
+    """
     is_complete: bool = True
     """False if the walk has given up."""
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)

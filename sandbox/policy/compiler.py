@@ -222,7 +222,7 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
 
     Raises PolicyRefused if there is any problem.
     """
-    policy = PlanPolicy(bound, context.names, context.modules)
+    policy = PlanPolicy(bound, context.names, context.modules, postponed=bool(context.flags))
     with suppress(EnoughProblems):
         policy.visit(tree)
     if policy.problems:

@@ -234,6 +234,16 @@ def last_name(node: ast.expr | None) -> str | None:
     return getattr(node, "attr", getattr(node, "id", None))
 
 
+IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+"""Exceptions that an ``except`` clause can name to catch a failing import."""
+
+
+def catches_import(kinds: ast.expr | None) -> bool:
+    """Return whether an ``except`` with this expression, or a bare ``except`` (None), catches a failing import."""
+    clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
+
+
 def attribute_hint(name: str) -> str:
     """Return a hint that names an alternative to a refused attribute."""
     by_prefix = next((hint for start, hint in INTERNAL_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
@@ -284,3 +294,14 @@ def _template_attributes(template: str) -> Iterator[str]:
             )
         if spec:
             yield from _template_attributes(spec)
+
+
+def formats_harmlessly(node: ast.Attribute) -> bool:
+    """Return whether this is the ``.format`` of a literal string that reads no refused attribute, so needs no guard."""
+    template = getattr(node.value, "value", None)
+    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
+        return False
+    try:
+        return refused_in_template(template) is None
+    except ValueError:
+        return True

@@ -16,7 +16,6 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
     ATTRIBUTE,
-    FORMATS,
     GUARD,
     GUARDED_ATTRIBUTES,
     IMPORT,
@@ -31,10 +30,11 @@ from planbook.sandbox.policy.rules import (
     STATEMENT,
     STATEMENT_HINTS,
     attribute_hint,
+    catches_import,
+    formats_harmlessly,
     last_name,
     members,
     public_names,
-    refused_in_template,
 )
 from planbook.sandbox.suggest import suggestion
 from planbook.sandbox.types import Fault, FaultKind
@@ -59,7 +59,11 @@ class BasePolicy(RestrictingNodeTransformer):
     """RestrictedPython's transformer, with the names and messages of this policy."""
 
     def __init__(
-        self, bound: Iterable[str] = (), earlier: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+        self,
+        bound: Iterable[str] = (),
+        earlier: frozenset[str] = frozenset(),
+        modules: frozenset[str] = frozenset(),
+        postponed: bool = False,
     ) -> None:
         super().__init__()
         self.earlier_names = earlier
@@ -77,6 +81,8 @@ class BasePolicy(RestrictingNodeTransformer):
         """Maps each variable that an ``import`` binds to its module."""
         self.members: list[ast.Attribute] = []
         """Every ``variable.attribute`` in the source. The variable may be a module, which is known only at the end."""
+        self.postponed = postponed
+        """True if Python itself keeps annotations as strings, because of ``from __future__ import annotations``."""
         self._unchecked_blocks = 0
         """Number of blocks around this node in which any import is allowed: they never run, or they catch the error."""
 
@@ -148,9 +154,6 @@ class BasePolicy(RestrictingNodeTransformer):
 
 # Imports.
 
-IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-"""Exceptions that an ``except`` clause can name to catch a failing import."""
-
 MAX_SHOWN_NAMES = 60
 """Maximum number of a module's names that a hint lists."""
 _IMPORT_HINT = f"what a plan is given needs no import; plans may import: {', '.join(sorted(MODULES))}"
@@ -161,10 +164,8 @@ class ImportPolicy(BasePolicy):
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """Visit a ``try``. If it catches failing imports, its body may import anything: imports fail at run time."""
-        caught = any(_catches_import(handler.type) for handler in node.handlers)
-        self._unchecked_blocks += caught
-        node.body = self._visit_all(node.body)
-        self._unchecked_blocks -= caught
+        caught = any(catches_import(handler.type) for handler in node.handlers)
+        self._visit_body(node, unchecked=caught)
         node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
         node.finalbody = self._visit_all(node.finalbody)
         return node
@@ -173,13 +174,23 @@ class ImportPolicy(BasePolicy):
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Visit an ``if``. Any import is allowed under ``if TYPE_CHECKING``, since it never runs."""
-        never_runs = last_name(node.test) == "TYPE_CHECKING"
         node.test = self.visit(node.test)
-        self._unchecked_blocks += never_runs
-        node.body = self._visit_all(node.body)
-        self._unchecked_blocks -= never_runs
+        self._visit_body(node, unchecked=last_name(node.test) == "TYPE_CHECKING")
         node.orelse = self._visit_all(node.orelse)
         return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """Visit a ``with``. The body of ``with suppress(ImportError)`` may import anything, as in a ``try``."""
+        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+        caught = any(last_name(call.func) == "suppress" and catches_import(ast.Tuple(call.args)) for call in calls)
+        node.items = self._visit_all(node.items)
+        self._visit_body(node, unchecked=caught)
+        return node
+
+    def _visit_body(self, node: ast.Try | ast.If | ast.With, *, unchecked: bool) -> None:
+        self._unchecked_blocks += unchecked
+        node.body = self._visit_all(node.body)
+        self._unchecked_blocks -= unchecked
 
     def _visit_all(self, nodes: list[N]) -> list[N]:
         return [self.visit(node) for node in nodes]
@@ -203,6 +214,7 @@ class ImportPolicy(BasePolicy):
         """
         module = "." * node.level + (node.module or "")
         if module == "__future__":
+            self.postponed |= any(alias.name == "annotations" for alias in node.names)
             return node
         if not self._may_import(module):
             self._refuse_module(node, module)
@@ -248,12 +260,6 @@ class ImportPolicy(BasePolicy):
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
-def _catches_import(kinds: ast.expr | None) -> bool:
-    """Return whether an ``except`` with this expression, or a bare ``except`` (None), catches a failing import."""
-    clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
-
-
 # The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
@@ -281,7 +287,7 @@ class PlanPolicy(ImportPolicy):
         self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
-    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allow
+    visit_Subscript = visit_Lambda = visit_Assign = visit_AugAssign = _allow
     visit_TypeAlias = _allow
     visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allow
     visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _check_named
@@ -326,8 +332,8 @@ class PlanPolicy(ImportPolicy):
             return None
         defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
         names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-        all_defined = all(any(name in group for group in defined) for name in names)
-        text = None if all_defined else ast.unparse(node)
+        kept = self.postponed or all(any(name in group for group in defined) for name in names)
+        text = None if kept else ast.unparse(node)
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
@@ -368,7 +374,7 @@ class PlanPolicy(ImportPolicy):
             self.refuse_attribute(node, "read" if reads else "set", node.attr)
         if isinstance(node.value, ast.Name):
             self.members.append(node)
-        if not reads or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or formats_harmlessly(node):
             return node
         guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
         name = ast.copy_location(ast.Constant(node.attr), node)
@@ -387,14 +393,3 @@ class PlanPolicy(ImportPolicy):
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(node, "use", name)
         return self.node_contents_visit(node)
-
-
-def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is the ``.format`` of a literal string that reads no refused attribute, so needs no guard."""
-    template = getattr(node.value, "value", None)
-    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
-        return False
-    try:
-        return refused_in_template(template) is None
-    except ValueError:
-        return True

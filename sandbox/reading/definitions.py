@@ -31,7 +31,7 @@ MAX_PARTS = 500
 all others, so the time would grow with the square of their number.
 """
 ANY_NAME = "*"
-"""Stands for the names of a star import, which cannot be listed."""
+"""Stands for names that cannot be listed, such as those of a star import."""
 
 
 @cached_up_to(_MAX_CACHED)
@@ -41,8 +41,8 @@ def bound_names(code: str) -> frozenset[str]:
 
 
 def bound_by_part(code: str) -> frozenset[str]:
-    """Return the names that a part of a cell defines for later parts. If it has a star import, add ANY_NAME."""
-    return bound_names(code) | ({ANY_NAME} if _scopes(code).star_import else frozenset())
+    """Return the names that a cell, or a part of one, defines for later code, with ANY_NAME if it may define others."""
+    return bound_names(code) | ({ANY_NAME} if _scopes(code).binds_any_name else frozenset())
 
 
 def _scopes(code: str) -> Scopes:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import UnionType
 
+from planbook.sandbox.policy.rules import last_name
 from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, language_of, margin_of
 from planbook.sandbox.reading.syntax import MAX_LINES, parse_only
 
@@ -29,6 +30,13 @@ be parsed again at every new line.
 """
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
+_HARMLESS = frozenset(
+    """ABCMeta abstractmethod auto cache cached_property classmethod contextmanager dataclass field lru_cache override
+    property setter staticmethod total_ordering wraps""".split()
+)
+"""Decorators, metaclasses and functions that do not call what a definition gives them."""
+_SUBCLASS_HOOKS = frozenset({"__init_subclass__", "__class_getitem__"})
+"""Methods that run when a subclass is defined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +143,48 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 def acts(statement: ast.stmt) -> bool:
     """Return whether a top-level statement may do more than define something.
 
-    Imports only define something, as do assignments without calls, attributes or subscripts.
+    Imports only define something, as do functions, classes and assignments that call nothing when they are defined.
     """
-    if does_nothing(statement) or isinstance(statement, DEFINES):
-        return False
-    return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
-        isinstance(node, _ACTS) for node in ast.walk(statement)
-    )
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        annotation = getattr(statement, "annotation", None)
+        others = [part for part in ast.iter_child_nodes(statement) if part is not annotation]
+        return _calls(annotation) or any(
+            isinstance(node, _ACTS) for part in others if not _is_harmless(part) for node in ast.walk(part)
+        )
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return _calls(statement.args, statement.returns) or _is_decorated(statement)
+    if isinstance(statement, ast.ClassDef):
+        is_hook = any(getattr(inner, "name", None) in _SUBCLASS_HOOKS for inner in statement.body)
+        has_metaclass = not all(map(_is_harmless, (keyword.value for keyword in statement.keywords)))
+        return (
+            is_hook
+            or has_metaclass
+            or _calls(*statement.bases)
+            or _is_decorated(statement)
+            or any(map(acts, statement.body))
+        )
+    return not (does_nothing(statement) or isinstance(statement, DEFINES))
+
+
+def _is_decorated(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Return whether a decorator may call the function or class."""
+    return not all(map(_is_harmless, node.decorator_list))
+
+
+def _calls(*parts: ast.AST | None) -> bool:
+    return any(isinstance(node, ast.Call) for part in parts if part is not None for node in ast.walk(part))
+
+
+def _is_harmless(node: ast.AST) -> bool:
+    """Return whether this is a constant, a name in ``_HARMLESS``, or a call of such a name with harmless arguments."""
+    if isinstance(node, ast.Call):
+        return _is_harmless(node.func) and not _calls(*node.args, *node.keywords)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.expr) and last_name(node) in _HARMLESS)
 
 
 def only_defines(tree: ast.Module) -> bool:
     """Return whether the code consists only of functions, classes, imports, ``pass`` and docstrings or the like."""
-    return all(isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body)
+    return not any(acts(statement) or isinstance(statement, ast.Assign | ast.AnnAssign) for statement in tree.body)
 
 
 def does_nothing(statement: ast.stmt) -> bool:

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 ANY_TIME = NO_BLOCK = -1
+NAMESPACES = frozenset({"globals", "locals", "vars"})
 
 
 class ScopeKind(Enum):
@@ -102,7 +103,8 @@ class Scopes:
     """Every list of statements, such as the body of a loop. The number of a block is its index in this list."""
     misplaced: list[ast.stmt] = field(default_factory=list)
     """Every ``return`` outside a function, and every ``break`` and ``continue`` outside a loop."""
-    star_import: bool = False
+    binds_any_name: bool = False
+    """True if there is a star import, or a use of ``globals`` or the like, which may bind any name."""
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
         """Return the scope that binds a name used in ``scope``, and whether the use is deferred.
@@ -172,8 +174,7 @@ class _Walker(ast.NodeVisitor):
                 self.visit(node)
 
     def visit_block(self, statements: Sequence[ast.stmt]) -> None:
-        outer = self.open_blocks
-        self.open_blocks = (*outer, len(self.result.blocks))
+        outer, self.open_blocks = self.open_blocks, (*self.open_blocks, len(self.result.blocks))
         self.result.blocks.append(statements)
         self.visit_all(statements)
         self.open_blocks = outer
@@ -218,6 +219,7 @@ class _Walker(ast.NodeVisitor):
             return
         use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.in_annotation)
         self.result.uses.append(use)
+        self.result.binds_any_name |= node.id in NAMESPACES
         if isinstance(node.ctx, ast.Del):
             block = self.open_blocks[-1] if self.open_blocks else NO_BLOCK
             self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
@@ -259,7 +261,7 @@ class _Walker(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
-                self.result.star_import = True
+                self.result.binds_any_name = True
             else:
                 self.bind(alias.asname or alias.name, node)
 
@@ -348,8 +350,7 @@ class _Walker(ast.NodeVisitor):
         self.visit_block(node.orelse)
 
     def visit_loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
-        outer = self.loops
-        self.loops = (*outer, self.tick())
+        outer, self.loops = self.loops, (*self.loops, self.tick())
         self.visit_all(head)
         self.visit_block(body)
         self.loops = outer
@@ -396,5 +397,4 @@ def _guard(handler: ast.ExceptHandler) -> Guard:
     names = {kind.id for kind in kinds if isinstance(kind, ast.Name)}
     if names & {"NameError", "UnboundLocalError"}:
         return Guard.NAME_ERROR
-    caught = handler.type is None or names & {"Exception", "BaseException"}
-    return Guard.ANY_ERROR if caught else Guard.NONE
+    return Guard.ANY_ERROR if handler.type is None or names & {"Exception", "BaseException"} else Guard.NONE

@@ -172,6 +172,7 @@ class SeededRandom(_random.Random):
         super().seed(_ENTROPY.getrandbits(64) if a is None else a)
 
 
+as_builtin(SeededRandom, "Random", "_random")
 _seed_by_number: Callable[[Any, int], None] = _random.Random.seed
 _ENTROPY = _random.Random(0)
 

@@ -207,8 +207,9 @@ def _check_attribute(name: Any) -> Any:
     return name
 
 
-def _getattr(target: Any, name: str, /, *default: Any) -> Any:
-    value = getattr(target, _check_attribute(name), *default)
+def _getattr(*args: Any) -> Any:
+    value = _guarded(getattr)(*args)
+    target, name, *_ = args
     if name == "__dict__" and isinstance(target, types.ModuleType):
         raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
     return _formatter(value) if name in FORMATS else value
@@ -223,7 +224,7 @@ def _vars(*target: Any) -> Any:
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a built-in that takes an object and the name of an attribute, so that the name is checked first."""
-    return lambda target, name, /, *value: function(target, _check_attribute(name), *value)
+    return lambda *args, **options: function(*args[:1], *map(_check_attribute, args[1:2]), *args[2:], **options)
 
 
 def _formatter(method: Any) -> Any:
@@ -233,7 +234,7 @@ def _formatter(method: Any) -> Any:
     ``str.format``, return a function that checks its first argument when it is called. Other methods are unchanged.
     """
     if method is str.format or method is str.format_map:
-        return lambda template, *args, **kwargs: method(_check_template(template), *args, **kwargs)
+        return lambda *args, **kwargs: method(*map(_check_template, args[:1]), *args[1:], **kwargs)
     if isinstance(method, types.BuiltinMethodType) and isinstance(method.__self__, str):
         _check_template(method.__self__)
     return method
@@ -260,12 +261,15 @@ def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
-    """Print as Python does, but with a single write, since each write is a message to the host."""
+    """Print as Python does, but with a single write to Output, since each write is a message to the host."""
+    target = sys.stdout if file is None else file
+    if not isinstance(target, Output):
+        return _PRINT(*values, file=target, **options)
     text = io.StringIO()
     try:
         _PRINT(*values, file=text, **options)
     finally:
-        (sys.stdout if file is None else file).write(text.getvalue())
+        target.write(text.getvalue())
 
 
 _ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
@@ -318,4 +322,6 @@ def _builtins() -> dict[str, Any]:
         if name not in REFUSED_BUILTINS and (name in _KEPT_SPECIAL or not name.startswith("_"))
     }
     guards = {name: as_builtin(guard, name) for name, guard in _GUARDS.items()}
+    for name, guard in guards.items():
+        guard.__doc__ = getattr(builtins, name).__doc__
     return real | guards | {"__import__": make_importer(), GUARD: _getattr}

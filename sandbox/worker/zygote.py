@@ -85,6 +85,9 @@ def _detach() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
+    warnings.filterwarnings("default", module="__main__")  # those of the plan's own code
+    for category in (PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", category)
     warnings.simplefilter("default", UserWarning)  # a plan may issue these with warnings.warn
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # inherited: the thread that started the zygote may ignore it

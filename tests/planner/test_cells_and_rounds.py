@@ -91,6 +91,13 @@ def test_a_mark_stays_valid_after_a_cell_that_ended_early(playing: Episode) -> N
     assert playing.run("print(x[:8], z)").output == "You open 3\n"
 
 
+@pytest.mark.parametrize("code", ["from math import *", "globals()['sqrt'] = abs"])
+def test_names_that_a_cell_defines_without_naming_them_are_known_to_later_cells(playing: Episode, code: str) -> None:
+    assert playing.run("print(sqrt)").kind is FeedbackKind.CHECK
+    playing.run(code)
+    assert playing.run("print(sqrt(4) > 0)").output == "True\n"
+
+
 def test_a_frame_may_have_its_own_task(playing: Episode) -> None:
     show = "print(task.goal, task.params, task.observation, task.type)"
     with playing.frame("other", task={"goal": "look", "params": {"n": 1}, "observation": "A room."}):

@@ -7,10 +7,12 @@ import atexit
 import contextlib
 import io
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -75,9 +77,11 @@ def run_in(sandbox: Sandbox, source: str, limits: Limits | None = None) -> Progr
 
 def run_plain(source: str) -> ProgramResult:
     """Run a program in this process, as plain Python."""
-    names: dict[str, Any] = {"__name__": "__main__"}
+    main = ModuleType("__main__")
+    names = vars(main)
     cell = compile_cell(source, "<plan>", guarded=False)
-    with contextlib.redirect_stdout(io.StringIO()) as output:
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as output:
+        patch.setitem(sys.modules, "__main__", main)
         try:
             exec(cell.code, names)
             if cell.tail is not None:

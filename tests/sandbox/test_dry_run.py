@@ -49,6 +49,17 @@ def test_a_fault_says_why_the_call_cannot_succeed_and_since_which_line() -> None
     assert (fault.type, fault.line, fault.source.strip()) == ("cannot-succeed", 6, "agent.put(x)")
 
 
+def test_a_fault_names_the_exception_that_a_line_raises() -> None:
+    (fault,) = dry_run("x = task.params['box'][9]\nagent.put(x)").faults
+    assert fault.message == "this line cannot succeed: it raises IndexError: string index out of range"
+    assert (fault.type, fault.line, fault.source) == ("cannot-succeed", 1, "x = task.params['box'][9]")
+
+
+def test_a_known_argument_of_the_wrong_type_is_a_fault() -> None:
+    (fault,) = dry_run("box = [3]\nagent.open(box)\nagent.put('pen')").faults
+    assert fault.message == "open([3]) cannot succeed: agent.open() takes box: str, not [3]"
+
+
 @pytest.mark.parametrize(("plan", "counts"), list(plans("dry_counts.txt")))
 def test_calls_that_the_dry_run_evaluates_and_skips_are_counted(plan: str, counts: list[int]) -> None:
     run = dry_run(plan)

@@ -1,5 +1,7 @@
 """No call that a dry run reports as impossible succeeds in a real run, whatever the unknown actions answer.
 
+And no plan runs to its end if the dry run reports that one of its lines raises an exception.
+
 PLANBOOK_DRY_RUNS=5000 tries more generated plans than usual.
 """
 
@@ -38,6 +40,7 @@ TASK = {"goal": "ok1", "items": ["ok2"]}
 
 Chain = tuple[tuple[int, int], ...]
 """The lines and columns of the calls in the plan that led to an action, and last those of the action itself."""
+THE_END: Chain = ((0, 0),)
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ def _chain(frame: FrameType | None) -> Chain:
 
 @lru_cache(20)
 def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
-    """Return the calls that a dry run reports as impossible."""
+    """Return the calls that a dry run reports as impossible. ``THE_END`` stands for the end of the plan."""
     walk = follow(
         plan,
         FUNCTIONS,
@@ -142,36 +145,38 @@ def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
     )
     places = {id(node): (node.lineno, node.col_offset) for node in ast.walk(walk.plan) if isinstance(node, ast.Call)}
     impossible = [key for key, visits in walk.visits.items() if visits.impossible and walk.is_complete]
-    return {tuple(places[node] for node in key) for key in impossible}
+    return {tuple(places[node] for node in key) for key in impossible} | ({THE_END} if walk.error else set())
 
 
 def wrongly_reported(earlier: str, plan: str, seed: int, helpers: str = "") -> set[Chain]:
-    """Run a plan and return the reported calls that succeeded."""
+    """Run a plan and return the reported calls that succeeded, and ``THE_END`` if it was not expected to be reached."""
     world = World(seed)
     names = {"agent": world, "more": world.more, "fail": world.fail, "task": SimpleNamespace(**deepcopy(TASK))}
     exec(f"{HELPERS}\n{helpers}", names)
     run(earlier, "<earlier>", names)
     found = reported(plan, earlier, world.state, helpers)
     world.fuel = FUEL
-    run(plan, "<plan>", names)
-    return found & world.succeeded
+    finished = run(plan, "<plan>", names)
+    return found & (world.succeeded | ({THE_END} if finished else set()))
 
 
-def run(code: str, file: str, names: dict[str, object]) -> None:
-    """Run code until it ends, raises an error or has used its time."""
+def run(code: str, file: str, names: dict[str, object]) -> bool:
+    """Run code until it ends, raises an error or has used its time. Return whether it ended by itself."""
 
     def stop(*_: object) -> None:
         raise SystemExit
 
-    before = signal.signal(signal.SIGVTALRM, stop)
+    before, finished = signal.signal(signal.SIGVTALRM, stop), False
     with suppress(Exception, SystemExit):
         try:
             # The signal is repeated, since a finalizer may swallow the first one.
             signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, SECONDS / 10)
             exec(compile(code, file, "exec"), names)
+            finished = True
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     signal.signal(signal.SIGVTALRM, before)
+    return finished
 
 
 def generated(random: Random) -> tuple[str, str]:

@@ -27,6 +27,9 @@ def test_waiting_for_another_thread_ends_immediately() -> None:
 
 def test_a_warning_is_printed() -> None:
     assert "UserWarning: careful" in run_in_sandbox("import warnings\nwarnings.warn('careful')").output
+    old = run_in_sandbox("import warnings\ndef f():\n    warnings.warn('old', DeprecationWarning, 2)\nf()")
+    assert ":4: DeprecationWarning: old" in old.output
+    assert run_in_sandbox("import warnings\nwarnings.warn('new', PendingDeprecationWarning)").output == ""
 
 
 @pytest.mark.parametrize("name", ["nothing", "a" * 300])

@@ -65,6 +65,18 @@ def test_a_statement_is_found_with_the_first_line_of_the_next() -> None:
         ("f", True),
         ("pass", False),
         ("7", False),
+        ("x: list[str] = []", False),
+        ("x: f() = []", True),
+        ("class A:\n  x = [g(y) for y in z]", True),
+        ("class A:\n  for x in y:\n    g(x)", True),
+        ("class A(metaclass=M):\n  pass", True),
+        ("class A(B, total=False):\n  x: dict[str, int] = field(default_factory=dict)", False),
+        ("class A:\n  def __init_subclass__(cls):\n    g()", True),
+        ("@dataclass(frozen=True)\nclass A:\n  @property\n  def f(self):\n    g()", False),
+        ("@lru_cache(f())\ndef g(): pass", True),
+        ("@register\ndef f():\n  g()", True),
+        ("def f(x=g()): pass", True),
+        ("def f(x=None, *, y=()): pass", False),
     ],
 )
 def test_statements_that_act_are_marked(code: str, acting: bool) -> None:
