@@ -50,9 +50,9 @@ class Side(BaseModel):
 
     run: str
     solved: int
-    low: float
-    high: float
-    """The 95 % interval of the share of episodes that the run solved is from ``low`` to ``high``."""
+    low: float | None
+    high: float | None
+    """The 95 % interval of the share of episodes that the run solved, or None if some broke or were not run."""
     broken: int
     not_run: int
     """Numbers of episodes that broke or were not run. They count as not solved."""
@@ -195,7 +195,7 @@ def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
-    low, high = solved_interval(rows)
+    low, high = solved_interval(rows) or (None, None)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
     payoff = run.payoff(rows)
     return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=payoff)

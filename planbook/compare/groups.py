@@ -12,8 +12,9 @@ from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, se
 from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
+from planbook.results.rows import by_task
 from planbook.results.statistics import per_solved
-from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.summary import mean_actions, mean_errors, solved_interval
 from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
 
 
@@ -34,11 +35,11 @@ class GroupRow(BaseModel):
     ``calls``, ``tokens`` and ``money`` include the cost of learning. Copied episodes cost nothing. ``seconds`` is the
     total duration of the episodes.
 
-    ``share`` is the share of solved episodes, with an interval from ``low`` to ``high``. Episodes that broke or were
-    not run count as not solved. If there are several runs, ``share_mean`` and ``share_sd`` are the mean and the
-    standard deviation of their shares. ``several`` is the number of tasks that were played several times, as repeats or
-    in several runs. ``once`` is how many of these tasks were solved at least once, and ``every_time`` how many were
-    solved each time.
+    ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
+    any, its interval from ``low`` to ``high`` is None. If there are several runs, ``share_mean`` and ``share_sd`` are
+    the mean and the standard deviation of their shares. ``several`` is the number of tasks that were played several
+    times, as repeats or in several runs. ``once`` is how many of these tasks were solved at least once, and
+    ``every_time`` how many were solved each time.
     """
 
     name: str
@@ -51,8 +52,8 @@ class GroupRow(BaseModel):
     tasks: int
     solved: int
     share: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     broken: int
     not_run: int
     left_out: int
@@ -132,7 +133,7 @@ def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = sum(row.solved for row in rows)
-    low, high = solved_interval(rows)
+    low, high = solved_interval(rows) or (None, None)
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
     repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
     spent = sum((run.cost for run in runs), Spending())
@@ -211,7 +212,7 @@ def _common_folder(names: Sequence[str]) -> str:
 def _solved(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
     yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
-    yield interval(row.low, row.high) if row.tasks and not row.broken and not row.not_run else NO_FIGURE
+    yield NO_FIGURE if row.low is None or row.high is None else interval(row.low, row.high)
     yield from (str(row.broken), str(row.not_run))
 
 

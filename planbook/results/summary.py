@@ -1,6 +1,6 @@
 """The summary of a run: counts over all its tasks, and the sentences and small tables that show these counts."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
@@ -21,8 +21,8 @@ from planbook.results.measures import (
     milestones,
     total_unlock_score,
 )
-from planbook.results.rows import NO_CLAIM, Result, TaskClaim
-from planbook.results.statistics import wilson, wilson_over
+from planbook.results.rows import NO_CLAIM, Result, TaskClaim, by_task
+from planbook.results.statistics import wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
 
 REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
@@ -100,8 +100,10 @@ class Summary(BaseModel):
     """Crafter's score in percent. None if the environment does not list all milestones, or no goal is open-ended."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
     """Maps task types (and ``all``, if there are several) to the environment's measures besides success."""
-    intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
-    """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``wilson_over``."""
+    intervals: dict[str, tuple[float, float] | None] = Field(default_factory=dict, exclude=True)
+    """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``solved_interval``."""
+    played_interval: tuple[float, float] | None = Field(default=None, exclude=True)
+    """The same for the episodes that were played. None if there are none."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float
@@ -133,13 +135,8 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``.
-
-        Return None if there are no tasks, or if some of them were not played.
-        """
-        unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
-        tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
-        return self.intervals[kind] if tasks and not unplayed else None
+        """Return the interval to show for a task type or ``all``. See ``solved_interval``."""
+        return self.intervals.get(kind)
 
 
 def summarise(
@@ -191,6 +188,7 @@ def summarise(
         unlock_score=total_unlock_score(reached, all_milestones),
         measures=measures(included),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
+        played_interval=solved_interval([row for row in included if row.outcome.played]),
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
         seconds=round(seconds, 3),
         run=run,
@@ -216,18 +214,14 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
     )
 
 
-def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of solved episodes. Repeats of a task are not taken for independent."""
-    return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
+def solved_interval(rows: Sequence[Result]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the share of solved episodes. Repeats of a task are not taken for independent.
 
-
-def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Return a list for each task, which holds the task's episodes."""
-    episodes = defaultdict[tuple[str, str, int], list[Result]](list)
-    for row in rows:
-        task = row.entry.task
-        episodes[task.env, task.id, task.seed].append(row)
-    return list(episodes.values())
+    Return None if there are no episodes, or if some of them were not played.
+    """
+    if not rows or not all(row.outcome.played for row in rows):
+        return None
+    return wilson_over([row.solved for row in episodes] for episodes in by_task(rows))
 
 
 def _costs(spent: Spending) -> dict[str, Any]:
@@ -327,8 +321,8 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         played = summary.tasks - summary.unplayed
         share = (
             f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
-            f"interval {interval(*wilson(summary.solved, played))})"
-            if played
+            f"interval {interval(*summary.played_interval)})"
+            if summary.played_interval
             else " none was played to its end"
         )
         yield (

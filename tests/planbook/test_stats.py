@@ -53,6 +53,8 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert (procedures["several"], procedures["once"], procedures["every_time"]) == (2, 2, 0)
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
     assert naive["several"] == 0, "each of its tasks was played once"
+    assert procedures["low"] < 3 / 8 < procedures["high"]
+    assert (naive["low"], naive["high"]) == (None, None), "no interval over episodes that were not played"
     assert "2 runs, solved in each 37.5% ± 53.0%" in printed
     assert "2 solved at least once (100.0%) and 0 every time (0.0%)" in printed
 
