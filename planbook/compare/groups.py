@@ -36,10 +36,10 @@ class GroupRow(BaseModel):
     total duration of the episodes.
 
     ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
-    any, its interval from ``low`` to ``high`` is None. If there are several runs, ``share_mean`` and ``share_sd`` are
-    the mean and the standard deviation of their shares. ``several`` is the number of tasks that were played several
-    times, as repeats or in several runs. ``once`` is how many of these tasks were solved at least once, and
-    ``every_time`` how many were solved each time.
+    any, its interval from ``low`` to ``high`` is None. If there are several runs, and no such episodes, ``share_mean``
+    and ``share_sd`` are the mean and the standard deviation of the shares of the runs. ``several`` is the number of
+    tasks that were played several times, as repeats or in several runs. ``once`` is how many of these tasks were solved
+    at least once, and ``every_time`` how many were solved each time.
     """
 
     name: str
@@ -134,7 +134,7 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     rows = [row for run in runs for row in run.counted]
     solved = sum(row.solved for row in rows)
     low, high = solved_interval(rows) or (None, None)
-    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
+    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
     repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
     spent = sum((run.cost for run in runs), Spending())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)

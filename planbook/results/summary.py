@@ -68,7 +68,10 @@ class Summary(BaseModel):
     repeats: int
     solved_by_repeat: tuple[int, ...]
     spread: float | None = Field(default=None, exclude=True)
-    """The standard deviation, over the repeats, of the share of solved tasks. None if there is only one repeat."""
+    """The standard deviation, over the repeats, of the share of solved tasks.
+
+    None if there is only one repeat, or if some episodes were not played.
+    """
     mean_error_steps: float | None = None
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
@@ -82,6 +85,8 @@ class Summary(BaseModel):
     tokens: int = 0
     estimated: bool = Field(default=False, exclude=True)
     """True if a server did not count some of the tokens."""
+    unfinished: Spending = Field(default=Spending(), exclude=True)
+    """The part of the costs that was spent in episodes that have not ended."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     money: float | None = 0.0
@@ -175,12 +180,13 @@ def summarise(
         mean_error_steps=mean_errors(included),
         mean_error_steps_by_type={kind: mean_errors(group) for kind, group in of_type.items()},
         **_costs(spent or Spending()),
+        unfinished=sum((row.cost for row in included if row.outcome is Outcome.NOT_RUN), Spending()),
         paying=payoff,
         left_out=len(rows) - len(included),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(map(sum, of_repeat)),
-        spread=stdev(shares) if len(shares) > 1 else None,
+        spread=stdev(shares) if len(shares) > 1 and all(row.outcome.played for row in included) else None,
         methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in included]),
         matches=count_matches(included),
@@ -356,8 +362,9 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
-    means = f"{summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens" if ran else ""
-    mean_cost = f"; {means} per {summary.unit}" if ran else ""
+    calls, tokens = summary.model_calls - summary.unfinished.calls, summary.tokens - summary.unfinished.tokens
+    per_unit = f" per {'finished ' if summary.unfinished.calls else ''}{summary.unit}"
+    mean_cost = f"; {calls / ran:.1f} calls and {tokens / ran:,.0f} tokens{per_unit}" if ran else ""
     yield (
         f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens{estimated}; {format_money(summary.money)}{mean_cost}."

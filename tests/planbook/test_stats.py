@@ -55,6 +55,8 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert naive["several"] == 0, "each of its tasks was played once"
     assert procedures["low"] < 3 / 8 < procedures["high"]
     assert (naive["low"], naive["high"]) == (None, None), "no interval over episodes that were not played"
+    (pooled,) = stats(tmp_path, "--by", "env")[1]["rows"]
+    assert (pooled["share"], pooled["share_mean"], pooled["share_sd"]) == (4 / 12, None, None)
     assert "2 runs, solved in each 37.5% ± 53.0%" in printed
     assert "2 solved at least once (100.0%) and 0 every time (0.0%)" in printed
 

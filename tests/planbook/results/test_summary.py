@@ -73,6 +73,10 @@ def test_repeats_have_a_spread() -> None:
     assert summary.spread == pytest.approx(0.35355, abs=1e-5)
 
 
+def test_repeats_that_were_not_all_played_have_no_spread() -> None:
+    assert not any("standard deviation" in line for line in failure_lines(summed("aaaa", SOLVED, SOLVED, repeats=2)))
+
+
 def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:
     tasks = [Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g") for n in range(4)]
     entries = [Entry(index=n, task=task, repeat=n // 3) for n, task in enumerate(tasks)]
