@@ -22,6 +22,7 @@ from planbook.results.statistics import (
     mcnemar,
     paired_difference,
     paired_t,
+    positive_ratio,
     ratio,
     ratio_difference,
     sign_flip_test,
@@ -124,7 +125,8 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 class CostDifference(BaseModel):
     """A cost per solved task, over the same tasks: in the first run, in the second run, and second minus first.
 
-    The cost of unsolved tasks is included. A value is None if no task was solved, or if a price is unknown. For
+    The cost of unsolved tasks is included. A value is None if no task was solved, or if a price is unknown. The
+    intervals of the two costs are computed for their logarithms, so they cannot go below 0. For
     seconds, there are no intervals: intervals are computed from the variation between tasks, which does not show how
     much times vary between runs on a busy machine.
     """
@@ -260,7 +262,7 @@ def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
         return float("nan") if spent is None else spent, float(row.solved)
 
     first, second = _parts(pairs, lambda pair: part(pair[0])), _parts(pairs, lambda pair: part(pair[1]))
-    estimates = [ratio(first), ratio(second), ratio_difference(first, second)]
+    estimates = [positive_ratio(first), positive_ratio(second), ratio_difference(first, second)]
     if name == TIME:
         estimates = [Estimate(estimate.value, None, None) for estimate in estimates]
     return CostDifference(first=estimates[0], second=estimates[1], difference=estimates[2])

@@ -216,6 +216,15 @@ def ratio(parts: Parts) -> Estimate:
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
 
+def positive_ratio(parts: Parts) -> Estimate:
+    """Return ``ratio`` with an interval that cannot go below 0: that of the logarithm of the ratio (delta method)."""
+    found = ratio(parts)
+    if not found.value or found.high is None:
+        return found
+    factor = exp(found.high / found.value - 1)
+    return Estimate(found.value, round(found.value / factor, 6), round(found.value * factor, 6))
+
+
 def ratio_difference(first: Parts, second: Parts) -> Estimate:
     """Return the second ratio minus the first, with an interval as in ``ratio``.
 
