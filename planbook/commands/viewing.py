@@ -13,8 +13,8 @@ from rich.text import Text
 from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.compare import compare_all, comparison_parts, run_letter
-from planbook.compare.differences import full_name, parse_where, setting
 from planbook.compare.groups import group_parts, group_rows
+from planbook.compare.settings import full_name, parse_where, setting
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument

@@ -2,7 +2,8 @@
 
 The comparison is made from the tables of results of the runs, and shown as tables and sentences.
 
-- ``differences`` computes the differences between two runs in settings, success, measures and costs, and tests them.
+- ``settings`` finds the settings, inputs and versions in which runs differ.
+- ``differences`` computes the differences between two runs in success, measures and costs, and tests them.
 - ``groups`` makes a table with a row for each run, or for each group of runs.
 - ``reruns`` compares a run with a run that repeats it, event by event.
 - ``effects`` estimates the effect of each rule and skill from runs without it.
@@ -15,25 +16,28 @@ from typing import Literal
 from pydantic import BaseModel
 
 from planbook.compare.differences import (
-    KNOWLEDGE,
     MCNEMAR,
     NOISE,
-    SEEDS,
-    SELECTED,
     CostDifference,
     MeasureDifference,
     Pair,
-    SettingDifference,
     SolvedDifference,
-    abridged,
     cost_differences,
-    differing_settings,
     gain,
     measure_differences,
     points,
-    settings_without,
     solved_difference,
     with_corrected_p,
+)
+from planbook.compare.settings import (
+    KNOWLEDGE,
+    SEEDS,
+    SELECTED,
+    SettingDifference,
+    abridged,
+    differing_settings,
+    have_same_inputs,
+    settings_without,
 )
 from planbook.errors import BadArgument
 from planbook.planner import Grid, Outcome
@@ -81,7 +85,7 @@ class RunComparison(BaseModel):
     first: Side
     second: Side
     settings: tuple[SettingDifference, ...]
-    """The settings and versions that differ between the runs."""
+    """The settings, inputs and versions that differ between the runs."""
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
@@ -116,7 +120,8 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
     overall = solved_difference(pairs)
     sides = _side(first, [row for row, _ in pairs]), _side(second, [row for _, row in pairs])
     # the settings that select tasks may differ, because only tasks that both runs have are compared
-    same_settings = len(settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))) == 1
+    distinct = settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))
+    same_settings = len(distinct) == 1 and have_same_inputs((first, second))
     return RunComparison(
         first=_with_break_even(*sides) if same_settings and not first.is_building_run else sides[0],
         second=_with_break_even(*reversed(sides)) if same_settings and not second.is_building_run else sides[1],

@@ -8,7 +8,15 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
-from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, settings_without
+from planbook.compare.settings import (
+    KNOWLEDGE,
+    SEEDS,
+    abridged,
+    differing_inputs,
+    have_same_inputs,
+    setting,
+    settings_without,
+)
 from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
@@ -45,7 +53,7 @@ class GroupRow(BaseModel):
     name: str
     runs: tuple[str, ...]
     differ: tuple[str, ...] = ()
-    """The settings, except seeds, in which the runs of the group differ."""
+    """The settings, except seeds, and the inputs in which the runs of the group differ."""
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
     ones."""
@@ -97,20 +105,22 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     """
     payoffs = {name: _payoff(runs) for name, runs in groups.items()}
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
-    baselines = {common[name]: name for name, payoff in reversed(payoffs.items()) if payoff and not payoff.has_learned}
+    baselines = {name: payoff for name, payoff in payoffs.items() if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
         building = any(run.is_building_run for run in groups[name])  # such a run plays other tasks
-        baseline = baselines.get(common[name], "") if len(common[name]) == 1 else ""
-        if payoff and not building and (baseline_payoff := payoffs.get(baseline)):
-            payoffs[name] = payoff.compared_with(baseline, baseline_payoff)
+        alike = (other for other in baselines if common[other] == common[name] and len(common[name]) == 1)
+        same = (other for other in alike if have_same_inputs((*groups[name], *groups[other])))
+        if payoff and payoff.has_learned and not building and (baseline := next(same, None)):
+            payoffs[name] = payoff.compared_with(baseline, baselines[baseline])
     return payoffs
 
 
 def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
-    """Return the names of the settings, except seeds, in which the runs differ."""
+    """Return the names of the settings, except seeds, and of the inputs in which the runs differ."""
     distinct = [dict(pairs) for pairs in settings_without(runs, SEEDS)]
     names = {name for values in distinct for name in values}
-    return tuple(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1)
+    inputs = {difference.name for run in runs[1:] for difference in differing_inputs(runs[0], run)}
+    return (*(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1), *sorted(inputs))
 
 
 def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:

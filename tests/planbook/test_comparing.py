@@ -1,5 +1,6 @@
 """`planbook compare`, on played runs of the toy environment, and on runs whose endings the test writes."""
 
+import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from io import StringIO
@@ -18,6 +19,7 @@ from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts
+from tests.command import ROOT
 from tests.flows import invoke, refusal
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 
@@ -289,3 +291,70 @@ def test_a_long_setting_is_shortened(tmp_path: Path) -> None:
     text = printed(compared(tmp_path / "a", tmp_path / "b"), width=200)
     (line,) = (line for line in text.splitlines() if "planner_options.code" in line)
     assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
+
+
+METHOD = """
+from planbook.planner import Method, Options, Prompts
+
+PROMPTS = Prompts.of(plan="{{ goal }} Write Python.")
+
+
+def own(episode, options):
+    episode.stream("planner", PROMPTS["plan"], goal=episode.task.goal)
+
+
+method = Method(own, Options, "one plan", ("planner",), streams=True)
+"""
+MODEL = """
+def answer(messages, sampling):
+    return "agent.open('box_1')"
+"""
+
+
+def test_inputs_that_changed_between_runs_are_named(tmp_path: Path) -> None:
+    """A method's file, a scripted model and a library are edited between two runs."""
+    library = Path(shutil.copytree(ROOT / "planbook/manuals/toy", tmp_path / "library" / "toy"))
+    method, model = tmp_path / "own.py", tmp_path / "model.py"
+    method.write_text(METHOD)
+    model.write_text(MODEL)
+    for name in ("before", "same", "after"):
+        if name == "after":
+            (library / "procedures" / "fetch.py").unlink()
+            (library / "manual.md").write_text("# Boxes\n")
+            method.write_text(METHOD.replace("Write", "Reply with"))
+            model.write_text(MODEL.replace("box_1", "box_2"))
+        shared = ("run", "--env", "toy", "--split", "all:2", "--library", library.parent)
+        asked = ("--planner", f"{method}:method", "--model", f"scripted:{model}:answer")
+        assert invoke(*shared, *asked, "--out", tmp_path / "asked" / name).returncode == 0
+        assert invoke(*shared, "--planner", "procedures", "--out", tmp_path / "stored" / name).returncode == 0
+    own = ["the method's file own.py", "knowledge procedures", "knowledge manual.md", "model scripted:model.py:answer"]
+    for method_name, changed in (("asked", own), ("stored", own[1:2])):
+        before, same, after = (tmp_path / method_name / name for name in ("before", "same", "after"))
+        assert compared(before, same).settings == ()
+        differences = compared(before, after).settings
+        assert [each.name for each in differences] == changed
+        assert {each.name for each in differences if not each.first.startswith("SHA-256 ")} <= {own[2]}
+        (row,) = invoke("stats", before, after, "--by", "planner", "--json").result["rows"]
+        assert sorted(row["differ"]) == sorted(changed)
+    across = compared(tmp_path / "asked" / "before", tmp_path / "stored" / "after").settings
+    assert [each.name for each in across if each.first.startswith("SHA-256 ")] == ["knowledge procedures"]
+
+
+def test_a_default_that_was_given_is_no_other_setting(tmp_path: Path) -> None:
+    plain = write_run(tmp_path / "plain", [SOLVED])
+    given = write_run(tmp_path / "given", [SOLVED], sampling={"default": {}, "planner": {"temperature": 0}})
+    warm = write_run(tmp_path / "warm", [SOLVED], sampling={"planner": {"temperature": 0.7, "stop": ["END"]}})
+    assert compared(plain, given).settings == ()
+    assert invoke("stats", plain, given, "--by", "env", "--json").result["rows"][0]["differ"] == []
+    assert [(each.name, each.first, each.second) for each in compared(plain, warm).settings] == [
+        ("sampling.planner.temperature", "-", "0.7"),
+        ("sampling.planner.stop", "-", "END"),
+    ]
+    hot = write_run(tmp_path / "hot", [SOLVED], sampling={"default": {"temperature": 1}})
+    (temperature,) = compared(plain, hot).settings
+    assert (temperature.name, temperature.first, temperature.second) == ("sampling.default.temperature", "0.0", "1.0")
+    graph, named = (
+        write_run(tmp_path / f"graph {name}", [SOLVED], planner="agentkit", planner_options={"graph": name})
+        for name in (None, "general")
+    )
+    assert compared(graph, named).settings == ()
