@@ -14,7 +14,7 @@ from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.compare import compare_all, comparison_parts, run_letter
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.settings import full_name, parse_where, setting
+from planbook.compare.settings import full_name, parse_where, setting, without_spaces
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
@@ -270,8 +270,9 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
     chosen = list(runs)
     for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))
-        values = sorted({setting(run.run.config, name) for run in chosen})
-        chosen = [run for run in chosen if setting(run.run.config, name) == value]
+        values = {run.name: without_spaces(setting(run.run.config, name)) for run in chosen}
+        chosen = [run for run in chosen if values[run.name] == value]
         if not chosen:
-            raise BadArgument(f"--where {short_name}={value}: no run is left; {name} is one of {', '.join(values)}")
+            known = " or ".join(sorted({*values.values()}))
+            raise BadArgument(f"--where {short_name}={value}: no run is left; {name} is {known}")
     return chosen
