@@ -99,6 +99,9 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     compared = f"{line}, compared with curve/after-0"
     assert compared in invoke("stats", home / "other", folder).printed, "a baseline has the same settings"
     assert "learning are saved" not in invoke("compare", home / "other", folder / "after-4").printed
+    without = invoke("compare", home / "other", folder / "after-2", folder / "after-4").printed
+    assert without.count("A break-even point of learning needs a run that learned nothing") == 1
+    assert "without and with the cost of learning" not in without, "no table without a break-even point"
     (pooled,) = invoke("stats", folder, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == learned["learning_tokens"], "the six tasks include the first two"
     rows = invoke("stats", home, "--json").result["rows"]
