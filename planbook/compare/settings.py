@@ -1,5 +1,6 @@
 """Compute how two runs differ in settings, in inputs such as prompts and libraries, and in versions of software."""
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,8 +38,10 @@ def settings(config: Config) -> dict[str, str]:
     values = without_folders(config).model_dump(mode="json")
     values["planner_options"] |= effective_options(config, config.env)
     default, *others = ({DEFAULT_ROLE: Sampling().model_dump(mode="json")} | values["sampling"]).items()
-    own = {role: {name: value for name, value in each.items() if value != default[1][name]} for role, each in others}
-    values["sampling"] = dict([default]) | own
+    values["sampling"] = dict([default])
+    for role, own in others:
+        differing = {name: value for name, value in own.items() if value != default[1][name]}
+        values["sampling"][role] = {name: value or json.dumps(value) for name, value in differing.items()}
     return dict(flatten_settings(values))
 
 
@@ -56,7 +59,7 @@ def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozen
     Each element holds all settings of a run. If all runs have the same settings, there is only one element.
     """
     return frozenset(
-        tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
+        tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in names)) for run in runs
     )
 
 

@@ -357,6 +357,10 @@ def test_a_default_that_was_given_is_no_other_setting(tmp_path: Path) -> None:
         ("sampling.planner.temperature", "-", "0.7"),
         ("sampling.planner.stop", "-", "END"),
     ]
+    unset = write_run(tmp_path / "unset", [SOLVED], sampling={"planner": {"temperature": None}})
+    assert [(each.name, each.second) for each in compared(plain, unset).settings] == [
+        ("sampling.planner.temperature", "null")
+    ]
     hot = write_run(tmp_path / "hot", [SOLVED], sampling={"default": {"temperature": 1}})
     (temperature,) = compared(plain, hot).settings
     assert (temperature.name, temperature.first, temperature.second) == ("sampling.default.temperature", "0.0", "1.0")
