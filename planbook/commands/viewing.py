@@ -12,9 +12,10 @@ from rich.text import Text
 
 from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
-from planbook.compare import compare_all, comparison_parts, run_letter
-from planbook.compare.differences import full_name, parse_where, setting
+from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
+from planbook.compare.settings import full_name, parse_where, setting, without_spaces
+from planbook.compare.shown import comparison_parts, run_letter
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
@@ -188,8 +189,8 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
         raise BadArgument("compare takes two or more different runs: planbook compare RUN RUN")
     price = prices_from(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
-    for number, comparison in enumerate(comparisons, 1):
-        print_parts(console(), comparison_parts(comparison, (run_letter(0), run_letter(number))))
+    by_letter = {run_letter(number): comparison for number, comparison in enumerate(comparisons, 1)}
+    print_parts(console(), comparison_parts(by_letter, run_letter(0)))
     facts = [comparison.model_dump(mode="json") for comparison in comparisons]
     return errors.OK, {"comparisons": facts}
 
@@ -270,8 +271,9 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
     chosen = list(runs)
     for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))
-        values = sorted({setting(run.run.config, name) for run in chosen})
-        chosen = [run for run in chosen if setting(run.run.config, name) == value]
+        values = {run.name: without_spaces(setting(run.run.config, name)) for run in chosen}
+        chosen = [run for run in chosen if values[run.name] == value]
         if not chosen:
-            raise BadArgument(f"--where {short_name}={value}: no run matches; {name} can be {', '.join(values)}")
+            known = ", ".join(sorted({*values.values()}))
+            raise BadArgument(f"--where {short_name}={value}: no run matches; {name} can be {known}")
     return chosen

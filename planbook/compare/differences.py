@@ -1,19 +1,15 @@
-"""Compute how two runs differ in their settings, and, over pairs of episodes, in success, measures and costs.
+"""Compute how two runs differ, over pairs of episodes, in success, measures and costs.
 
 A pair consists of an episode of each run, with the same task and repeat.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel
 
-from planbook.config import Config, flatten_settings
-from planbook.envs import Selection, texts_digest
-from planbook.errors import BadArgument
-from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.results.statistics import (
     Estimate,
@@ -22,13 +18,12 @@ from planbook.results.statistics import (
     mcnemar,
     paired_difference,
     paired_t,
+    positive_ratio,
     ratio,
     ratio_difference,
     sign_flip_test,
     unvaried_difference,
 )
-from planbook.runs import without_folders
-from planbook.sandbox import did_you_mean
 
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
 BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
@@ -124,7 +119,8 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 class CostDifference(BaseModel):
     """A cost per solved task, over the same tasks: in the first run, in the second run, and second minus first.
 
-    The cost of unsolved tasks is included. A value is None if no task was solved, or if a price is unknown. For
+    The cost of unsolved tasks is included. A value is None if no task was solved, or if a price is unknown. The
+    intervals of the two costs are computed for their logarithms, so they cannot go below 0. For
     seconds, there are no intervals: intervals are computed from the variation between tasks, which does not show how
     much times vary between runs on a busy machine.
     """
@@ -260,7 +256,7 @@ def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
         return float("nan") if spent is None else spent, float(row.solved)
 
     first, second = _parts(pairs, lambda pair: part(pair[0])), _parts(pairs, lambda pair: part(pair[1]))
-    estimates = [ratio(first), ratio(second), ratio_difference(first, second)]
+    estimates = [positive_ratio(first), positive_ratio(second), ratio_difference(first, second)]
     if name == TIME:
         estimates = [Estimate(estimate.value, None, None) for estimate in estimates]
     return CostDifference(first=estimates[0], second=estimates[1], difference=estimates[2])
@@ -270,95 +266,3 @@ def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -
     """Return the numerator and the denominator of the ratio for each task: sums over the pairs of the task."""
     parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
     return [(sum(numerator for numerator, _ in group), sum(denominator for _, denominator in group)) for group in parts]
-
-
-UNSET = "-"
-VERSION = "version of "
-LONGEST = 60
-"""Maximum number of displayed characters of a setting. See ``abridged``."""
-
-
-class SettingDifference(BaseModel):
-    """A setting that differs between two runs. Its value is ``-`` in a run that does not have the setting."""
-
-    name: str
-    first: str
-    second: str
-
-
-def settings(config: Config) -> dict[str, str]:
-    """Return a dict that maps the dotted names of all settings, such as ``selection.split``, to their values as text.
-
-    Paths of files are reduced to the names of the files.
-    """
-    return dict(flatten_settings(without_folders(config).model_dump(mode="json")))
-
-
-SEEDS = ("seed", "selection.seeds", "repeats")
-"""Settings that differ between repetitions of the same trial."""
-KNOWLEDGE = ("library", "after", "rule_tokens")
-"""Settings that determine the knowledge of a run."""
-SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
-"""Settings that choose the tasks."""
-
-
-def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the set of the runs' settings, without the settings ``names``.
-
-    Each element holds all settings of a run. If all runs have the same settings, there is only one element.
-    """
-    return frozenset(
-        tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
-    )
-
-
-def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDifference, ...]:
-    """Return the settings that differ between two runs, followed by the versions of software that differ."""
-    differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
-    versions = _differing_values(first.run.versions | first.versions, second.run.versions | second.versions)
-    return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
-
-
-def abridged(value: str) -> str:
-    """Return the value of a setting on one line. A long value is cut, and its length and a digest are added."""
-    if len(value) <= LONGEST and "\n" not in value:
-        return value
-    beginning = " ".join(value[:LONGEST].split())
-    return f"{beginning} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
-
-
-def _differing_values(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:
-    for name in dict.fromkeys([*first, *second]):
-        values = first.get(name, UNSET), second.get(name, UNSET)
-        if values[0] != values[1]:
-            yield SettingDifference(name=name, first=values[0], second=values[1])
-
-
-def setting(config: Config, name: str) -> str:
-    """Return the value of the setting with this full name, or ``-`` if there is none."""
-    return settings(config).get(name, UNSET)
-
-
-def full_name(name: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting, such as ``selection.split`` for ``split``.
-
-    ``name`` is the full name, or its last part if no other setting of the runs ends with this part. Raises BadArgument
-    if no run has such a setting, or if the setting is ambiguous.
-    """
-    known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
-    if name in known:
-        return name
-    matches = [full for full in known if full.endswith(f".{name}")]
-    if len(matches) > 1:
-        raise BadArgument(f"{name!r} could be {' or '.join(sorted(matches))}; write one of them")
-    if not matches:
-        raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
-    return matches[0]
-
-
-def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Parse values of ``--where``: NAME=VALUE pairs, separated by commas. Raises BadArgument for an invalid pair."""
-    pairs = [pair.partition("=") for text in texts for pair in text.split(",") if pair]
-    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
-        raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")
-    return {name: value for name, _, value in pairs}

@@ -8,12 +8,21 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, Field
 
-from planbook.compare.differences import KNOWLEDGE, SEEDS, abridged, setting, settings_without
+from planbook.compare.settings import (
+    KNOWLEDGE,
+    SEEDS,
+    abridged,
+    differing_inputs,
+    have_same_inputs,
+    setting,
+    settings_without,
+)
 from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
+from planbook.results.rows import by_task
 from planbook.results.statistics import per_solved
-from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.summary import mean_actions, mean_errors, solved_interval
 from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
 
 
@@ -34,25 +43,25 @@ class GroupRow(BaseModel):
     ``calls``, ``tokens`` and ``money`` include the cost of learning. Copied episodes cost nothing. ``seconds`` is the
     total duration of the episodes.
 
-    ``share`` is the share of solved episodes, with an interval from ``low`` to ``high``. Episodes that broke or were
-    not run count as not solved. If there are several runs, ``share_mean`` and ``share_sd`` are the mean and the
-    standard deviation of their shares. ``several`` is the number of tasks that were played several times, as repeats or
-    in several runs. ``once`` is how many of these tasks were solved at least once, and ``every_time`` how many were
-    solved each time.
+    ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
+    any, its interval from ``low`` to ``high`` is None. If there are several runs, and no such episodes, ``share_mean``
+    and ``share_sd`` are the mean and the standard deviation of the shares of the runs. ``several`` is the number of
+    tasks that were played several times, as repeats or in several runs. ``once`` is how many of these tasks were solved
+    at least once, and ``every_time`` how many were solved each time.
     """
 
     name: str
     runs: tuple[str, ...]
     differ: tuple[str, ...] = ()
-    """The settings, except seeds, in which the runs of the group differ."""
+    """The settings, except seeds, and the inputs in which the runs of the group differ."""
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
     ones."""
     tasks: int
     solved: int
     share: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     broken: int
     not_run: int
     left_out: int
@@ -96,20 +105,22 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     """
     payoffs = {name: _payoff(runs) for name, runs in groups.items()}
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
-    baselines = {common[name]: name for name, payoff in reversed(payoffs.items()) if payoff and not payoff.has_learned}
+    baselines = {name: payoff for name, payoff in payoffs.items() if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
         building = any(run.is_building_run for run in groups[name])  # such a run plays other tasks
-        baseline = baselines.get(common[name], "") if len(common[name]) == 1 else ""
-        if payoff and not building and (baseline_payoff := payoffs.get(baseline)):
-            payoffs[name] = payoff.compared_with(baseline, baseline_payoff)
+        alike = (other for other in baselines if common[other] == common[name] and len(common[name]) == 1)
+        same = (other for other in alike if have_same_inputs((*groups[name], *groups[other])))
+        if payoff and payoff.has_learned and not building and (baseline := next(same, None)):
+            payoffs[name] = payoff.compared_with(baseline, baselines[baseline])
     return payoffs
 
 
 def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
-    """Return the names of the settings, except seeds, in which the runs differ."""
+    """Return the names of the settings, except seeds, and of the inputs in which the runs differ."""
     distinct = [dict(pairs) for pairs in settings_without(runs, SEEDS)]
     names = {name for values in distinct for name in values}
-    return tuple(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1)
+    inputs = {difference.name for run in runs[1:] for difference in differing_inputs(runs[0], run)}
+    return (*(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1), *sorted(inputs))
 
 
 def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
@@ -132,8 +143,8 @@ def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = sum(row.solved for row in rows)
-    low, high = solved_interval(rows)
-    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted]
+    low, high = solved_interval(rows) or (None, None)
+    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
     repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
     spent = sum((run.cost for run in runs), Spending())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
@@ -211,7 +222,7 @@ def _common_folder(names: Sequence[str]) -> str:
 def _solved(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
     yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
-    yield interval(row.low, row.high) if row.tasks and not row.broken and not row.not_run else NO_FIGURE
+    yield NO_FIGURE if row.low is None or row.high is None else interval(row.low, row.high)
     yield from (str(row.broken), str(row.not_run))
 
 

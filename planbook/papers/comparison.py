@@ -78,7 +78,7 @@ class OurRow(BaseModel):
     repeats: int
     overall: float
     interval: tuple[float, float] | None
-    """The 95 % interval of ``overall`` (see ``wilson_over``), or None if some episodes were not played."""
+    """The 95 % interval of ``overall`` (see ``solved_interval``), or None if some episodes were not played."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -168,10 +168,8 @@ def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
 
     Return None if there are no episodes, or if some of them were not played.
     """
-    if not rows or not all(row.outcome.played for row in rows):
-        return None
-    low, high = solved_interval(rows)
-    return round(100 * low, 1), round(100 * high, 1)
+    bounds = solved_interval(rows)
+    return (round(100 * bounds[0], 1), round(100 * bounds[1], 1)) if bounds else None
 
 
 def _type(row: Result) -> str:

@@ -9,9 +9,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from planbook.compare import RunComparison, compare, comparison_parts, run_letter, with_corrections
+from planbook.compare import RunComparison, compare, with_corrections
 from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.reruns import actions_taken
+from planbook.compare.shown import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
@@ -105,7 +106,7 @@ def results(run: RunResults, anchor: str) -> Iterator[Block]:
 
 def _failed(run: RunResults, anchor: str, cause: str) -> Line:
     failed = [episode for episode in run.counted if not episode.solved and episode.ending.cause == cause]
-    pairs = [(episode.entry.task.id, f"{anchor}-{episode.index}") for episode in failed]
+    pairs = [(episode.name, f"{anchor}-{episode.index}") for episode in failed]
     return [bold(in_words(cause)), f" {len(failed):,}: ", *blocks.links(pairs)]
 
 
@@ -275,7 +276,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     yield from _tracebacks(run, anchor)
     if run.run.file.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
-    if false_claims := [(row.entry.task.id, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
+    if false_claims := [(row.name, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
         yield blocks.paragraph(["False claims: ", *links(false_claims, MAX_LISTED)], "false-claims")
     yield blocks.heading("Inputs of the run")
     yield from _inputs(run)
@@ -286,7 +287,7 @@ def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
     for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
         first, _, trace = (row.ending.message if row.ending else "").partition("\n")
         if trace:
-            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
+            line = [link(row.name, f"{anchor}-{row.index}"), f": {first}"]
             yield blocks.details(line, [blocks.pre(trace)])
 
 
@@ -355,6 +356,6 @@ def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
                 letters = f"{run_letter(first[0])} and {run_letter(number)}"
                 yield blocks.paragraph(f"{letters} are not compared: {error}", "note")
         base, (first, *others) = run_letter(first[0]), others  # if no run fits the first, the next takes its place
-    for number, comparison in zip(compared, with_corrections([*compared.values()]), strict=True):
-        yield from part_blocks(comparison_parts(comparison, (base, run_letter(number))))
+    corrected = zip(map(run_letter, compared), with_corrections([*compared.values()]), strict=True)
+    yield from part_blocks(comparison_parts(dict(corrected), base))
     yield {"block": "charts", "charts": charts(runs)}

@@ -17,8 +17,8 @@ from planbook.config import Config
 from planbook.console import ALL
 from planbook.envs import EnvsError, known_environment
 from planbook.planner import Grid, Match
-from planbook.results.rows import Result
-from planbook.results.statistics import wilson
+from planbook.results.rows import Result, by_task
+from planbook.results.statistics import wilson_over
 from planbook.rules import FoundType
 from planbook.wording import counted, format_number, interval
 
@@ -166,6 +166,10 @@ class Share(BaseModel):
         return interval(self.low / 100, self.high / 100)
 
 
+Matched = Sequence[tuple[Result, Match]]
+"""Episodes, and how their goals were matched."""
+
+
 class MatchCounts(BaseModel):
     """Counts of played episodes by how their goals were matched. This is ``matches`` in the output of ``--json``.
 
@@ -195,18 +199,26 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
     wrong = [(row, match) for row, match in matched if match.failed or not row.solved]
     has_several_types = len({row.entry.task.type for row, _ in matches}) > 1
     return MatchCounts(
-        matched=share(len(matched), len(matches)),
-        abstained=share(len(matches) - len(matched), len(matches)),
-        wrong=share(len(wrong), len(matched)),
-        solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
-        wrong_type=share(_count_wrong_types(matched, wrong), len(matched)) if has_several_types else None,
+        matched=_share(matched, matches),
+        abstained=_share([(row, match) for row, match in matches if not match.type], matches),
+        wrong=_share(wrong, matched),
+        solved_after=_share([(row, match) for row, match in wrong if row.solved], wrong),
+        wrong_type=_share(_of_wrong_type(matched, wrong), matched) if has_several_types else None,
         by=dict(Counter(match.by for _, match in matched)),
     )
 
 
-def share(count: int, total: int) -> Share:
-    """Return the share ``count`` of ``total`` with its Wilson interval."""
-    low, high = wilson(count, total)
+def _share(part: Matched, whole: Matched) -> Share:
+    """Return the share of ``part`` in ``whole``. Its interval does not take repeats of a task for independent."""
+    counted = {row.index for row, _ in part}
+    return share([row.index in counted for row in repeats] for repeats in by_task(row for row, _ in whole))
+
+
+def share(cases: Iterable[Sequence[bool]]) -> Share:
+    """Return the share of cases that are True. ``cases`` are in groups, which may be correlated (``wilson_over``)."""
+    groups = list(cases)
+    low, high = wilson_over(groups)
+    count, total = sum(map(sum, groups)), sum(map(len, groups))
     return Share(count=count, of=total, low=round(100 * low, 1), high=round(100 * high, 1))
 
 
@@ -224,14 +236,15 @@ def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> s
 
     ``found`` are the run's types. Procedures in ``library``, with which the run began, are not counted.
     """
-    published = sum(kind.version for kind in found) - sum(kind.version for kind in library)
-    repairs = sum(kind.repairs for kind in found) - sum(kind.repairs for kind in library)
-    versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
-    return f"{versions}, {repairs} of them repairs (95 % interval {share(repairs, published).interval})."
+    before = {kind.name: (kind.version, kind.repairs) for kind in library}
+    counts = [(kind.version, kind.repairs, *before.get(kind.name, (0, 0))) for kind in found]
+    repairs = share([n < now - then for n in range(last - first)] for last, now, first, then in counts)
+    versions = f"{counted(len(found), 'found type')}; {counted(repairs.of, 'version')} of procedures published"
+    return f"{versions}, {repairs.count} of them repairs (95 % interval {repairs.interval})."
 
 
-def _count_wrong_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
-    """Count the wrong matches of tasks whose type in the environment is not the usual one for their found type."""
+def _of_wrong_type(matched: Matched, wrong: Matched) -> Matched:
+    """Return the wrong matches of tasks whose type in the environment is not the usual one for their found type."""
     counts = Counter((match.type, row.type) for row, match in matched)
     most_common = {found: kind for (found, kind), _ in reversed(counts.most_common())}
-    return sum(most_common[match.type] != row.type for row, match in wrong)
+    return [(row, match) for row, match in wrong if most_common[match.type] != row.type]

@@ -1,7 +1,8 @@
 """The row of an episode in the table of results. It is filled in as the episode's events are read, one by one."""
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -207,6 +208,15 @@ class Result:
             solved=self.solved,
             played=self.outcome.played and self.ending.cause != NOT_JUDGED,
         )
+
+
+def by_task(rows: Iterable[Result]) -> list[list[Result]]:
+    """Return a list for each task, which holds the task's episodes."""
+    episodes = defaultdict[tuple[str, str, int], list[Result]](list)
+    for row in rows:
+        task = row.entry.task
+        episodes[task.env, task.id, task.seed].append(row)
+    return list(episodes.values())
 
 
 class _EpisodeAttempt:

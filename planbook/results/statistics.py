@@ -23,7 +23,7 @@ def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, floa
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the interval of the share of solved episodes. ``tasks`` has the outcomes of each task's repeats.
+    """Return the interval of the share of episodes that are True. ``tasks`` has the episodes of each task.
 
     Repeats of a task are correlated, so they count less than independent episodes: the number of episodes is divided by
     the design effect. This is the variance over tasks, divided by the variance that independent episodes would have
@@ -214,6 +214,15 @@ def ratio(parts: Parts) -> Estimate:
     6.4). It uses a quantile of Student's t, because samples may be small.
     """
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
+
+
+def positive_ratio(parts: Parts) -> Estimate:
+    """Return ``ratio`` with an interval that cannot go below 0: that of the logarithm of the ratio (delta method)."""
+    found = ratio(parts)
+    if not found.value or found.high is None:
+        return found
+    factor = exp(found.high / found.value - 1)
+    return Estimate(found.value, round(found.value / factor, 6), round(found.value * factor, 6))
 
 
 def ratio_difference(first: Parts, second: Parts) -> Estimate:

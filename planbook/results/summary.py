@@ -1,6 +1,6 @@
 """The summary of a run: counts over all its tasks, and the sentences and small tables that show these counts."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
@@ -21,8 +21,8 @@ from planbook.results.measures import (
     milestones,
     total_unlock_score,
 )
-from planbook.results.rows import NO_CLAIM, Result, TaskClaim
-from planbook.results.statistics import wilson, wilson_over
+from planbook.results.rows import NO_CLAIM, Result, TaskClaim, by_task
+from planbook.results.statistics import wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
 
 REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
@@ -68,7 +68,10 @@ class Summary(BaseModel):
     repeats: int
     solved_by_repeat: tuple[int, ...]
     spread: float | None = Field(default=None, exclude=True)
-    """The standard deviation, over the repeats, of the share of solved tasks. None if there is only one repeat."""
+    """The standard deviation, over the repeats, of the share of solved tasks.
+
+    None if there is only one repeat, or if some episodes were not played.
+    """
     mean_error_steps: float | None = None
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
@@ -82,6 +85,8 @@ class Summary(BaseModel):
     tokens: int = 0
     estimated: bool = Field(default=False, exclude=True)
     """True if a server did not count some of the tokens."""
+    unfinished: Spending = Field(default=Spending(), exclude=True)
+    """The part of the costs that was spent in episodes that have not ended."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     money: float | None = 0.0
@@ -100,8 +105,10 @@ class Summary(BaseModel):
     """Crafter's score in percent. None if the environment does not list all milestones, or no goal is open-ended."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
     """Maps task types (and ``all``, if there are several) to the environment's measures besides success."""
-    intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
-    """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``wilson_over``."""
+    intervals: dict[str, tuple[float, float] | None] = Field(default_factory=dict, exclude=True)
+    """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``solved_interval``."""
+    played_interval: tuple[float, float] | None = Field(default=None, exclude=True)
+    """The same for the episodes that were played. None if there are none."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float
@@ -133,13 +140,8 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``.
-
-        Return None if there are no tasks, or if some of them were not played.
-        """
-        unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
-        tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
-        return self.intervals[kind] if tasks and not unplayed else None
+        """Return the interval to show for a task type or ``all``. See ``solved_interval``."""
+        return self.intervals.get(kind)
 
 
 def summarise(
@@ -178,12 +180,13 @@ def summarise(
         mean_error_steps=mean_errors(included),
         mean_error_steps_by_type={kind: mean_errors(group) for kind, group in of_type.items()},
         **_costs(spent or Spending()),
+        unfinished=sum((row.cost for row in included if row.outcome is Outcome.NOT_RUN), Spending()),
         paying=payoff,
         left_out=len(rows) - len(included),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(map(sum, of_repeat)),
-        spread=stdev(shares) if len(shares) > 1 else None,
+        spread=stdev(shares) if len(shares) > 1 and all(row.outcome.played for row in included) else None,
         methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in included]),
         matches=count_matches(included),
@@ -191,6 +194,7 @@ def summarise(
         unlock_score=total_unlock_score(reached, all_milestones),
         measures=measures(included),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
+        played_interval=solved_interval([row for row in included if row.outcome.played]),
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
         seconds=round(seconds, 3),
         run=run,
@@ -216,18 +220,15 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
     )
 
 
-def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of solved episodes. Repeats of a task do not count as independent."""
-    return wilson_over([[row.solved for row in episodes] for episodes in by_task(rows)])
+def solved_interval(rows: Sequence[Result]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the share of solved episodes. Repeats of a task do not count as independent.
 
 
-def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Return a list for each task, which holds the task's episodes."""
-    episodes = defaultdict[tuple[str, str, int], list[Result]](list)
-    for row in rows:
-        task = row.entry.task
-        episodes[task.env, task.id, task.seed].append(row)
-    return list(episodes.values())
+    Return None if there are no episodes, or if some of them were not played.
+    """
+    if not rows or not all(row.outcome.played for row in rows):
+        return None
+    return wilson_over([row.solved for row in episodes] for episodes in by_task(rows))
 
 
 def _costs(spent: Spending) -> dict[str, Any]:
@@ -327,8 +328,8 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         played = summary.tasks - summary.unplayed
         share = (
             f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
-            f"interval {interval(*wilson(summary.solved, played))})"
-            if played
+            f"interval {interval(*summary.played_interval)})"
+            if summary.played_interval
             else " none was played to its end"
         )
         yield (
@@ -362,8 +363,9 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
-    means = f"{summary.model_calls / ran:.1f} calls and {summary.tokens / ran:,.0f} tokens" if ran else ""
-    mean_cost = f"; {means} per {summary.unit}" if ran else ""
+    calls, tokens = summary.model_calls - summary.unfinished.calls, summary.tokens - summary.unfinished.tokens
+    per_unit = f" per {'finished ' if summary.unfinished.calls else ''}{summary.unit}"
+    mean_cost = f"; {calls / ran:.1f} calls and {tokens / ran:,.0f} tokens{per_unit}" if ran else ""
     yield (
         f"{counted(summary.model_calls, 'model call')}{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens{estimated}; {format_money(summary.money)}{mean_cost}."

@@ -91,8 +91,12 @@ class InputChange(NamedTuple):
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
         change = "gone" if self.now is None else "new" if self.then is None else "changed"
-        named = self.name if self.name.startswith("the ") else INPUTS[self.part].format(self.name)
-        return f"{named}: {change}"
+        return f"{self.input}: {change}"
+
+    @property
+    def input(self) -> str:
+        """A phrase for the input, such as "prompt act"."""
+        return self.name if self.name.startswith("the ") else INPUTS[self.part].format(self.name)
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:

@@ -159,3 +159,12 @@ def test_a_run_keeps_its_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert row["money"] == pytest.approx(tokens / 1000)
     assert again.result["differed"] == []
     assert invoke("stats", tmp_path / "again", "--json").result["rows"][0]["money"] > 0
+
+
+def test_the_mean_cost_of_a_task_leaves_out_episodes_that_have_not_ended(tmp_path: Path) -> None:
+    command = ("run", "--env", "toy", "--split", "all:6", "--planner", "automanual", "--model", scripted())
+    whole = invoke(*command, "--budget", "calls=4", "--out", tmp_path / "whole").printed
+    (mean,) = re.findall(r"2\.0 calls and \S+ tokens per task", whole)
+    begun = invoke(*command, "--budget", "calls=5", "--out", tmp_path / "begun").printed
+    assert "5 model calls; " in begun
+    assert mean.replace("per task", "per finished task") in begun

@@ -1,5 +1,6 @@
 """`planbook compare`, on played runs of the toy environment, and on runs whose endings the test writes."""
 
+import shutil
 from collections.abc import Sequence
 from contextlib import closing
 from io import StringIO
@@ -10,7 +11,8 @@ from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
-from planbook.compare import RunComparison, compare, compare_all, comparison_parts, result_lines
+from planbook.compare import RunComparison, compare, compare_all
+from planbook.compare.shown import comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
@@ -18,6 +20,7 @@ from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts
+from tests.command import ROOT
 from tests.flows import invoke, refusal
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 
@@ -31,7 +34,7 @@ def compared(first: Path, second: Path) -> RunComparison:
 
 def printed(comparison: RunComparison, width: int = 110) -> str:
     out = Console(width=width, file=StringIO())
-    print_parts(out, comparison_parts(comparison, ("A", "B")))
+    print_parts(out, comparison_parts({"B": comparison}, "A"))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
 
@@ -131,7 +134,7 @@ def test_equal_runs_show_no_difference(tmp_path: Path) -> None:
     same = compared(reward_run(tmp_path / "a", (1.0, 2.0)), reward_run(tmp_path / "b", (1.0, 2.0)))
     assert (same.overall.p, same.settings) == (1.0, ())
     assert {each.p_corrected for each in same.measures.values()} == {1.0}
-    assert "the intervals are not. Statistically significant: none." in " ".join(printed(same).split())
+    assert "Statistically significant: none." in printed(same)
 
 
 def test_p_values_of_measures_are_corrected_for_all_comparisons(tmp_path: Path) -> None:
@@ -220,6 +223,8 @@ def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_p
     second = write_run(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
     found = compared(first, second)
     assert (found.second.broken, found.second.not_run) == (4, 3)
+    assert (found.second.low, found.second.high) == (None, None)
+    assert found.first.low == pytest.approx(0.7225, abs=1e-4)
     assert found.overall.lost == 7
     assert found.overall.is_significant
     assert found.played is not None
@@ -273,6 +278,12 @@ def test_several_runs_are_compared_with_the_first_and_their_p_values_corrected(t
     assert not two.overall.is_significant
     assert three.overall.p_corrected == three.overall.p == 0.5
     assert "McNemar p = 0.062 after Holm" in printed(two)
+    text = invoke("compare", *folders).printed
+    assert (text.count("Test: McNemar, exact; p is corrected"), text.count("B solved 6"), text.count("C solved 2")) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_tables_fit_a_narrow_terminal(procedures_run: Path, model_run: Path) -> None:
@@ -287,3 +298,74 @@ def test_a_long_setting_is_shortened(tmp_path: Path) -> None:
     text = printed(compared(tmp_path / "a", tmp_path / "b"), width=200)
     (line,) = (line for line in text.splitlines() if "planner_options.code" in line)
     assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
+
+
+METHOD = """
+from planbook.planner import Method, Options, Prompts
+
+PROMPTS = Prompts.of(plan="{{ goal }} Write Python.")
+
+
+def own(episode, options):
+    episode.stream("planner", PROMPTS["plan"], goal=episode.task.goal)
+
+
+method = Method(own, Options, "one plan", ("planner",), streams=True)
+"""
+MODEL = """
+def answer(messages, sampling):
+    return "agent.open('box_1')"
+"""
+
+
+def test_inputs_that_changed_between_runs_are_named(tmp_path: Path) -> None:
+    """A method's file, a scripted model and a library are edited between two runs."""
+    library = Path(shutil.copytree(ROOT / "planbook/manuals/toy", tmp_path / "library" / "toy"))
+    method, model = tmp_path / "own.py", tmp_path / "model.py"
+    method.write_text(METHOD)
+    model.write_text(MODEL)
+    for name in ("before", "same", "after"):
+        if name == "after":
+            (library / "procedures" / "fetch.py").unlink()
+            (library / "manual.md").write_text("# Boxes\n")
+            method.write_text(METHOD.replace("Write", "Reply with"))
+            model.write_text(MODEL.replace("box_1", "box_2"))
+        shared = ("run", "--env", "toy", "--split", "all:2", "--library", library.parent)
+        asked = ("--planner", f"{method}:method", "--model", f"scripted:{model}:answer")
+        assert invoke(*shared, *asked, "--out", tmp_path / "asked" / name).returncode == 0
+        assert invoke(*shared, "--planner", "procedures", "--out", tmp_path / "stored" / name).returncode == 0
+    own = ["the method's file own.py", "knowledge procedures", "knowledge manual.md", "model scripted:model.py:answer"]
+    for method_name, changed in (("asked", own), ("stored", own[1:2])):
+        before, same, after = (tmp_path / method_name / name for name in ("before", "same", "after"))
+        assert compared(before, same).settings == ()
+        differences = compared(before, after).settings
+        assert [each.name for each in differences] == changed
+        assert {each.name for each in differences if not each.first.startswith("SHA-256 ")} <= {own[2]}
+        (row,) = invoke("stats", before, after, "--by", "planner", "--json").result["rows"]
+        assert sorted(row["differ"]) == sorted(changed)
+    across = compared(tmp_path / "asked" / "before", tmp_path / "stored" / "after").settings
+    assert [each.name for each in across if each.first.startswith("SHA-256 ")] == ["knowledge procedures"]
+
+
+def test_a_default_that_was_given_is_no_other_setting(tmp_path: Path) -> None:
+    plain = write_run(tmp_path / "plain", [SOLVED])
+    given = write_run(tmp_path / "given", [SOLVED], sampling={"default": {}, "planner": {"temperature": 0}})
+    warm = write_run(tmp_path / "warm", [SOLVED], sampling={"planner": {"temperature": 0.7, "stop": ["END"]}})
+    assert compared(plain, given).settings == ()
+    assert invoke("stats", plain, given, "--by", "env", "--json").result["rows"][0]["differ"] == []
+    assert [(each.name, each.first, each.second) for each in compared(plain, warm).settings] == [
+        ("sampling.planner.temperature", "-", "0.7"),
+        ("sampling.planner.stop", "-", "END"),
+    ]
+    unset = write_run(tmp_path / "unset", [SOLVED], sampling={"planner": {"temperature": None}})
+    assert [(each.name, each.second) for each in compared(plain, unset).settings] == [
+        ("sampling.planner.temperature", "null")
+    ]
+    hot = write_run(tmp_path / "hot", [SOLVED], sampling={"default": {"temperature": 1}})
+    (temperature,) = compared(plain, hot).settings
+    assert (temperature.name, temperature.first, temperature.second) == ("sampling.default.temperature", "0.0", "1.0")
+    graph, named = (
+        write_run(tmp_path / f"graph {name}", [SOLVED], planner="agentkit", planner_options={"graph": name})
+        for name in (None, "general")
+    )
+    assert compared(graph, named).settings == ()

@@ -68,6 +68,14 @@ def test_the_match_of_an_unfinished_episode_is_not_wrong(tested: Finished) -> No
     assert (counts.wrong.count, counts.matched.of) == (0, len(rows) - 1)
 
 
+def test_repeats_of_a_goal_do_not_narrow_the_intervals(built: Path, tested: Finished) -> None:
+    arguments = ("--split", "generated", "--seeds", "100-101", "--repeats", 3)
+    once, repeated = tested.result["matches"], play(built, built.parent / "repeated", *arguments).result["matches"]
+    for name in ("matched", "abstained", "wrong", "wrong_type"):
+        assert (repeated[name]["count"], repeated[name]["of"]) == (3 * once[name]["count"], 3 * once[name]["of"])
+        assert (repeated[name]["low"], repeated[name]["high"]) == (once[name]["low"], once[name]["high"])
+
+
 def test_reworded_goals_replace_those_of_the_tasks(built: Path, tested: Finished, tmp_path: Path) -> None:
     rows = read_folder(Path(tested.result["run"])).episodes.values()
     solved = [row.entry.task for row in rows if row.ending.outcome.solved][:3]

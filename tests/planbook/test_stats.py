@@ -9,6 +9,7 @@ import pytest
 from planbook import errors
 from planbook.compare import compare
 from planbook.config import LearningSettings
+from planbook.envs import Selection
 from planbook.planner import Ending
 from planbook.results import read_folder
 from planbook.runs import Run
@@ -53,6 +54,10 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert (procedures["several"], procedures["once"], procedures["every_time"]) == (2, 2, 0)
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
     assert naive["several"] == 0, "each of its tasks was played once"
+    assert procedures["low"] < 3 / 8 < procedures["high"]
+    assert (naive["low"], naive["high"]) == (None, None), "no interval over episodes that were not played"
+    (pooled,) = stats(tmp_path, "--by", "env")[1]["rows"]
+    assert (pooled["share"], pooled["share_mean"], pooled["share_sd"]) == (4 / 12, None, None)
     assert "2 runs, share solved in each 37.5% ± 53.0%" in printed
     assert "2 solved at least once (100.0%) and 0 every time (0.0%)" in printed
 
@@ -74,6 +79,15 @@ def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
     assert "planner can be naive, procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
     assert "did you mean planner" in invoke("stats", tmp_path, "--by", "planer").printed
     assert "write NAME=VALUE" in invoke("stats", tmp_path, "--where", "planner").printed
+
+
+def test_a_list_is_selected_as_the_message_about_a_wrong_value_writes_it(tmp_path: Path) -> None:
+    for name, seeds in (("a", (0, 1, 2)), ("b", (3,))):
+        write_run(tmp_path / name, [SOLVED], selection=Selection(seeds=seeds))
+    wrong = invoke("stats", tmp_path, "--where", "selection.seeds=0").printed
+    assert "--where selection.seeds=0: no run is left; selection.seeds is 0,1,2 or 3" in wrong
+    for where in ("selection.seeds=0,1,2", "selection.seeds=0, 1, 2,env=toy", "env=toy,selection.seeds=0,1,2"):
+        assert [Path(row["name"]).name for row in stats(tmp_path, "--where", where)[1]["rows"]] == ["a"]
 
 
 def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> None:

@@ -32,6 +32,15 @@ def test_false_claims_are_counted_and_link_to_their_episodes(tmp_path: Path) -> 
     assert {f"#run-0-{number}" for number in range(len(tasks))} <= set(page.values("href"))
 
 
+def test_repeats_of_a_task_are_told_apart(tmp_path: Path) -> None:
+    models = {"default": f"scripted:{ROOT}/tests/claiming.py:boastful"}
+    selection = Selection(seeds=(0,), types=("fetch",))
+    page = reported(toy_run(tmp_path / "run", "react", actions=9, models=models, repeats=3, selection=selection))
+    repeats = "fetch/0, fetch/0 (repeat 1), fetch/0 (repeat 2)"
+    assert page.all("ul", class_="causes")[0].endswith(f" 3: {repeats}")
+    assert f"Claims that are false: {repeats}" in trust(page)
+
+
 def test_the_inputs_of_a_run_are_listed(tmp_path: Path) -> None:
     folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
     file = json.loads((folder / CONFIG_FILE).read_text())

@@ -99,6 +99,9 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     compared = f"{line}, compared with curve/after-0"
     assert compared in invoke("stats", home / "other", folder).printed, "a baseline has the same settings"
     assert "learning are saved" not in invoke("compare", home / "other", folder / "after-4").printed
+    without = invoke("compare", home / "other", folder / "after-2", folder / "after-4").printed
+    assert without.count("A break-even point of learning needs a run that learned nothing") == 1
+    assert "without and with the cost of learning" not in without, "no table without a break-even point"
     (pooled,) = invoke("stats", folder, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == learned["learning_tokens"], "the six tasks include the first two"
     rows = invoke("stats", home, "--json").result["rows"]
@@ -107,11 +110,17 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
 
 def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: Finished, tmp_path: Path) -> None:
     (tmp_path / "empty" / "toy").mkdir(parents=True)
-    assert invoke(*TEST, "--library", tmp_path / "empty", "--out", tmp_path / "without").returncode == 0
+    default = ("--sampling", "temperature=0")  # that it is given makes no difference
+    assert invoke(*TEST, *default, "--library", tmp_path / "empty", "--out", tmp_path / "without").returncode == 0
     assert payoff(tmp_path / "without") is None, "it learned nothing"
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
     assert "the tokens spent on learning are saved after" in compared
     assert 'The break-even point (column "pays") needs' not in compared
+    file = tmp_path / "without" / "run.json"
+    digest = json.loads(file.read_text())["made_of"]["prompts"]["action_docs.j2"]
+    file.write_text(file.read_text().replace(digest, "0" * len(digest)))
+    changed = [invoke(command, tmp_path / "without", home / "curve" / "after-4") for command in ("compare", "stats")]
+    assert not any("the tokens of learning are saved after" in each.printed for each in changed), "of other prompts"
     alone = invoke("stats", home / "curve" / "after-4").printed
     assert 'The break-even point (column "pays") needs a run that learned nothing' in alone
 

@@ -17,6 +17,7 @@ from planbook.results.statistics import (
     mcnemar,
     paired_difference,
     paired_t,
+    positive_ratio,
     ratio,
     ratio_difference,
     sign_flip_test,
@@ -98,7 +99,12 @@ def test_intervals_of_ratios_and_of_their_differences_have_their_stated_coverage
         first = [(task, rng.random() < 0.7) for task in tasks]
         second = [(2 * task, rng.random() < 0.5) for task in tasks]
         difference = ratio_difference(first, second)
-        for name, found, true in (("ratio", ratio(first), 1 / 0.7), ("difference", difference, 2 / 0.5 - 1 / 0.7)):
+        of_ratio, of_logarithm = ratio(first), positive_ratio(first)
+        for name, found, true in (
+            ("ratio", of_ratio, 1 / 0.7),
+            ("positive ratio", of_logarithm, 1 / 0.7),
+            ("difference", difference, 2 / 0.5 - 1 / 0.7),
+        ):
             assert found.low is not None
             assert found.high is not None
             held[name] += found.low <= true <= found.high
@@ -123,6 +129,19 @@ def test_for_many_tasks_the_interval_of_a_ratio_is_that_of_the_jackknife(parts: 
 def test_a_ratio_with_equal_denominators_has_the_interval_of_a_mean(values: list[int]) -> None:
     low, high, _ = paired_t(values)
     assert ratio([(value, 1) for value in values])[1:] == pytest.approx((low, high), abs=1e-5)
+
+
+def test_the_interval_of_a_positive_ratio_is_that_of_its_logarithm() -> None:
+    """Five of twenty tasks are solved, and one of them cost more than all others together."""
+    parts = [(10.0, 1.0), *[(1.0, 1.0)] * 4, *[(0.0, 0.0)] * 15]
+    value, low, high = ratio(parts)
+    assert (value, low and low < 0) == (2.8, True)
+    assert high is not None
+    factor = math.exp(high / 2.8 - 1)
+    assert positive_ratio(parts) == pytest.approx((2.8, 2.8 / factor, 2.8 * factor), abs=1e-6)
+    assert positive_ratio([(0.0, 1.0)] * 5) == (0.0, 0.0, 0.0)
+    assert positive_ratio(parts[:4]) == (13 / 4, None, None)
+    assert positive_ratio([(3.0, 0.0)] * 20) == (None, None, None)
 
 
 def test_a_ratio_with_a_small_or_missing_denominator_has_no_bounds() -> None:

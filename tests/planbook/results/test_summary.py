@@ -48,6 +48,15 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
     ) in list(failure_lines(summary))
 
 
+def test_the_interval_of_played_episodes_is_over_tasks() -> None:
+    """One of eight tasks is always solved in ten repeats. One repeat of another was not run."""
+    tasks = [Task(id=f"a/{n % 8}", env="toy", split="all", type="a", goal="g", seed=n % 8) for n in range(80)]
+    entries = [Entry(index=n, task=task, repeat=n // 8) for n, task in enumerate(tasks)]
+    endings = {n: SOLVED if n % 8 == 0 else FAILED for n in range(79)}
+    lines = " ".join(failure_lines(summarise(results(entries, endings), 1.0, "run")))
+    assert "of the 79 that were played 10 were solved (12.7%, 95 % interval 2.3% to 47.3%)" in lines
+
+
 def test_a_completely_played_run_has_no_columns_for_unplayed_episodes() -> None:
     summary = summed("aa", SOLVED, FAILED)
     assert {"broken", "not run"}.isdisjoint(columns_of(summary))
@@ -62,6 +71,10 @@ def test_repeats_have_a_spread() -> None:
     summary = summed("aaaa", SOLVED, SOLVED, SOLVED, FAILED, repeats=2)
     assert summary.solved_by_repeat == (2, 1)
     assert summary.spread == pytest.approx(0.35355, abs=1e-5)
+
+
+def test_repeats_that_were_not_all_played_have_no_spread() -> None:
+    assert not any("standard deviation" in line for line in failure_lines(summed("aaaa", SOLVED, SOLVED, repeats=2)))
 
 
 def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:

@@ -1,0 +1,159 @@
+"""Compute how two runs differ in settings, in inputs such as prompts and libraries, and in versions of software."""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from planbook.config import Config, effective_options, flatten_settings
+from planbook.envs import Selection, texts_digest
+from planbook.errors import BadArgument
+from planbook.planner import DEFAULT_ROLE, Sampling
+from planbook.results import RunResults
+from planbook.runs import RunInputs, change_path_in_model, changes, without_folders
+from planbook.sandbox import did_you_mean
+
+UNSET = "-"
+VERSION = "version of "
+LONGEST = 60
+"""Maximum number of displayed characters of a setting. See ``abridged``."""
+
+
+class SettingDifference(BaseModel):
+    """A setting, an input or a version that differs between two runs. It is ``-`` in a run that does not have it."""
+
+    name: str
+    first: str
+    second: str
+
+
+def settings(config: Config) -> dict[str, str]:
+    """Return a dict that maps the dotted names of all settings, such as ``selection.split``, to their values as text.
+
+    Paths of files are reduced to the names of the files. The values are those that take effect, so a default is the
+    same whether it was given or not. For a role, only those sampling parameters are included that are its own.
+    """
+    values = without_folders(config).model_dump(mode="json")
+    values["planner_options"] |= effective_options(config, config.env)
+    default, *others = ({DEFAULT_ROLE: Sampling().model_dump(mode="json")} | values["sampling"]).items()
+    values["sampling"] = dict([default])
+    for role, own in others:
+        differing = {name: value for name, value in own.items() if value != default[1][name]}
+        values["sampling"][role] = {name: value or json.dumps(value) for name, value in differing.items()}
+    return dict(flatten_settings(values))
+
+
+SEEDS = ("seed", "selection.seeds", "repeats")
+"""Settings that differ between repetitions of the same trial."""
+KNOWLEDGE = ("library", "after", "rule_tokens")
+"""Settings that determine the knowledge of a run."""
+SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
+"""Settings that choose the tasks."""
+
+
+def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Return the set of the runs' settings, without the settings ``names``.
+
+    Each element holds all settings of a run. If all runs have the same settings, there is only one element.
+    """
+    return frozenset(
+        tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in names)) for run in runs
+    )
+
+
+def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDifference, ...]:
+    """Return the settings that differ between two runs, then the inputs, then the versions of software."""
+    differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
+    differences += differing_inputs(first, second)
+    versions = _differing_values(first.run.versions | first.versions, second.run.versions | second.versions)
+    return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
+
+
+INPUTS: Mapping[str, Sequence[str]] = {"data": SELECTED, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
+"""Maps the parts of ``RunInputs`` that are compared to the settings that must be the same for this."""
+
+
+def differing_inputs(
+    first: RunResults, second: RunResults, parts: Collection[str] = tuple(INPUTS)
+) -> Iterator[SettingDifference]:
+    """Yield the inputs with different digests in two runs. If one of them has not recorded its inputs, yield nothing.
+
+    An input that only one run has counts only if it is knowledge of the same method. Others depend on the settings.
+    """
+    made_of = [_without_folders(run.run.made_of) for run in (first, second) if run.run.made_of]
+    for change in changes(*made_of) if len(made_of) == 2 else ():
+        in_both = None not in (change.then, change.now)
+        if change.part in parts and (in_both or change.part == "knowledge"):
+            names = INPUTS[change.part] if in_both else (*INPUTS[change.part], "planner")
+            if all(setting(first.run.config, name) == setting(second.run.config, name) for name in names):
+                yield SettingDifference(name=change.input, first=_digest(change.then), second=_digest(change.now))
+
+
+def have_same_inputs(runs: Sequence[RunResults]) -> bool:
+    """Return True if the inputs of the runs, apart from knowledge, are the same as far as they were recorded."""
+    parts = INPUTS.keys() - {"knowledge"}
+    return not any(True for run in runs[1:] for _ in differing_inputs(runs[0], run, parts))
+
+
+def _digest(sha256: str | None) -> str:
+    return f"SHA-256 {sha256[:8]}" if sha256 else UNSET
+
+
+def _without_folders(inputs: RunInputs) -> RunInputs:
+    models = {change_path_in_model(name, lambda path: Path(path.name)): sha for name, sha in inputs.models.items()}
+    return inputs.model_copy(update={"models": models})
+
+
+def abridged(value: str) -> str:
+    """Return the value of a setting on one line. A long value is cut, and its length and a digest are added."""
+    if len(value) <= LONGEST and "\n" not in value:
+        return value
+    beginning = " ".join(value[:LONGEST].split())
+    return f"{beginning} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
+
+
+def _differing_values(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:
+    for name in dict.fromkeys([*first, *second]):
+        values = first.get(name, UNSET), second.get(name, UNSET)
+        if values[0] != values[1]:
+            yield SettingDifference(name=name, first=values[0], second=values[1])
+
+
+def setting(config: Config, name: str) -> str:
+    """Return the value of the setting with this full name, or ``-`` if there is none."""
+    return settings(config).get(name, UNSET)
+
+
+def full_name(name: str, configs: Iterable[Config]) -> str:
+    """Return the full name of a setting, such as ``selection.split`` for ``split``.
+
+    ``name`` is the full name, or its last part if no other setting of the runs ends with this part. Raises BadArgument
+    if no run has such a setting, or if the setting is ambiguous.
+    """
+    known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
+    if name in known:
+        return name
+    matches = [full for full in known if full.endswith(f".{name}")]
+    if len(matches) > 1:
+        raise BadArgument(f"{name!r} could be {' or '.join(sorted(matches))}; write one of them")
+    if not matches:
+        raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
+    return matches[0]
+
+
+def parse_where(texts: Sequence[str]) -> dict[str, str]:
+    """Parse values of ``--where``: NAME=VALUE pairs, separated by commas. Raises BadArgument for an invalid pair.
+
+    A value that is a list has commas of its own: ``selection.seeds=0,1,planner=adapt``.
+    """
+    pairs = [pair.partition("=") for text in texts for pair in re.split(r",(?=[^,]*=)", text) if pair]
+    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
+        raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")
+    return {name.strip(): without_spaces(value.strip(",")) for name, _, value in pairs}
+
+
+def without_spaces(value: str) -> str:
+    """Return the value of a setting as it is written in ``--where``: a list without spaces after its commas."""
+    return value.strip().replace(", ", ",")

@@ -1,0 +1,183 @@
+"""Show comparisons of runs as tables and sentences, for the terminal and the report."""
+
+from collections.abc import Iterator, Mapping
+from string import ascii_uppercase
+
+from planbook.compare import ChangedPair, RunComparison
+from planbook.compare.differences import MCNEMAR, SIGNIFICANCE, MeasureDifference, SolvedDifference, points
+from planbook.compare.settings import abridged
+from planbook.planner import Grid
+from planbook.results.learning_cost import payoff_table
+from planbook.results.statistics import Estimate
+from planbook.wording import NO_FIGURE, format_number, in_words, listed
+
+SHOWN_CHANGES, SHOWN_NAMES = 8, 5
+"""Maximum numbers of changed pairs and of names in a sentence. The JSON output has all of them."""
+LEAST_P = 0.001
+"""A smaller p value is shown as "< 0.001"."""
+
+NO_BREAK_EVEN = (
+    "A break-even point of learning needs a run that learned nothing, with the same inputs and settings apart from "
+    "seeds and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`."
+)
+Letters = tuple[str, str]
+"""The letters that stand for the first and the second run."""
+
+
+def run_letter(number: int) -> str:
+    """Return the letter that stands for a run: A for number 0, and so on. After Z, return its position: "run 27"."""
+    return ascii_uppercase[number] if number < len(ascii_uppercase) else f"run {number + 1}"
+
+
+def comparison_parts(comparisons: Mapping[str, RunComparison], first: str) -> Iterator[Grid | str]:
+    """Yield the sentences and tables that show comparisons of one run with others, and how the figures were computed.
+
+    ``first`` is the letter of the first run. ``comparisons`` maps the letters of the others to their comparisons.
+    """
+    for letter, compared in comparisons.items():
+        yield from _comparison(compared, (first, letter))
+    if overall := [compared.overall for compared in comparisons.values()]:
+        tests, intervals = dict.fromkeys(row.test for row in overall), dict.fromkeys(row.interval for row in overall)
+        yield (
+            f"Test: {' or '.join(tests)}; p is corrected by Holm's method: for a task type over all types, and "
+            f"for all pairs over the runs that are compared with {first}. Intervals (95 %): {' or '.join(intervals)}; "
+            f"for costs: over tasks. A difference is significant if p is below {SIGNIFICANCE}. The intervals are not "
+            "corrected, so near this threshold they may disagree with the test."
+        )
+    if any(compared.measures for compared in comparisons.values()):
+        yield (
+            "Test of measures: paired t over tasks; p is corrected by Holm's method over all measures, and over the "
+            f"runs that are compared with {first}; the intervals are not."
+        )
+    if any(_lacks_break_even(compared) for compared in comparisons.values()):
+        yield NO_BREAK_EVEN
+
+
+def _lacks_break_even(compared: RunComparison) -> bool:
+    sides = compared.first.paying, compared.second.paying
+    return any(side and side.has_learned for side in sides) and not any(side and side.beside for side in sides)
+
+
+def _comparison(compared: RunComparison, letters: Letters) -> Iterator[Grid | str]:
+    first, second = letters
+    yield f"{first}: {compared.first.run}"
+    yield f"{second}: {compared.second.run}"
+    yield "Settings that differ:" if compared.settings else "Both runs have the same settings and versions."
+    yield from (
+        f"  {row.name}: {abridged(row.first)}; in {second}: {abridged(row.second)}" for row in compared.settings
+    )
+    yield from _unpaired(compared, letters)
+    yield from (f"Note: {warning}" for warning in compared.warnings)
+    yield _success(compared, letters)
+    yield from _changes(compared, letters)
+    if compared.measures:
+        yield _measures(compared.measures, letters)
+        significant = [measure for measure, row in compared.measures.items() if row.is_significant]
+        yield f"Statistically significant: {', '.join(significant) or 'none'}."
+    if compared.costs:
+        yield _costs(compared, letters)
+    names = {compared.first.run: first, compared.second.run: second}
+    sides = (compared.first, compared.second)
+    if any(side.paying and side.paying.beside for side in sides):
+        yield from payoff_table({names[side.run]: side.paying and side.paying.named(names) for side in sides})
+    yield from result_lines(compared, letters)
+
+
+def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
+    """Yield a sentence with the result.
+
+    If some episodes broke or were not run, also yield their number, and the result without their pairs.
+    """
+    overall, played, sides = compared.overall, compared.played, (compared.first, compared.second)
+    yield f"{_result_in_words(overall, letters)}."
+    if any(side.broken or side.not_run for side in sides):
+        counts = [
+            f"{side.broken} broken and {side.not_run} not run in {letter}"
+            for letter, side in zip(letters, sides, strict=True)
+        ]
+        result_of_played = _result_in_words(played, letters) if played else "nothing is left to compare"
+        yield f"Counted as not solved: {', '.join(counts)}. Without these pairs: {result_of_played}."
+    if played and (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
+        yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
+
+
+def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
+    pairs, more = f"{difference.pairs:,}", difference.more
+    if not difference.gained and not difference.lost:
+        return f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of {pairs}: no difference"
+    count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
+    test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
+    holm = " after Holm" if difference.p_corrected != difference.p else ""
+    change = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
+    result = f"{letters[1]} solved {count} of {pairs} ({change}; {test} p {_p(difference.p_corrected)}{holm})"
+    if difference.is_significant:
+        return f"{result}: statistically significant"
+    return f"{result}: this difference may be noise" if more else f"{result}: no difference"
+
+
+def _unpaired(compared: RunComparison, letters: Letters) -> Iterator[str]:
+    only = compared.only_first, compared.only_second
+    for letter, names, left_out in zip(letters, only, compared.left_out, strict=True):
+        if names:
+            yield f"Only in {letter}, and not counted below ({len(names)}): {listed(names, SHOWN_NAMES)}."
+        if left_out:
+            yield f"Skipped by the build in {letter}, and not counted below: {left_out}."
+
+
+def _success(compared: RunComparison, letters: Letters) -> Grid:
+    columns = ("pairs", *_columns(letters), "95 % interval", "gained", "lost", "p")
+    kinds = compared.by_type | ({"all": compared.overall} if len(compared.by_type) > 1 else {})
+    rows = [(kind, *_cells(difference)) for kind, difference in kinds.items()]
+    return Grid(
+        f"Solved, of the shared tasks; {_columns(letters)[-1]} in percentage points", "task type", columns, rows
+    )
+
+
+def _columns(letters: Letters) -> tuple[str, str, str]:
+    return (*letters, f"{letters[1]} - {letters[0]}")
+
+
+def _cells(row: SolvedDifference) -> Iterator[str]:
+    yield from (f"{count:,}" for count in (row.pairs, row.first, row.second))
+    yield from points(row.difference, row.low, row.high)
+    yield from (str(row.gained), str(row.lost), _p(row.p_corrected).removeprefix("= "))
+
+
+def _measures(measures: Mapping[str, MeasureDifference], letters: Letters) -> Grid:
+    rows = []
+    for measure, row in measures.items():
+        bounds = NO_FIGURE if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"
+        p = NO_FIGURE if row.p_corrected is None else _p(row.p_corrected).removeprefix("= ")
+        means = map(format_number, (row.first, row.second))
+        rows.append((measure, str(row.pairs), *means, f"{row.difference:+.4g}", bounds, p))
+    title = "Measured by the environment: means over the pairs that both runs played"
+    return Grid(title, "measure", ("pairs", *_columns(letters), "95 % interval", "p"), rows)
+
+
+def _changes(compared: RunComparison, letters: Letters) -> Iterator[str]:
+    for change, (other, solver) in (("gained", letters), ("lost", letters[::-1])):
+        if changed := [_change(pair) for pair in compared.changed if pair.change == change]:
+            names = listed(changed, SHOWN_CHANGES)
+            yield f"Solved only by {solver} ({len(changed)}), with the outcome in {other}: {names}."
+
+
+def _change(changed: ChangedPair) -> str:
+    repeat = f" repeat {changed.repeat}" if changed.repeat else ""
+    return f"{changed.task}{repeat} ({in_words(changed.cause)})"
+
+
+def _costs(compared: RunComparison, letters: Letters) -> Grid:
+    rows = [(cost, *map(_estimate, (row.first, row.second, row.difference))) for cost, row in compared.costs.items()]
+    title = "Cost per solved task; seconds are the durations of episodes on this machine"
+    return Grid(title, "", _columns(letters), rows)
+
+
+def _estimate(estimate: Estimate) -> str:
+    if estimate.low is None and estimate.high is None:
+        return format_number(estimate.value, 3)
+    low, high = ("no bound" if bound is None else format_number(bound, 3) for bound in estimate[1:])
+    return f"{format_number(estimate.value, 3)}\n({low} to {high})"
+
+
+def _p(p: float) -> str:
+    return f"< {LEAST_P}" if p < LEAST_P else f"= {p:.2g}"
