@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, error_location
+from planbook.envs.json_types import is_json_type, random_value
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
 from planbook.sandbox import check
 
@@ -39,7 +39,6 @@ TOOL_FAILED = "raised RuntimeError"
 """If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
 REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps methods whose results appear in prompts and reports to the types that these results must have."""
-JSON_TYPES = (str, int, float, bool, None, NoneType, Any, object, dict, list)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
@@ -171,7 +170,7 @@ class _Checker:
         if not spec.doc:
             self._note(f"{spec.name} has no docstring; write one that tells models what it does", spec.function)
         for parameter in spec.signature.parameters.values():
-            if not _is_json(parameter.annotation):
+            if not is_json_type(parameter.annotation):
                 fault = "a type that JSON does not have; use str, int, float, bool, list, dict or Literal"
                 if parameter.annotation is parameter.empty:
                     fault = f"no type; add one, such as {parameter.name}: str"
@@ -304,7 +303,7 @@ class _Checker:
         spec = rng.choice(specs)
         words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
         parameters = spec.signature.parameters.values()
-        return Action(spec.name, tuple(_random_value(parameter.annotation, words, rng) for parameter in parameters))
+        return Action(spec.name, tuple(random_value(parameter.annotation, words, rng) for parameter in parameters))
 
     def _check_same(self, first: Steps, repeated: Steps, task: Task, event: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, repeated, strict=False)):
@@ -361,36 +360,6 @@ class _Checker:
                 if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
                     kind = "dict with keys that are not strings"
                 self._note(f"the {source} is a {kind}, which JSON cannot represent")
-
-
-def _is_json(annotation: Any) -> bool:
-    """Return whether a parameter with this annotation can receive JSON values."""
-    origin = get_origin(annotation)
-    if origin is Literal or annotation is JsonValue:
-        return True
-    if origin in (Union, UnionType, list, dict):
-        return all(map(_is_json, get_args(annotation)))
-    return annotation in JSON_TYPES or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
-
-
-def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> Any:
-    """Return a random value of a type. For ``str`` and for types that are not handled here, return one of the words."""
-    if get_origin(annotation) is Literal:
-        return rng.choice(get_args(annotation))
-    if get_origin(annotation) in (Union, UnionType):
-        return _random_value(rng.choice(get_args(annotation)), words, rng)
-    if hasattr(annotation, "__total__"):  # a TypedDict
-        return {key: _random_value(kind, words, rng) for key, kind in get_type_hints(annotation).items()}
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
-    makers: Mapping[Any, Callable[[], Any]] = {
-        bool: lambda: rng.random() < 0.5,
-        int: lambda: rng.choice(numbers),
-        float: lambda: float(rng.choice(numbers)),
-        list: lambda: [_random_value(item, words, rng) for item in get_args(annotation)],
-        dict: dict,
-        NoneType: lambda: None,
-    }
-    return makers.get(get_origin(annotation) or annotation, lambda: rng.choice(words))()
 
 
 def _format(observation: Observation) -> str:
