@@ -295,7 +295,14 @@ class _Checker:
         If there are none, return a random action. Its text arguments are words of the goal, the params or the last
         observation.
         """
-        if possible := self._call("possible_actions()", env.possible_actions):
+        possible = self._call("possible_actions()", env.possible_actions)
+        is_list = possible is None or isinstance(possible, list | tuple)
+        wrong = [each for each in possible or () if not isinstance(each, Action)] if is_list else [possible]
+        if wrong:
+            fault = f"{'lists' if is_list else 'returns'} a {type(wrong[0]).__name__}"
+            self._note(f"possible_actions() must return a list of Action objects, but {fault}", env.possible_actions)
+            raise _AuthorCodeFailed
+        if possible:
             return rng.choice(possible)
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
         if not specs:

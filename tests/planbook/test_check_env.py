@@ -197,6 +197,16 @@ MISTAKES = {
         'Options = 5\n    attributes = {"o',
         "doors.py:Doors: Options: Input should be a subclass of BaseModel, not 5",
     ),
+    "possible actions that are not actions": (
+        "def verdict(self)",
+        "def possible_actions(self):\n        return [('open', ('left',))]\n\n    def verdict(self)",
+        "doors.py:41: possible_actions() must return a list of Action objects, but lists a tuple",
+    ),
+    "possible actions that are not a list": (
+        "def verdict(self)",
+        "def possible_actions(self):\n        yield 'open'\n\n    def verdict(self)",
+        "doors.py:41: possible_actions() must return a list of Action objects, but returns a generator",
+    ),
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]',
         'return {"left", "middle"}',
