@@ -97,10 +97,10 @@ class _Checker:
         self._check_class()
         if self._env.__abstractmethods__:
             return
-        tasks: dict[str, Task] = {}
+        tasks: dict[tuple[str, str], Task] = {}  # combined splits list the tasks of other splits again
         for split in self._env.task_splits(self._options) or ("",):
             try:
-                tasks |= {task.id: task for task in self._tasks_to_play(split)}
+                tasks |= {(task.split, task.id): task for task in self._tasks_to_play(split)}
             except MissingRequirement as missing:
                 self.unchecked[split] = str(missing)
         for task in tasks.values():

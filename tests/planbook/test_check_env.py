@@ -256,6 +256,17 @@ def test_a_call_that_does_not_return_is_named(tmp_path: Path, monkeypatch: pytes
     assert re.search(r"^doors\.py: open\('\w+'\) has been running for 0\.05 s$", checked.stderr, re.MULTILINE)
 
 
+def test_tasks_of_every_split_are_played_even_if_they_have_the_same_ids(tmp_path: Path) -> None:
+    text = SOUND.replace('attributes = {"o', 'seeded = True\n    attributes = {"o').replace(
+        'id=f"{split}/{n}"', 'id=f"find/{n}"'
+    )
+    text = text.replace("for split in cls.splits", "for split in [selection.split]")
+    assert check(tmp_path / "doors.py", text).result["tasks"] == 6
+    failing = text.replace("return Observation(", "assert task.split == 'test'\n        return Observation(")
+    (line,) = check(tmp_path / "failing.py", failing).result["mistakes"]
+    assert "begin() raised AssertionError" in line
+
+
 def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     text = SOUND.replace('goal="get out"', 'goal=""').replace('        """Open a door."""\n', "")
     checked = check(tmp_path / "doors.py", text.replace('"find",)', '"seek",)'))
