@@ -187,6 +187,16 @@ MISTAKES = {
         'action_limit = 0\n    attributes = {"o',
         "doors.py:Doors: action_limit: Input should be greater than 0, not 0",
     ),
+    "object ids that are not a regular expression": (
+        'attributes = {"o',
+        "object_ids = 'door_([0-9]+'\n    attributes = {\"o",
+        "doors.py:Doors: object_ids: Input should be a regular expression without groups (missing ), unterm",
+    ),
+    "object ids with a group": (
+        'attributes = {"o',
+        "object_ids = 'door_([0-9]+)'\n    attributes = {\"o",
+        "without groups; write (?:...) in place of (...), not 'door_([0-9]+)'",
+    ),
     "type that is not imported": (
         DOOR,
         'door: "Direction"',
