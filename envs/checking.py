@@ -39,6 +39,8 @@ TOOL_FAILED = "raised RuntimeError"
 """If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
 REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps methods whose results appear in prompts and reports to the types that these results must have."""
+SEED = "derive everything that is random from the task's seed"
+COPY = "copy the whole state in _save(), and again in _load()"
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
@@ -246,12 +248,15 @@ class _Checker:
                 advice = "It also raised after random actions; write an assertion that is false instead of raising"
                 self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
             half = len(first) // 2
-            repeated = self._begin(env, task) + self._continue(env, first[1 : half + 1])
-            snapshot = self._call("snapshot()", env.snapshot)
-            repeated += self._continue(env, first[half + 1 :])
+            repeated, saved = self._begin(env, task), []
+            for part in (first[1 : half + 1], first[half + 1 :]):
+                repeated += self._continue(env, part)
+                snapshot = self._call("snapshot()", env.snapshot)
+                if snapshot.native is not None:  # otherwise restore() only repeats actions, which is checked here
+                    saved.append((snapshot, self._check_reports(env)))
             self._check_repeated(env, task, first, repeated, verdict, "reset")
-            if snapshot.native is not None:  # otherwise restore() only repeats actions, and that was checked above
-                self._check_restoring(env, task, first, snapshot)
+            for snapshot, reports in saved * 2:  # the actions in between must not change the snapshots
+                self._check_restoring(env, task, first, snapshot, reports)
             new = self._call("__init__()", self._env, self._options)
             try:
                 repeated = self._begin(new, task) + self._continue(new, first[1:])
@@ -318,7 +323,7 @@ class _Checker:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
                 fault = f"{source} returned a different result after {event}: {_format(expected)}, "
-                fault += f"then {_format(actual)}; derive everything that is random from the task's seed"
+                fault += f"then {_format(actual)}; {COPY if event == 'restore()' else SEED}"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _AuthorCodeFailed
 
@@ -329,8 +334,10 @@ class _Checker:
         if self._call("verdict()", env.valid_verdict) != verdict:
             self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
-    def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
-        """Check that restore() restores a snapshot, and that the later steps then have the same results as before."""
+    def _check_restoring(
+        self, env: Environment, task: Task, first: Steps, snapshot: Snapshot, reports: Mapping[str, str]
+    ) -> None:
+        """Check that restore() restores a snapshot and its reports, and that later steps have the same results."""
         expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
         actual = self._call("restore()", env.restore, snapshot)
         if env.restores:  # the class declares that restore() does not restore everything
@@ -339,19 +346,27 @@ class _Checker:
             fault = f"restore() shows {_format(actual)} on {task.id}, but the snapshot was made at {_format(expected)}"
             self._note(fault, env._load, kind="restored")
             return
+        for name, report in self._check_reports(env).items():
+            if report != reports[name]:
+                fault = f"restore() on {task.id} restores a different {name}: {report:.60}, not {reports[name]:.60}"
+                self._note(f"{fault}; {COPY}", env._load, kind="restored")
+                return
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 
-    def _check_reports(self, env: Environment) -> None:
-        """Check the results of the methods in REPORT_TYPES, the attributes' values, and queries without parameters."""
-        reports: dict[str, Any] = {}
+    def _check_reports(self, env: Environment) -> dict[str, str]:
+        """Check the results of the methods in REPORT_TYPES, the attributes' values, and queries without parameters.
+
+        Return these results and the verdict, each as text.
+        """
+        reports: dict[str, Any] = {"verdict": self._call("verdict()", env.valid_verdict)}
         for name, expected in REPORT_TYPES.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
                 self._note(f"{name}() returns {type(report).__name__}, not a {expected.__name__}", getattr(env, name))
             elif name == "measures":
                 self._call("measures()", env.finite_measures)
-        if not isinstance(values := reports["attribute_values"], Mapping):
-            return
+        if not isinstance(values := reports.pop("attribute_values"), Mapping):
+            return {}
         for name in env.attributes:
             if name not in values:
                 self._note(f"attribute_values() has no {name!r}, which attributes declares", env.attribute_values)
@@ -367,6 +382,7 @@ class _Checker:
                 if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
                     kind = "dict with keys that are not strings"
                 self._note(f"the {source} is a {kind}, which JSON cannot represent")
+        return {name: repr(report) for name, report in (reports | answers).items()}
 
 
 def _format(observation: Observation) -> str:

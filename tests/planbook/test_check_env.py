@@ -133,6 +133,16 @@ MISTAKES = {
         "returned a different result after the environment was reset",
     ),
     "incomplete restore": ("        self.dice.setstate(state)\n", "", "returned a different result after restore()"),
+    "restored without a copy": (
+        "self.opened = [*opened]",
+        "self.opened = opened",
+        "doors.py:47: restore() on train/0 restores a different attribute opened: 20, not 10; copy the whole state in",
+    ),
+    "state that is not saved": (
+        "return [*self.opened], self.out,",
+        "return [*self.opened], False,",
+        "restores a different verdict: Verdict(solved=False, score=0.0, fault=''), not Verdict(solved=True, score=1.0",
+    ),
     "action that raises": ("self.opened.append(door)", "self.opened[door]", "open('"),
     "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
     "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
