@@ -147,7 +147,7 @@ class PlanSession:
     def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
         """Return all faults that can be found without running a plan. Any thread may call this if it gives a frame."""
         frame = frame or self._current()[1]
-        return list(map(PlanFault.model_validate, frame.faults(code)))
+        return list(map(PlanFault.model_validate, frame.faults(code, allow_definitions_only=True)))
 
     def _guard(self) -> None:
         if self.cancelled.is_set():
@@ -205,8 +205,8 @@ class PlanSession:
         if self._ended:
             raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
         frame.begin_cell(None, len(episode.steps))
-        if refused := frame.faults(code.code):
-            return PlanAnswer(faults=list(map(PlanFault.model_validate, refused)))
+        if refused := self.check(code.code, frame):
+            return PlanAnswer(faults=refused)
         earlier = episode.actions
         try:
             result = frame.session.run(code.code, code.source)

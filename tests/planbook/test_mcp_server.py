@@ -56,6 +56,10 @@ def test_plans_are_checked_and_run_in_one_session() -> None:
         assert (await call_tool(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
         failed = await call_tool(client, "run_plan", code="agent.table()\nseen.nothing()")
         assert (failed["faults"][0]["line"], failed["faults"][0]["type"]) == (2, "AttributeError")
+        defining = "def twice(number):\n    return 2 * number"
+        assert await call_tool(client, "check_plan", code=defining) == []
+        assert (await call_tool(client, "run_plan", code=defining))["faults"] == []
+        assert (await call_tool(client, "run_plan", code="twice(4)"))["value"] == 8
         refused = await call_tool(client, "run_plan", code="agent.table()\nimport os")
         assert (refused["actions"], refused["faults"][0]["line"]) == (0, 2)
         await call_tool(client, "begin_task")
