@@ -206,7 +206,7 @@ class PlanSession:
             raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
         frame.begin_cell(None, len(episode.steps))
         if refused := self.check(code.code, frame):
-            return PlanAnswer(faults=refused)
+            return self._after_first_answer(PlanAnswer(faults=refused))
         earlier = episode.actions
         try:
             result = frame.session.run(code.code, code.source)

@@ -211,6 +211,9 @@ def test_only_the_first_answer_of_a_task_counts(tmp_path: Path) -> None:
                 later = await call_tool(client, "run_plan", code=code)
                 assert f"with the answer {first} before this plan; only that answer was judged" in later["ended"]
                 assert (later["value"], later["solved"]) == (2 if "add" in code else second, solved)
+            faulty = await call_tool(client, "run_plan", code="unknown")
+            assert faulty["faults"][0]["type"] == "unknown-name"
+            assert (faulty["ended"], faulty["solved"]) == (later["ended"], solved)
 
     serve("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
 
