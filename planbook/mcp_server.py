@@ -159,28 +159,27 @@ class PlanSession:
         return self._run(episode, frame, GivenCode(code=code))
 
     def run_procedure(
-        self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, knowledge: Knowledge
+        self, procedure: Procedure, params: Mapping[str, JsonValue] | None, task_id: str, knowledge: Knowledge
     ) -> PlanAnswer:
         """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
         If ``params`` is empty, the procedure gets the params of the current task. If the procedure's type is a found
         type (one that planbook itself discovered), these params are read from the task's goal. Raises SessionFailed if
-        ``task_id`` is given without ``params``, but that task does not have the procedure's type.
+        ``params`` is None, but the current task does not have the procedure's type.
         """
         if task_id:
             self.begin(task_id)
         episode, _ = self._current()
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
-        if task_params is None and task_id and not params:
-            raise SessionFailed(
-                f"{task_id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}. "
-                "Give params as well, or use run_plan."
-            )
-        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
-        judged = task_params is not None and (not params or params == task_params)
+        if params is None and task_params is None:
+            fault = f"{episode.task.id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}"
+            raise SessionFailed(f"{fault}. Give params as well, or use run_plan.")
+        params = params or task_params or {}
+        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params)}
         with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
             answer = self._run(episode, frame, code)
-        return answer.model_copy(update={"solved": self._verdict()}) if judged and not self._broken else answer
+        judged = params == task_params and not self._broken
+        return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
 
     def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
         """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
@@ -283,7 +282,7 @@ class PlanTools:
         params_model: Any = params_like([params for _, params in examples])
 
         async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
-            values = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
+            values = None if params is None else params.model_dump(by_alias=True, exclude_unset=True)
             return await self._run_in_thread(partial(self.session.run_procedure, procedure, values, task, knowledge))
 
         return run

@@ -256,9 +256,10 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
         assert (await call_tool(client, "add_one", params={"value": 1}))["value"] == 2
         for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1")):
-            refused = await call_tool(client, type_name, task=task)
-            assert f"{task} has begun, but its goal " in refused
-            assert f" is not one of {type_name}. Give params" in refused
+            for arguments in ({"task": task}, {}):
+                refused = await call_tool(client, type_name, **arguments)
+                assert f"{task} has begun, but its goal " in refused
+                assert f" is not one of {type_name}. Give params" in refused
         unknown = await call_tool(client, "begin_task", task="x")
         assert "try one of b, c, d0, d1, d2, d3, d4, d5, d6, d7 and 2 more" in unknown
 
