@@ -34,7 +34,7 @@ from planbook.planner import (
     without_block_marks,
 )
 from planbook.rules import Knowledge, LearnedMemory, render_manual
-from planbook.sandbox import Sandbox, SandboxError
+from planbook.sandbox import FaultKind, Sandbox, SandboxError
 from planbook.wording import listed
 
 try:
@@ -174,11 +174,10 @@ class PlanSession:
         if params is None and task_params is None:
             fault = f"{episode.task.id} has begun, but its goal {episode.task.goal!r} is not one of {procedure.type}"
             raise SessionFailed(f"{fault}. Give params as well, or use run_plan.")
-        params = params or task_params or {}
-        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params)}
+        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
         with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
             answer = self._run(episode, frame, code)
-        judged = params == task_params and not self._broken
+        judged = task["params"] == task_params and not self._broken
         return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
 
     def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
@@ -217,6 +216,8 @@ class PlanSession:
             ended = f"{self._ended.rstrip('.')}. {BEGIN}"
             return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
         faults = list(map(PlanFault.model_validate, result.faults))
+        if result.fault and result.fault.kind is FaultKind.LIMIT:
+            faults[0].message += "; what it defined is gone, but its actions and the names of earlier plans remain"
         answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=episode.actions - earlier)
         return self._after_first_answer(answer)
 

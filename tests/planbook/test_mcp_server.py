@@ -88,6 +88,17 @@ async def check_procedures(client: Any) -> None:
     assert (await call_tool(client, "fetch", params=params))["solved"] is True
 
 
+def test_a_plan_that_reaches_a_limit_loses_only_its_own_names() -> None:
+    async def use(client: Any) -> None:
+        await call_tool(client, "run_plan", code="n = 1")
+        (fault,) = (await call_tool(client, "run_plan", code="m = 2\nwhile True:\n    pass"))["faults"]
+        assert "what it defined is gone, but its actions and the names of earlier plans remain" in fault["message"]
+        assert (await call_tool(client, "run_plan", code="n"))["value"] == 1
+        assert (await call_tool(client, "check_plan", code="m"))[0]["type"] == "unknown-name"
+
+    serve(*TOY, "--limit", "wall_seconds=2", use=use)
+
+
 def test_a_cancelled_plan_ends_and_checks_do_not_wait_for_plans() -> None:
     async def use(client: Any) -> None:
         await call_tool(client, "run_plan", code="n = 1")
