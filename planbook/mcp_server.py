@@ -18,6 +18,7 @@ from typing import Any, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
+from planbook import __version__
 from planbook.console import relayed_input
 from planbook.envs import Environment, EnvsError, Task, ToolEnvironment, missing_extra, python_name
 from planbook.planner import (
@@ -333,7 +334,7 @@ def _printing_to_stderr(work: Callable[[], T]) -> T:
 
 def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> MCPServer:
     """Return a server that has the three common tools, and one tool for each verified procedure."""
-    server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer("planbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
     server.add_tool(tools.begin_task)
@@ -396,5 +397,4 @@ def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowl
 
 
 def _text_resource(name: str, description: str, text: str, mime_type: str) -> TextResource:
-    uri = f"planbook://{name}"
-    return TextResource(uri=uri, name=name, description=description, text=text, mime_type=mime_type)
+    return TextResource(uri=f"planbook://{name}", name=name, description=description, text=text, mime_type=mime_type)
