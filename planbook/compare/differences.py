@@ -315,7 +315,9 @@ def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozen
 def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDifference, ...]:
     """Return the settings that differ between two runs, followed by the versions of software that differ."""
     differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
-    versions = _differing_values(first.run.versions | first.versions, second.run.versions | second.versions)
+    shared = [name for name in first.run.versions if name in second.run.versions]  # old runs list more packages
+    one, other = ({name: run.run.versions[name] for name in shared} for run in (first, second))
+    versions = _differing_values(one | first.versions, other | second.versions)
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
