@@ -14,6 +14,7 @@ Using environments
 - ``registry``: load an environment by name, from another package, or from a Python file.
 - ``selection``: list the tasks that the user selects by split, type, seed or id.
 - ``checking``: find mistakes in an environment, for ``planbook check-env``.
+- ``json_types``: the types that parameters may have, and random values of these types, for ``checking``.
 
 Shared by environments
 

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, error_location
+from planbook.envs.json_types import is_json_type, random_value
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
 from planbook.sandbox import check
 
@@ -39,7 +39,8 @@ TOOL_FAILED = "raised RuntimeError"
 """If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
 REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps methods whose results appear in prompts and reports to the types that these results must have."""
-JSON_TYPES = (str, int, float, bool, None, NoneType, Any, object, dict, list)
+SEED = "derive everything that is random from the task's seed"
+COPY = "copy the whole state in _save(), and again in _load()"
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
@@ -98,10 +99,10 @@ class _Checker:
         self._check_class()
         if self._env.__abstractmethods__:
             return
-        tasks: dict[str, Task] = {}
+        tasks: dict[tuple[str, str], Task] = {}  # combined splits list the tasks of other splits again
         for split in self._env.task_splits(self._options) or ("",):
             try:
-                tasks |= {task.id: task for task in self._tasks_to_play(split)}
+                tasks |= {(task.split, task.id): task for task in self._tasks_to_play(split)}
             except MissingRequirement as missing:
                 self.unchecked[split] = str(missing)
         for task in tasks.values():
@@ -171,7 +172,7 @@ class _Checker:
         if not spec.doc:
             self._note(f"{spec.name} has no docstring; write one that tells models what it does", spec.function)
         for parameter in spec.signature.parameters.values():
-            if not _is_json(parameter.annotation):
+            if not is_json_type(parameter.annotation):
                 fault = "a type that JSON does not have; use str, int, float, bool, list, dict or Literal"
                 if parameter.annotation is parameter.empty:
                     fault = f"no type; add one, such as {parameter.name}: str"
@@ -247,12 +248,15 @@ class _Checker:
                 advice = "It also raised after random actions; write an assertion that is false instead of raising"
                 self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
             half = len(first) // 2
-            repeated = self._begin(env, task) + self._continue(env, first[1 : half + 1])
-            snapshot = self._call("snapshot()", env.snapshot)
-            repeated += self._continue(env, first[half + 1 :])
+            repeated, saved = self._begin(env, task), []
+            for part in (first[1 : half + 1], first[half + 1 :]):
+                repeated += self._continue(env, part)
+                snapshot = self._call("snapshot()", env.snapshot)
+                if snapshot.native is not None:  # otherwise restore() only repeats actions, which is checked here
+                    saved.append((snapshot, self._check_reports(env)))
             self._check_repeated(env, task, first, repeated, verdict, "reset")
-            if snapshot.native is not None:  # otherwise restore() only repeats actions, and that was checked above
-                self._check_restoring(env, task, first, snapshot)
+            for snapshot, reports in saved * 2:  # the actions in between must not change the snapshots
+                self._check_restoring(env, task, first, snapshot, reports)
             new = self._call("__init__()", self._env, self._options)
             try:
                 repeated = self._begin(new, task) + self._continue(new, first[1:])
@@ -296,7 +300,14 @@ class _Checker:
         If there are none, return a random action. Its text arguments are words of the goal, the params or the last
         observation.
         """
-        if possible := self._call("possible_actions()", env.possible_actions):
+        possible = self._call("possible_actions()", env.possible_actions)
+        is_list = possible is None or isinstance(possible, list | tuple)
+        wrong = [each for each in possible or () if not isinstance(each, Action)] if is_list else [possible]
+        if wrong:
+            fault = f"{'lists' if is_list else 'returns'} a {type(wrong[0]).__name__}"
+            self._note(f"possible_actions() must return a list of Action objects, but {fault}", env.possible_actions)
+            raise _AuthorCodeFailed
+        if possible:
             return rng.choice(possible)
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
         if not specs:
@@ -304,7 +315,7 @@ class _Checker:
         spec = rng.choice(specs)
         words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
         parameters = spec.signature.parameters.values()
-        return Action(spec.name, tuple(_random_value(parameter.annotation, words, rng) for parameter in parameters))
+        return Action(spec.name, tuple(random_value(parameter.annotation, words, rng) for parameter in parameters))
 
     def _check_same(self, first: Steps, repeated: Steps, task: Task, event: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, repeated, strict=False)):
@@ -312,7 +323,7 @@ class _Checker:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
                 fault = f"{source} returned a different result after {event}: {_format(expected)}, "
-                fault += f"then {_format(actual)}; derive everything that is random from the task's seed"
+                fault += f"then {_format(actual)}; {COPY if event == 'restore()' else SEED}"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _AuthorCodeFailed
 
@@ -323,8 +334,10 @@ class _Checker:
         if self._call("verdict()", env.valid_verdict) != verdict:
             self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
-    def _check_restoring(self, env: Environment, task: Task, first: Steps, snapshot: Snapshot) -> None:
-        """Check that restore() restores a snapshot, and that the later steps then have the same results as before."""
+    def _check_restoring(
+        self, env: Environment, task: Task, first: Steps, snapshot: Snapshot, reports: Mapping[str, str]
+    ) -> None:
+        """Check that restore() restores a snapshot and its reports, and that later steps have the same results."""
         expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
         actual = self._call("restore()", env.restore, snapshot)
         if env.restores:  # the class declares that restore() does not restore everything
@@ -333,19 +346,27 @@ class _Checker:
             fault = f"restore() shows {_format(actual)} on {task.id}, but the snapshot was made at {_format(expected)}"
             self._note(fault, env._load, kind="restored")
             return
+        for name, report in self._check_reports(env).items():
+            if report != reports[name]:
+                fault = f"restore() on {task.id} restores a different {name}: {report:.60}, not {reports[name]:.60}"
+                self._note(f"{fault}; {COPY}", env._load, kind="restored")
+                return
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 
-    def _check_reports(self, env: Environment) -> None:
-        """Check the results of the methods in REPORT_TYPES, the attributes' values, and queries without parameters."""
-        reports: dict[str, Any] = {}
+    def _check_reports(self, env: Environment) -> dict[str, str]:
+        """Check the results of the methods in REPORT_TYPES, the attributes' values, and queries without parameters.
+
+        Return these results and the verdict, each as text.
+        """
+        reports: dict[str, Any] = {"verdict": self._call("verdict()", env.valid_verdict)}
         for name, expected in REPORT_TYPES.items():
             report = reports[name] = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
                 self._note(f"{name}() returns {type(report).__name__}, not a {expected.__name__}", getattr(env, name))
             elif name == "measures":
                 self._call("measures()", env.finite_measures)
-        if not isinstance(values := reports["attribute_values"], Mapping):
-            return
+        if not isinstance(values := reports.pop("attribute_values"), Mapping):
+            return {}
         for name in env.attributes:
             if name not in values:
                 self._note(f"attribute_values() has no {name!r}, which attributes declares", env.attribute_values)
@@ -361,36 +382,7 @@ class _Checker:
                 if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
                     kind = "dict with keys that are not strings"
                 self._note(f"the {source} is a {kind}, which JSON cannot represent")
-
-
-def _is_json(annotation: Any) -> bool:
-    """Return whether a parameter with this annotation can receive JSON values."""
-    origin = get_origin(annotation)
-    if origin is Literal or annotation is JsonValue:
-        return True
-    if origin in (Union, UnionType, list, dict):
-        return all(map(_is_json, get_args(annotation)))
-    return annotation in JSON_TYPES or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
-
-
-def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> Any:
-    """Return a random value of a type. For ``str`` and for types that are not handled here, return one of the words."""
-    if get_origin(annotation) is Literal:
-        return rng.choice(get_args(annotation))
-    if get_origin(annotation) in (Union, UnionType):
-        return _random_value(rng.choice(get_args(annotation)), words, rng)
-    if hasattr(annotation, "__total__"):  # a TypedDict
-        return {key: _random_value(kind, words, rng) for key, kind in get_type_hints(annotation).items()}
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
-    makers: Mapping[Any, Callable[[], Any]] = {
-        bool: lambda: rng.random() < 0.5,
-        int: lambda: rng.choice(numbers),
-        float: lambda: float(rng.choice(numbers)),
-        list: lambda: [_random_value(item, words, rng) for item in get_args(annotation)],
-        dict: dict,
-        NoneType: lambda: None,
-    }
-    return makers.get(get_origin(annotation) or annotation, lambda: rng.choice(words))()
+        return {name: repr(report) for name, report in (reports | answers).items()}
 
 
 def _format(observation: Observation) -> str:

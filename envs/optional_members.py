@@ -3,11 +3,13 @@
 ``Environment`` derives from ``OptionalMembers``. A subclass of ``Environment`` overrides only the members it needs.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
-from pydantic import BaseModel, JsonValue
+from pydantic import AfterValidator, BaseModel, JsonValue
+from pydantic_core import PydanticCustomError
 
 from planbook.envs.types import Action, ActionSpec, Observation, Requirement, Selection, Task
 
@@ -88,6 +90,19 @@ class Goals:
         called ``horizon`` uses these trees.
         """
         return None
+
+
+def _check_pattern(pattern: str) -> str:
+    """Return a regular expression unchanged. Raises PydanticCustomError if it is invalid or has groups."""
+    try:
+        problem = "; write (?:...) in place of (...)" if re.compile(pattern).groups else ""
+        re.compile(f"({pattern})")  # replays need such a longer pattern; it fails if flags such as (?i) are not local
+    except re.error as error:
+        problem = f" ({error})"
+    if problem:
+        text = "Input should be a regular expression without groups{problem}"
+        raise PydanticCustomError("groups", text, {"problem": problem})
+    return pattern
 
 
 class OptionalMembers:
@@ -208,7 +223,7 @@ class OptionalMembers:
 
     restores: ClassVar[str] = ""
     """A sentence about what ``restore`` restores and what it does not. Empty if it restores everything."""
-    object_ids: ClassVar[str] = ""
+    object_ids: ClassVar[Annotated[str, AfterValidator(_check_pattern)]] = ""
     """A regular expression without groups that matches the names of objects, such as ``[a-z]+_[0-9]+``.
 
     If a replay differs from the recording only in such names, it is reported as renamed, not as different. If the

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
+from planbook import __version__
 from planbook.console import relayed_input
 from planbook.envs import Environment, EnvsError, Task, ToolEnvironment, missing_extra, python_name
 from planbook.planner import (
@@ -34,7 +35,7 @@ from planbook.planner import (
     without_block_marks,
 )
 from planbook.rules import Knowledge, LearnedMemory, render_manual
-from planbook.sandbox import Sandbox, SandboxError
+from planbook.sandbox import FaultKind, Sandbox, SandboxError
 from planbook.wording import listed
 
 try:
@@ -147,7 +148,7 @@ class PlanSession:
     def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
         """Return all faults that can be found without running a plan. Any thread may call this if it gives a frame."""
         frame = frame or self._current()[1]
-        return list(map(PlanFault.model_validate, frame.faults(code)))
+        return list(map(PlanFault.model_validate, frame.faults(code, allow_definitions_only=True)))
 
     def _guard(self) -> None:
         if self.cancelled.is_set():
@@ -159,28 +160,26 @@ class PlanSession:
         return self._run(episode, frame, GivenCode(code=code))
 
     def run_procedure(
-        self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str, knowledge: Knowledge
+        self, procedure: Procedure, params: Mapping[str, JsonValue] | None, task_id: str, knowledge: Knowledge
     ) -> PlanAnswer:
         """Run a learned procedure. If ``task_id`` is not empty, begin that task first.
 
         If ``params`` is empty, the procedure gets the params of the current task. If the procedure's type is a found
         type (one that planbook itself discovered), these params are read from the task's goal. Raises SessionFailed if
-        ``task_id`` is given without ``params``, but that task does not have the procedure's type.
+        ``params`` is None, but the current task does not have the procedure's type.
         """
         if task_id:
             self.begin(task_id)
         episode, _ = self._current()
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
-        if task_params is None and task_id and not params:
-            raise SessionFailed(
-                f"{task_id} has begun, but its goal {episode.task.goal!r} is not a goal for {procedure.type}. "
-                "Give params as well, or use run_plan."
-            )
+        if params is None and task_params is None:
+            goal = f"its goal {episode.task.goal!r} is not a goal for {procedure.type}"
+            raise SessionFailed(f"{episode.task.id} has begun, but {goal}. Give params as well, or use run_plan.")
         task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
-        judged = task_params is not None and (not params or params == task_params)
         with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
             answer = self._run(episode, frame, code)
-        return answer.model_copy(update={"solved": self._verdict()}) if judged and not self._broken else answer
+        judged = task["params"] == task_params and not self._broken
+        return answer.model_copy(update={"solved": self._verdict()}) if judged else answer
 
     def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
         """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
@@ -205,8 +204,8 @@ class PlanSession:
         if self._ended:
             raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
         frame.begin_cell(None, len(episode.steps))
-        if refused := frame.faults(code.code):
-            return PlanAnswer(faults=list(map(PlanFault.model_validate, refused)))
+        if refused := self.check(code.code, frame):
+            return self._after_first_answer(PlanAnswer(faults=refused))
         earlier = episode.actions
         try:
             result = frame.session.run(code.code, code.source)
@@ -218,6 +217,8 @@ class PlanSession:
             ended = f"{self._ended.rstrip('.')}. {BEGIN}"
             return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
         faults = list(map(PlanFault.model_validate, result.faults))
+        if result.fault and result.fault.kind is FaultKind.LIMIT:
+            faults[0].message += "; what it defined is gone, but its actions and the names of earlier plans remain"
         answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=episode.actions - earlier)
         return self._after_first_answer(answer)
 
@@ -283,7 +284,7 @@ class PlanTools:
         params_model: Any = params_like([params for _, params in examples])
 
         async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
-            values = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
+            values = None if params is None else params.model_dump(by_alias=True, exclude_unset=True)
             return await self._run_in_thread(partial(self.session.run_procedure, procedure, values, task, knowledge))
 
         return run
@@ -333,7 +334,7 @@ def _printing_to_stderr(work: Callable[[], T]) -> T:
 
 def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> MCPServer:
     """Return a server that has the three common tools, and one tool for each verified procedure."""
-    server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer("planbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
     server.add_tool(tools.begin_task)
@@ -396,5 +397,4 @@ def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowl
 
 
 def _text_resource(name: str, description: str, text: str, mime_type: str) -> TextResource:
-    uri = f"planbook://{name}"
-    return TextResource(uri=uri, name=name, description=description, text=text, mime_type=mime_type)
+    return TextResource(uri=f"planbook://{name}", name=name, description=description, text=text, mime_type=mime_type)

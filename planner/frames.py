@@ -110,9 +110,19 @@ class Frame:
         self._printed += len(new)
         return new
 
-    def faults(self, code: str) -> list[Fault]:
-        """Return the faults that the static check finds in the next cell or, if it finds none, those of the dry run."""
-        faults = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
+    def faults(self, code: str, *, allow_definitions_only: bool = False) -> list[Fault]:
+        """Return the faults that the static check finds in the next cell or, if it finds none, those of the dry run.
+
+        If not ``allow_definitions_only``, a cell that only defines functions has a fault.
+        """
+        faults = check(
+            code,
+            self.functions,
+            allow_definitions_only=allow_definitions_only,
+            attributes=self.attributes,
+            names=self.names,
+            modules=self.modules,
+        )
         return faults or self.dry_run(code)
 
     def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:

@@ -262,6 +262,11 @@ class History(Learned):
         """The current rules. Raises BadHistory if the entries do not fit the initial book."""
         return states(self.initial, self.entries)[-1]
 
+    @property
+    def changes(self) -> int:
+        """Number of entries that changed the rules. The others are replies whose edits left every rule as it was."""
+        return sum(isinstance(entry, Undone) or bool(entry.change.touched) for entry in self.entries)
+
     def record(self, change: RuleChange) -> "History":
         """Return the history with this change added. Raises BadHistory if it was made for a different book."""
         change.apply_to(self.book)

@@ -299,7 +299,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
     for group, state in knowledge.learned_in(run).items():
         learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
-            f"{title}{counted(len(learned.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
+            f"{title}{counted(len(learned.rules), 'rule')} after {counted(state.history.changes, 'change')}, "
             f"{counted(len(learned.skills), 'skill')}, {counted(len(learned.reflections), 'reflection')}, "
             f"{counted(len(learned.procedures), 'procedure')}.",
             soft_wrap=True,

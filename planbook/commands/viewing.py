@@ -274,6 +274,6 @@ def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[Run
         values = {run.name: without_spaces(setting(run.run.config, name)) for run in chosen}
         chosen = [run for run in chosen if values[run.name] == value]
         if not chosen:
-            known = ", ".join(sorted({*values.values()}))
+            known = " or ".join(sorted({*values.values()}))
             raise BadArgument(f"--where {short_name}={value}: no run matches; {name} can be {known}")
     return chosen

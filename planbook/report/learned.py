@@ -33,7 +33,7 @@ def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
     """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often the rules were changed."""
     totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
-    changes = sum(len(state.history.entries) for state in states.values())
+    changes = sum(state.history.changes for state in states.values())
     return ", ".join(counts), f"{counted(changes, 'change')} to the rules"
 
 

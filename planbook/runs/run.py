@@ -30,7 +30,7 @@ from planbook.runs.folder import (
     index_of,
     is_claimed,
 )
-from planbook.runs.installed import versions
+from planbook.runs.installed import recorded_versions, versions
 from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
 from planbook.store import (
     EpisodeJournal,
@@ -117,7 +117,6 @@ class Run:
             file = RunFile(
                 config=config,
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
-                versions=dict(versions()),
                 store=schema and schema.redacted(),
                 made_of=made_of,
                 rerun_of=rerun_of,
@@ -315,17 +314,18 @@ because this invocation plays their episodes again."""
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return what run.json records about an environment, so that readers of the run need not load it.
+    """Return what run.json records about an environment: versions, and what readers need if they may not load it.
 
-    The dict is empty for a shipped or installed environment, which readers may load, and if it cannot be loaded now.
+    If the environment cannot be loaded now, the versions are those of all packages.
     """
-    if env in known_environments():
-        return {}
     try:
         environment = load_environment(env)
     except EnvsError:
-        return {}
-    return {"answering": environment.answering, "milestones": environment.all_milestones}
+        return {"versions": dict(versions())}
+    recorded = {"versions": recorded_versions(environment)}
+    if env in known_environments():
+        return recorded
+    return {**recorded, "answering": environment.answering, "milestones": environment.all_milestones}
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:

@@ -133,6 +133,16 @@ MISTAKES = {
         "returned a different result after the environment was reset",
     ),
     "incomplete restore": ("        self.dice.setstate(state)\n", "", "returned a different result after restore()"),
+    "restored without a copy": (
+        "self.opened = [*opened]",
+        "self.opened = opened",
+        "doors.py:47: restore() on train/0 restores a different attribute opened: 20, not 10; copy the whole state in",
+    ),
+    "state that is not saved": (
+        "return [*self.opened], self.out,",
+        "return [*self.opened], False,",
+        "restores a different verdict: Verdict(solved=False, score=0.0, fault=''), not Verdict(solved=True, score=1.0",
+    ),
     "action that raises": ("self.opened.append(door)", "self.opened[door]", "open('"),
     "begin that raises": ("Observation(", "1 / 0 or Observation(", "begin() raised ZeroDivision"),
     "verdict of another class": ("Verdict(self.out, float(self.out))", "self.out", "must return a Verdict"),
@@ -187,6 +197,16 @@ MISTAKES = {
         'action_limit = 0\n    attributes = {"o',
         "doors.py:Doors: action_limit: Input should be greater than 0, not 0",
     ),
+    "object ids that are not a regular expression": (
+        'attributes = {"o',
+        "object_ids = 'door_([0-9]+'\n    attributes = {\"o",
+        "doors.py:Doors: object_ids: Input should be a regular expression without groups (missing ), unterm",
+    ),
+    "object ids with a group": (
+        'attributes = {"o',
+        "object_ids = 'door_([0-9]+)'\n    attributes = {\"o",
+        "without groups; write (?:...) in place of (...), not 'door_([0-9]+)'",
+    ),
     "type that is not imported": (
         DOOR,
         'door: "Direction"',
@@ -196,6 +216,16 @@ MISTAKES = {
         'attributes = {"o',
         'Options = 5\n    attributes = {"o',
         "doors.py:Doors: Options: Input should be a subclass of BaseModel, not 5",
+    ),
+    "possible actions that are not actions": (
+        "def verdict(self)",
+        "def possible_actions(self):\n        return [('open', ('left',))]\n\n    def verdict(self)",
+        "doors.py:41: possible_actions() must return a list of Action objects, but lists a tuple",
+    ),
+    "possible actions that are not a list": (
+        "def verdict(self)",
+        "def possible_actions(self):\n        yield 'open'\n\n    def verdict(self)",
+        "doors.py:41: possible_actions() must return a list of Action objects, but returns a generator",
     ),
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]',
@@ -244,6 +274,17 @@ def test_a_call_that_does_not_return_is_named(tmp_path: Path, monkeypatch: pytes
     checked = check(tmp_path / "doors.py", text.replace("range(3)", "range(1)").replace('"train", "test"', '"train",'))
     assert checked.returncode == errors.OK
     assert re.search(r"^doors\.py: open\('\w+'\) has been running for 0\.05 s$", checked.stderr, re.MULTILINE)
+
+
+def test_tasks_of_every_split_are_played_even_if_they_have_the_same_ids(tmp_path: Path) -> None:
+    text = SOUND.replace('attributes = {"o', 'seeded = True\n    attributes = {"o').replace(
+        'id=f"{split}/{n}"', 'id=f"find/{n}"'
+    )
+    text = text.replace("for split in cls.splits", "for split in [selection.split]")
+    assert check(tmp_path / "doors.py", text).result["tasks"] == 6
+    failing = text.replace("return Observation(", "assert task.split == 'test'\n        return Observation(")
+    (line,) = check(tmp_path / "failing.py", failing).result["mistakes"]
+    assert "begin() raised AssertionError" in line
 
 
 def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import planbook
 from tests.command import ROOT
 
 mcp = pytest.importorskip("mcp")
@@ -56,6 +57,10 @@ def test_plans_are_checked_and_run_in_one_session() -> None:
         assert (await call_tool(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
         failed = await call_tool(client, "run_plan", code="agent.table()\nseen.nothing()")
         assert (failed["faults"][0]["line"], failed["faults"][0]["type"]) == (2, "AttributeError")
+        defining = "def twice(number):\n    return 2 * number"
+        assert await call_tool(client, "check_plan", code=defining) == []
+        assert (await call_tool(client, "run_plan", code=defining))["faults"] == []
+        assert (await call_tool(client, "run_plan", code="twice(4)"))["value"] == 8
         refused = await call_tool(client, "run_plan", code="agent.table()\nimport os")
         assert (refused["actions"], refused["faults"][0]["line"]) == (0, 2)
         await call_tool(client, "begin_task")
@@ -82,6 +87,17 @@ async def check_procedures(client: Any) -> None:
     assert "Input should be a valid string" in await call_tool(client, "fetch", params={"things": [1]})
     assert "Extra inputs are not permitted" in await call_tool(client, "fetch", params={**params, "thing": "x"})
     assert (await call_tool(client, "fetch", params=params))["solved"] is True
+
+
+def test_a_plan_that_reaches_a_limit_loses_only_its_own_names() -> None:
+    async def use(client: Any) -> None:
+        await call_tool(client, "run_plan", code="n = 1")
+        (fault,) = (await call_tool(client, "run_plan", code="m = 2\nwhile True:\n    pass"))["faults"]
+        assert "what it defined is gone, but its actions and the names of earlier plans remain" in fault["message"]
+        assert (await call_tool(client, "run_plan", code="n"))["value"] == 1
+        assert (await call_tool(client, "check_plan", code="m"))[0]["type"] == "unknown-name"
+
+    serve(*TOY, "--limit", "wall_seconds=2", use=use)
 
 
 def test_a_cancelled_plan_ends_and_checks_do_not_wait_for_plans() -> None:
@@ -207,6 +223,9 @@ def test_only_the_first_answer_of_a_task_counts(tmp_path: Path) -> None:
                 later = await call_tool(client, "run_plan", code=code)
                 assert f"with the answer {first} before this plan; only that answer was judged" in later["ended"]
                 assert (later["value"], later["solved"]) == (2 if "add" in code else second, solved)
+            faulty = await call_tool(client, "run_plan", code="unknown")
+            assert faulty["faults"][0]["type"] == "unknown-name"
+            assert (faulty["ended"], faulty["solved"]) == (later["ended"], solved)
 
     serve("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
 
@@ -242,6 +261,7 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
         (learned / "procedures" / f"{name}.py").write_text(PROCEDURE.format(type=name))
 
     async def use(client: Any) -> None:
+        assert client.server_info.version == planbook.__version__
         tools = {tool.name: tool.description for tool in (await client.list_tools()).tools}
         assert "with `params`, such as {\"value\": 2} to 'Add one to 2.'" in tools["add_one"]
         for type_name, task, answer in (("add_one", "b", 7), ("given", "c", 5)):
@@ -249,9 +269,10 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
         assert (await call_tool(client, "add_one", params={"value": 1}))["value"] == 2
         for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1")):
-            refused = await call_tool(client, type_name, task=task)
-            assert f"{task} has begun, but its goal " in refused
-            assert f" is not a goal for {type_name}. Give params" in refused
+            for arguments in ({"task": task}, {}):
+                refused = await call_tool(client, type_name, **arguments)
+                assert f"{task} has begun, but its goal " in refused
+                assert f" is not a goal for {type_name}. Give params" in refused
         unknown = await call_tool(client, "begin_task", task="x")
         assert "try one of b, c, d0, d1, d2, d3, d4, d5, d6, d7 and 2 more" in unknown
 

@@ -76,7 +76,7 @@ def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
     _, found, _ = stats(tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
     assert [row["name"] for row in found["rows"]] == ["models.default=openai:small"]
     assert found["left_out"] == 1
-    assert "planner can be naive, procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
+    assert "planner can be naive or procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
     assert "did you mean planner" in invoke("stats", tmp_path, "--by", "planer").printed
     assert "write NAME=VALUE" in invoke("stats", tmp_path, "--where", "planner").printed
 
@@ -85,7 +85,7 @@ def test_a_list_is_selected_as_the_message_about_a_wrong_value_writes_it(tmp_pat
     for name, seeds in (("a", (0, 1, 2)), ("b", (3,))):
         write_run(tmp_path / name, [SOLVED], selection=Selection(seeds=seeds))
     wrong = invoke("stats", tmp_path, "--where", "selection.seeds=0").printed
-    assert "--where selection.seeds=0: no run is left; selection.seeds is 0,1,2 or 3" in wrong
+    assert "--where selection.seeds=0: no run matches; selection.seeds can be 0,1,2 or 3" in wrong
     for where in ("selection.seeds=0,1,2", "selection.seeds=0, 1, 2,env=toy", "env=toy,selection.seeds=0,1,2"):
         assert [Path(row["name"]).name for row in stats(tmp_path, "--where", where)[1]["rows"]] == ["a"]
 

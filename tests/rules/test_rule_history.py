@@ -21,6 +21,12 @@ def history() -> History:
     return with_change(history, DeleteRule(id="rule_3"))
 
 
+def test_edits_that_change_nothing_are_no_changes(history: History) -> None:
+    same = with_change(history)
+    assert (len(same.entries), same.changes) == (4, 3)
+    assert same.undo(1).changes == 4
+
+
 def test_replaying_the_log_gives_the_book(history: History) -> None:
     assert history.book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
     assert states(BOOK, history.entries)[-1] == history.book

@@ -4,6 +4,7 @@ The baseline is the same model without learned knowledge.
 """
 
 import json
+import re
 import shutil
 import sys
 from contextlib import closing
@@ -122,7 +123,10 @@ def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: F
     changed = [invoke(command, tmp_path / "without", home / "curve" / "after-4") for command in ("compare", "stats")]
     assert not any("the tokens of learning are saved after" in each.printed for each in changed), "of other prompts"
     alone = invoke("stats", home / "curve" / "after-4").printed
-    assert 'The break-even point (column "pays") needs a run that learned nothing' in alone
+    assert "tokens / solved" in alone
+    assert not re.search("pays|break-even", alone), "there is nothing to compare with"
+    both = invoke("stats", home / "built", home / "curve").printed
+    assert 'The break-even point (column "pays") needs a run that learned nothing' in both
 
 
 def tokens(*folders: Path) -> int:
