@@ -13,7 +13,7 @@ from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
 from planbook.results.statistics import per_solved
-from planbook.results.summary import by_task, mean_actions, mean_errors, solved_interval
+from planbook.results.summary import ONLY_SOLVED, by_task, mean_actions, mean_errors, solved_interval
 from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
 
 
@@ -60,6 +60,8 @@ class GroupRow(BaseModel):
 
     They are not counted in ``tasks``.
     """
+    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
+    """True if a run was imported from episodes that were exported with ``--solved``."""
     mean_actions: float | None
     mean_error_steps: float | None
     calls: int
@@ -152,6 +154,7 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         broken=sum(row.outcome is Outcome.BROKEN for row in rows),
         not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
         left_out=sum(run.skipped for run in runs),
+        only_solved=any(run.only_solved for run in runs),
         mean_actions=mean_actions(rows),
         mean_error_steps=mean_errors(rows),
         calls=spent.calls,
@@ -211,7 +214,8 @@ def _common_folder(names: Sequence[str]) -> str:
 def _solved(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
     yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
-    yield interval(row.low, row.high) if row.tasks and not row.broken and not row.not_run else NO_FIGURE
+    has_interval = row.tasks and not (row.broken or row.not_run or row.only_solved)
+    yield interval(row.low, row.high) if has_interval else NO_FIGURE
     yield from (str(row.broken), str(row.not_run))
 
 
@@ -232,5 +236,7 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
             f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
             f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
         )
+    if row.only_solved:
+        yield ONLY_SOLVED
     if row.left_out:
         yield f"{row.left_out} building tasks left out, as their type was solved often enough"

@@ -61,6 +61,8 @@ class Summary(BaseModel):
     failures: dict[str, int]
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
+    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
+    """True for an imported run whose episodes were exported with ``--solved``."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
     """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
     mean_actions: float | None
@@ -135,11 +137,11 @@ class Summary(BaseModel):
     def interval_of(self, kind: str) -> tuple[float, float] | None:
         """Return the interval to show for a task type or ``all``.
 
-        Return None if there are no tasks, or if some of them were not played.
+        Return None if there are no tasks, if some of them were not played, or if only solved episodes were imported.
         """
         unplayed = self.unplayed if kind == ALL else sum(self.unplayed_by_type.get(kind, ()))
         tasks = self.tasks if kind == ALL else self.by_type.get(kind, (0, 0))[1]
-        return self.intervals[kind] if tasks and not unplayed else None
+        return self.intervals[kind] if tasks and not unplayed and not self.only_solved else None
 
 
 def summarise(
@@ -267,6 +269,7 @@ def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
 
 SHOWN = 3
 """Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
+ONLY_SOLVED = "only solved episodes were exported (--solved), so the share of solved ones says nothing"
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
@@ -320,6 +323,8 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
 
 def failure_lines(summary: Summary) -> Iterable[str]:
     """Yield the causes of failures, the first errors of broken episodes, skipped tasks, and the spread over repeats."""
+    if summary.only_solved:
+        yield f"{ONLY_SOLVED.capitalize()}."
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
