@@ -202,7 +202,7 @@ def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_given_twice_is_one_fault(tmp_path: Path) -> None:
-    repeats = [variant(lambda episode, number=number: episode.update(repeat=number)) for number in range(3)]
+    repeats = [{**FOREIGN, "repeat": number} for number in range(3)]
     one, two = (write_file(tmp_path / name, *repeats) for name in ("one.jsonl", "two.jsonl"))
     printed = refusal("import", one, two, "--out", tmp_path / "run")
     assert f"is already in {one}, line 1, as well as 2 other episodes of this file; import each run" in printed
