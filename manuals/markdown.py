@@ -23,6 +23,7 @@ editors write it, each ``\r\n`` is read as ``\n``. Validation logs are not writt
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 from markdown_it import MarkdownIt
@@ -258,6 +259,7 @@ class _Part(NamedTuple):
     body: Sequence[Piece]
 
 
+@lru_cache(maxsize=4)
 def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
     """Return the manual and its rules, in reading order and without validation logs.
 

@@ -10,8 +10,8 @@ from planbook.planner import Budget, Prices, Reply, Spending, add_cost
 from planbook.store import Event
 
 Pricing = Callable[[str, Reply], float | None]
-FREE_KINDS = ("scripted", "exchange", "recorded")
-"""Kinds of models whose replies cost nothing."""
+FREE_KINDS = ("scripted", "exchange")
+"""Kinds of models whose replies cost nothing, unless the price table names the model."""
 SECONDS = "seconds"
 """Key in the body of an event that ends an invocation or begins a pause: the seconds played so far."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
@@ -27,10 +27,19 @@ def prices_from(path: Path | None) -> Pricing:
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
-        kind, _, name = without_recording(model).partition(":")
-        return 0.0 if kind in FREE_KINDS or reply.replayed else table.cost(name, reply.usage)
+        kind, name = _kind_and_name(model)
+        if kind == "recorded" or reply.replayed:
+            return 0.0
+        cost = table.cost(name, reply.usage)
+        return 0.0 if cost is None and kind in FREE_KINDS else cost
 
     return price
+
+
+def _kind_and_name(model: str) -> tuple[str, str]:
+    """Return a model's kind and its name in price tables, which is the name without the folders of a script."""
+    kind, _, name = without_recording(model).partition(":")
+    return kind, name.rpartition("/")[2] if kind in FREE_KINDS else name
 
 
 def without_recording(model: str) -> str:
@@ -47,8 +56,8 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
         return
     table = Prices.load(path)
     for model in sorted(set(map(without_recording, models))):
-        kind, _, name = model.partition(":")
-        if kind not in FREE_KINDS and table.price(name) is None:
+        kind, name = _kind_and_name(model)
+        if kind != "recorded" and table.price(name) is None:
             raise BadArgument(
                 f"{model} has no price, so --budget money={budget.money:g} cannot be checked; give a price table that "
                 "contains the model (--prices FILE), or limit calls or tokens"

@@ -48,7 +48,7 @@ ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
     "paused": ("go on", "stop"),
 }
 """Maps states of a run to the requests that it accepts in this state. In all other states it accepts none."""
-PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping"}
+PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping", "finish calls": "stopping"}
 """Maps a request to the state in which the run is until it acts on the request."""
 
 

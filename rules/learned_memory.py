@@ -69,6 +69,8 @@ class LearnedMemory:
         self._defines_helpers = "helpers" not in ablations
         self._book = RuleBook.from_rules(self.knowledge.rules)
         self._recalls: dict[tuple[str, str, str], Recall] = {}
+        self._helpers: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+        """Maps the sources of helpers to the code of the helpers, and the names that it defines."""
 
     def recall(self, task: Task) -> Recall:
         """Return what a planner gets for a task.
@@ -90,11 +92,13 @@ class LearnedMemory:
     def _recall(self, task: Task) -> Recall:
         book, precedent = self._book, precedent_for(self.knowledge, task, allow_unrelated=self._allow_unrelated)
         skills = [precedent] if isinstance(precedent, Skill) else []
-        sources = helper_sources(book, skills) if self._defines_helpers else []
-        helpers = helper_code(sources, self.environment, self.options)
+        sources = tuple(helper_sources(book, skills)) if self._defines_helpers else ()
+        if sources not in self._helpers:  # tasks with the same precedent have the same helpers
+            code = helper_code(sources, self.environment, self.options)
+            self._helpers[sources] = code, defined_names(code)
+        helpers, defined = self._helpers[sources]
         rules, example = "" if self._by_task else render_manual(self.knowledge), self.knowledge.example
         if self._by_task:
-            defined = defined_names(helpers)
             example = "" if _is_skill_for(precedent, task) else example
             fitting = RuleBook.from_rules(rules_for(book, task, self.knowledge.skills.get(task.type)))
             book, rules = self._render_by_task(task, fitting, defined, precedent)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
-from planbook.commands.testing import STOPPED, Series, test_config
+from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
 from planbook.config import PAPER_OPTIONS, Config, models_by_role
 from planbook.console import console
@@ -333,13 +333,13 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
     BadArgument if the settings of a run are invalid, or BadRun if a folder holds a run with other settings.
     """
     screen, folders = console(), dict[str, Path | None]()
-    exit_code, summary = series.play(config, out / "all")
+    exit_code, summary = series.play(config, out / "all", alone=False)
     finished = exit_code not in STOPPED
     for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():
         folders[part] = out / f"without-{part.replace(':', '-')}" if affected else None
         if folder := folders[part]:
             screen.print(f"Without {part}:")
-            code, _ = series.play(ablated, folder, affected)
+            code, _ = series.play(ablated, folder, affected, alone=False)
             exit_code = max(exit_code, code)
             if code in STOPPED:
                 finished = False
@@ -351,8 +351,7 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
     if effects:
         print_parts(screen, effects_in_words(effects))
     if not finished:
-        larger = " and a larger --budget" if exit_code == errors.OUT_OF_BUDGET else ""
-        screen.print(f"Not finished; continue with the same command and --out {out}{larger}.", soft_wrap=True)
+        screen.print(f"Not finished; {how_to_continue(exit_code, out)}", soft_wrap=True)
     runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
     return exit_code, Effects(
         library=config.library,

@@ -112,12 +112,14 @@ def play(
     tasks: Sequence[Task] | None = None,
     rerun_of: str = "",
     forked: Fork | None = None,
+    in_series: bool = False,
 ) -> tuple[int, Summary]:
     """Begin a run in the folder ``out``, and play it to the end. If the folder already holds this run, resume it.
 
     ``store`` is the URL of a database for the events; by default, the folder keeps them. ``tasks`` replaces the tasks
     that the configuration selects. If the run repeats another run, ``rerun_of`` is the other run's folder. If the run
-    continues an episode of another run, ``forked`` names this episode and the action from which it continues.
+    continues an episode of another run, ``forked`` names this episode and the action from which it continues. With
+    ``in_series``, the caller says how to continue a stopped run.
     """
     check_settings(config, execution)
     if out is None or not is_run(out):  # an existing run checks its own price table
@@ -136,7 +138,7 @@ def play(
     ) as run:
         if forked and run.is_new:
             copy_recall(run, forked)
-        return play_run(run, execution, watch=watch)
+        return play_run(run, execution, watch=watch, in_series=in_series)
 
 
 def copy_recall(run: Run, fork: Fork) -> None:
@@ -179,11 +181,17 @@ def resume(folder: Path, execution: Execution, *, again: str | None = None) -> t
 
 
 def play_run(
-    run: Run, execution: Execution, *, watch: Watch | None = None, superseded_scopes: Sequence[str] = ()
+    run: Run,
+    execution: Execution,
+    *,
+    watch: Watch | None = None,
+    superseded_scopes: Sequence[str] = (),
+    in_series: bool = False,
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
-    Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again.
+    Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again. Unless the run
+    is ``in_series``, a command that resumes it is printed when it is stopped.
     """
     note = notice_changes(run, execution, plays_again=bool(superseded_scopes))
     if superseded_scopes:
@@ -208,15 +216,12 @@ def play_run(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.",
             soft_wrap=True,
         )
-    if isinstance(stopped, BudgetEnded):
-        out.print(
-            f"Stopped: {stopped}. Resume with: {_resume_line(run, execution, '--budget', stopped.larger)}",
-            soft_wrap=True,
-        )
-        return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
-        out.print(f"{stopped} Resume with: {_resume_line(run, execution)}", soft_wrap=True)
-        return errors.INTERRUPTED, summary
+        ended = isinstance(stopped, BudgetEnded)
+        larger = ("--budget", stopped.larger) if isinstance(stopped, BudgetEnded) else ()
+        advice = "" if in_series else f" Resume with: {_resume_line(run, execution, *larger)}"
+        out.print(f"Stopped: {stopped}.{advice}" if ended else f"{stopped}{advice}", soft_wrap=True)
+        return errors.OUT_OF_BUDGET if ended else errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 

@@ -28,7 +28,7 @@ from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings, ablated_options
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts
-from planbook.wording import NO_FIGURE, fixed, interval
+from planbook.wording import NO_FIGURE, counted, fixed, interval
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 TEST_SEEDS = range(1000, 2000)
@@ -107,10 +107,15 @@ class Series:
         self._execution, self._store, self.prices = settings.execution(), settings.store, settings.prices
         self._played: list[Path] = []
 
-    def play(self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None) -> tuple[int, Summary]:
-        """Play a run of ``tasks`` (by default, those that ``config`` selects). Return its exit code and its summary."""
+    def play(
+        self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None, *, alone: bool = True
+    ) -> tuple[int, Summary]:
+        """Play a run of ``tasks`` (by default, those that ``config`` selects). Return its exit code and its summary.
+
+        Unless the run can be resumed ``alone``, the caller says how to continue the series, if the run is stopped.
+        """
         execution = self._execution.model_copy(update={"budget": self._remaining()})
-        code, summary = play(config, out, execution, store=self._store, tasks=tasks)
+        code, summary = play(config, out, execution, store=self._store, tasks=tasks, in_series=not alone)
         self._played.append(Path(summary.run))
         return code, summary
 
@@ -138,19 +143,28 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     """
     cost, points, exit_code = _building_cost(config, after, series.prices), list[CurvePoint](), errors.OK
     for number in after:
-        code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
+        code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}", alone=False)
         built, bounds = state_after(cost.after, number), summary.interval_of(ALL)
         points.append(CurvePoint(after=number, interval=bounds, until_then=built, summary=summary))
         exit_code = max(exit_code, code)
         if code in STOPPED:
-            message = f"Not finished at {number} building tasks; continue with the same command and --out {out}."
+            not_begun = ", ".join(map(str, after[len(points) :]))
+            begun = f", and not begun at {not_begun}" if not_begun else ""
+            message = f"Not finished at {counted(number, 'building task')}{begun}; {how_to_continue(exit_code, out)}"
             console().print(message, soft_wrap=True)
             break
-    curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(points))
+    finished = points[:-1] if exit_code in STOPPED else points
+    curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))
     screen = console()
     screen.print(curve_table(curve))
     print_parts(screen, payoff_table(curve.paying, "building tasks"))
     return exit_code, curve
+
+
+def how_to_continue(exit_code: int, out: Path) -> str:
+    """Say how to continue a series of runs below ``out`` that was stopped."""
+    larger = " and a larger --budget" if exit_code == errors.OUT_OF_BUDGET else ""
+    return f"continue with the same command and --out {out}{larger}."
 
 
 def _building_cost(config: Config, after: Sequence[int], prices: Path | None) -> BuildingCost:

@@ -22,7 +22,7 @@ from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
 from planbook.results.rows import by_task
 from planbook.results.statistics import per_solved
-from planbook.results.summary import mean_actions, mean_errors, solved_interval
+from planbook.results.summary import ONLY_SOLVED, mean_actions, mean_errors, solved_interval
 from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
 
 
@@ -69,6 +69,8 @@ class GroupRow(BaseModel):
 
     They are not counted in ``tasks``.
     """
+    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
+    """True if a run was imported from episodes that were exported with ``--solved``."""
     mean_actions: float | None
     mean_error_steps: float | None
     calls: int
@@ -143,7 +145,8 @@ def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = sum(row.solved for row in rows)
-    low, high = solved_interval(rows) or (None, None)
+    only_solved = any(run.only_solved for run in runs)
+    low, high = (None if only_solved else solved_interval(rows)) or (None, None)
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
     repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
     spent = sum((run.cost for run in runs), Spending())
@@ -163,6 +166,7 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         broken=sum(row.outcome is Outcome.BROKEN for row in rows),
         not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
         left_out=sum(run.skipped for run in runs),
+        only_solved=only_solved,
         mean_actions=mean_actions(rows),
         mean_error_steps=mean_errors(rows),
         calls=spent.calls,
@@ -243,5 +247,7 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
             f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
             f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
         )
+    if row.only_solved:
+        yield ONLY_SOLVED
     if row.left_out:
         yield f"{row.left_out} building tasks skipped, because their type had been solved often enough"

@@ -1,8 +1,8 @@
 """Writes episodes of runs to a file: whole episodes, or only the conversations with models (``--format chat``).
 
-A file of episodes appears only when it is complete. In JSON Lines, each line is the trajectory of one episode as JSON.
-In Parquet, each row has the same JSON in its column ``trajectory``, and other columns for filtering. The metadata of a
-Parquet file names the schema of the trajectories under the key ``schema``.
+A file of episodes appears only when it is complete. In JSON Lines, each line is an episode's trajectory as JSON. In
+Parquet, each row has the same JSON in the column ``trajectory``, and other columns for filtering. The metadata of the
+file names the schema under the key ``schema``.
 """
 
 import json
@@ -37,10 +37,8 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.results.rows import NOT_PLAYED
-from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
+from planbook.runs import Entry, Run, last_path, model_without_folders, recorded_endings, without_folders
 from planbook.sandbox import did_you_mean
-
-UNFINISHED = "unfinished"
 
 
 class ExportChoice(BaseModel):
@@ -107,9 +105,9 @@ def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, f
     written = replies = 0
     for trajectory in episodes:
         replies += len(trajectory.calls)
-        for conversation in conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
-            written += 1
-            file.write(f"{conversation_line(conversation)}\n".encode())
+        conversations = conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs)
+        written += len(conversations)
+        file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
     return written, replies
 
 
@@ -120,7 +118,7 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
     known = set[str]()
     for folder in folders:
         with closing(Run.open(folder)) as run:
-            known.update(entry.task.type for entry in run.entries())
+            known |= {entry.task.type for entry in run.entries()}
     if unknown := [kind for kind in types if kind not in known]:
         advice = did_you_mean(unknown[0], sorted(known)) if known else "; there are no episodes"
         raise BadArgument(f"--types: no episode has the type {unknown[0]!r}{advice}")
@@ -133,18 +131,19 @@ def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult)
     """
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
+        selected = {"only_solved": True} if choice.solved else {}
         for entry in run.entries():
             ending = endings.get(entry.index)
             if reason := _reason_to_leave_out(entry, ending, choice):
                 exported.left_out[reason] += 1
-            elif reason := _reason_for_task_only(ending, choice):
+                continue
+            facts = (shared_facts or facts_of(run, entry.index)).model_copy(update=selected)
+            if reason := _reason_for_task_only(ending, choice):
                 exported.task_only[reason] += 1
-                facts = shared_facts or facts_of(run, entry.index)
                 yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
             else:
                 exported.episodes += 1
-                trajectory = trajectory_of(run, entry, shared_facts)
-                yield trajectory if choice.prompts else _without_prompts(trajectory)
+                yield _shareable(trajectory_of(run, entry, facts), prompts=choice.prompts)
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
@@ -168,10 +167,14 @@ def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Traj
     return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
 
 
-def _without_prompts(trajectory: Trajectory) -> Trajectory:
-    """Return the episode without the messages that were sent to models. The replies are kept."""
-    calls = tuple(call.model_copy(update={"messages": ()}) for call in trajectory.calls)
-    return trajectory.model_copy(update={"calls": calls})
+def _shareable(trajectory: Trajectory, *, prompts: bool) -> Trajectory:
+    """Return the episode with the names of scripts instead of their paths, and with or without the sent messages."""
+    changed: dict[str, Any] = {} if prompts else {"messages": ()}
+    calls = list[Call]()
+    for call in trajectory.calls:
+        reply = call.reply.model_copy(update={"model": model_without_folders(call.reply.model)})
+        calls.append(call.model_copy(update=changed | {"model": model_without_folders(call.model), "reply": reply}))
+    return trajectory.model_copy(update={"calls": tuple(calls)})
 
 
 def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoice) -> str:
@@ -183,7 +186,7 @@ def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoi
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
     """Return why only the task and the ending of an episode are written, or "" if the whole episode is written."""
     if ending is None:
-        return UNFINISHED
+        return "unfinished"
     return "" if ending.outcome.played or choice.everything else ending.outcome.name
 
 

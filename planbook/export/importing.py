@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain, groupby
@@ -24,6 +25,7 @@ from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 from planbook.store import Event
+from planbook.wording import counted
 
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
@@ -59,12 +61,12 @@ class _Files:
         self.environments: set[str] = set()
         self.solved = 0
         self.faults: list[str] = []
-        self._locations: dict[tuple[str, str, str, int], str] = {}
+        self._locations: dict[tuple[str, str, str, int], tuple[Path, str]] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
         """Yield the episodes of a file. After the first fault in any file, only check the episodes, and yield none."""
         first_episode, sha256 = len(self.facts), file_digest(path)
-        is_empty = True
+        is_empty, repeated = True, defaultdict[Path, list[str]](list)
         for location, episode in read_episodes(path):
             is_empty = False
             if isinstance(episode, BadEpisode):
@@ -72,17 +74,21 @@ class _Files:
                 continue
             key = (episode.run.planner, episode.task.env, episode.task.id, episode.repeat)
             if first := self._locations.get(key):
-                self.faults.append(
+                repeated[first[0]].append(
                     f"{path}, {location}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is "
-                    f"already in {first}; import each run into its own folder, or leave one of the two out"
+                    f"already in {first[0]}, {first[1]}"
                 )
                 continue
-            self._locations[key] = f"{path}, {location}"
+            self._locations[key] = path, location
             self.facts.append(episode.run.model_dump(mode="json"))
             self.environments.add(episode.task.env)
             self.solved += episode.ending.outcome.solved
             if not self.faults:
                 yield episode
+        for fault, *others in repeated.values():  # if a file has a run again, one line says it for all episodes
+            more = f", as well as {counted(len(others), 'other episode')} of this file" if others else ""
+            remedy = "import each run into its own folder, or leave one of the two out"
+            self.faults.append(f"{fault}{more}; {remedy}")
         if is_empty:
             self.faults.append(f"{path}: the file has no episodes")
         self.files.append(ImportedFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))

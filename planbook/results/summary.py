@@ -61,6 +61,8 @@ class Summary(BaseModel):
     failures: dict[str, int]
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
+    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
+    """True for an imported run whose episodes were exported with ``--solved``."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
     """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
     mean_actions: float | None
@@ -140,8 +142,11 @@ class Summary(BaseModel):
         return sum(map(sum, self.unplayed_by_type.values()))
 
     def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``. See ``solved_interval``."""
-        return self.intervals.get(kind)
+        """Return the interval to show for a task type or ``all``. See ``solved_interval``.
+
+        Return None if only solved episodes were imported.
+        """
+        return None if self.only_solved else self.intervals.get(kind)
 
 
 def summarise(
@@ -268,6 +273,7 @@ def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
 
 SHOWN = 3
 """Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
+ONLY_SOLVED = "only solved episodes were exported (--solved), so the share of solved ones says nothing"
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
@@ -321,6 +327,8 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
 
 def failure_lines(summary: Summary) -> Iterable[str]:
     """Yield the causes of failures, the first errors of broken episodes, skipped tasks, and the spread over repeats."""
+    if summary.only_solved:
+        yield f"{ONLY_SOLVED.capitalize()}."
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."

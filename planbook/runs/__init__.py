@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         index_of,
         is_claimed,
         is_run,
+        model_without_folders,
         new_branch,
         new_folder,
         without_folders,

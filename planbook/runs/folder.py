@@ -121,11 +121,16 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
 
 def without_folders(config: Config) -> Config:
     """Return the configuration with the names of files instead of their paths, which differ between machines."""
+    return with_paths(config, _without_folder)
 
-    def without_folder(path: Path) -> Path:
-        return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
 
-    return with_paths(config, without_folder)
+def model_without_folders(model: str) -> str:
+    """Return the name of a model with the names of files instead of their paths."""
+    return change_path_in_model(model, _without_folder)
+
+
+def _without_folder(path: Path) -> Path:
+    return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
 
 
 def with_paths(config: Config, change: ChangePath) -> Config:

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, JsonValue
 
 from planbook.config import InvocationSettings
 from planbook.errors import BadRun
-from planbook.planner import Body, EpisodeStopped, EventKind, JournalFailed
+from planbook.planner import Body, BudgetEnded, EpisodeStopped, EventKind, JournalFailed
 from planbook.runs import Run
 from planbook.sandbox import running_call
 from planbook.store import Store
@@ -26,7 +26,7 @@ POLL_SECONDS = 0.3
 SCOPE = "run"
 TRIES = 20
 """Maximum number of attempts to write an event. An attempt fails if another process writes an event with its number."""
-Request = Literal["pause", "go on", "stop"]
+Request = Literal["pause", "go on", "stop", "finish calls"]
 RUNNING = "running"
 """A key in some events of the kind ``control``. Such an event is not a request, but the reply of a worker in another
 process to "stop". The value of the key is the call that the worker must finish before it can stop."""
@@ -39,13 +39,18 @@ class Switches:
     """
 
     def __init__(self) -> None:
-        self._stop, self._go = threading.Event(), threading.Event()
+        self._stop, self._cut, self._go = threading.Event(), threading.Event(), threading.Event()
         self._go.set()
 
     @property
     def stopped(self) -> bool:
-        """True after ``stop`` was called. This cannot be undone."""
+        """True after ``stop`` or ``finish_calls`` was called. This cannot be undone."""
         return self._stop.is_set()
+
+    @property
+    def cuts_calls(self) -> bool:
+        """True after ``stop`` was called: model calls in progress are cut off, too."""
+        return self._cut.is_set()
 
     @property
     def paused(self) -> bool:
@@ -53,12 +58,17 @@ class Switches:
         return not self._go.is_set() and not self.stopped
 
     def must_stop(self) -> bool:
-        """Wait until a pause is over, and return whether the run must end. Models call this before each retry."""
+        """Wait until a pause is over. Return whether a call in progress must be cut off, which models ask regularly."""
         self._go.wait()
-        return self.stopped
+        return self.cuts_calls
 
     def stop(self) -> None:
         """Make the running episodes end at their next action or model call. No other episode is begun."""
+        self._cut.set()
+        self.finish_calls()
+
+    def finish_calls(self) -> None:
+        """Like ``stop``, but the replies to model calls in progress, which will be paid for, are awaited."""
         self._stop.set()
         self._go.set()
 
@@ -72,7 +82,8 @@ class Switches:
 
     def guard(self) -> None:
         """Wait until a pause is over. Raises EpisodeStopped if the run must end."""
-        if self.must_stop():
+        self._go.wait()
+        if self.stopped:
             raise EpisodeStopped
 
 
@@ -110,16 +121,17 @@ class RequestListener:
                 self._handle(request.body["do"], request.body.get(RUNNING, ""))
             if self._is_played and not self.switches.stopped and not self._is_played():
                 self.abandoned = True
-                self.switches.stop()
+                self.switches.finish_calls()
 
     def _handle(self, request: Request, running: str) -> None:
         switches = self.switches
         if running and not self._is_played:
             LOG.warning(STILL_RUNNING, running)
-        elif request == "stop" and not running and not switches.stopped:  # else, this process made the request
-            self.stopped = True
-            switches.stop()
-            if self._is_played:
+        elif request in ("stop", "finish calls") and not running:
+            is_new = not switches.stopped  # else, this process made the request, or obeys an earlier one
+            self.stopped |= is_new
+            (switches.stop if request == "stop" else switches.finish_calls)()
+            if is_new and self._is_played:
                 self._report_running_calls()
         elif request == "pause" and not switches.paused:
             switches.pause()
@@ -193,33 +205,39 @@ def in_threads(
     work: Callable[[Callable[[], None]], None],
     stop: Callable[[], None],
     poll: Callable[[], None] = lambda: None,
+    finish_calls: Callable[[], None] = lambda: None,
 ) -> bool:
     """Run ``work`` in ``count`` threads. Return False if it was stopped before it was finished.
 
     ``poll`` is called in the calling thread, at regular intervals. The argument of ``work`` is a function with which a
     thread can ask for another call of ``poll``. After Ctrl-C or an error in a thread, ``stop`` is called, which must
-    make the work end soon. When all threads have ended, the error is raised in the calling thread. A second Ctrl-C
-    raises KeyboardInterrupt immediately, although threads may still be running.
+    make the work end soon. If the error is BudgetEnded, ``finish_calls`` is called instead: the model calls in progress
+    fit into the budget and will be paid for. When all threads have ended, the error is raised in the calling thread. A
+    second Ctrl-C raises KeyboardInterrupt immediately, although threads may still be running.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
-    finished = False
+    all_ended = False
+    stopped_by: EpisodeStopped | BudgetEnded | None = EpisodeStopped()
     try:
         for thread in threads:
             thread.start()
-        finished = _watch(count, messages, poll)
+        stopped_by = _watch(count, messages, poll, finish_calls)
+        all_ended = True
     except KeyboardInterrupt:
         LOG.warning(STOPPING)
         for call in running_calls(threads):
             LOG.warning(STILL_RUNNING, call)
     finally:
-        if not finished:
+        if not all_ended:
             stop()
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
     poll()
-    return finished
+    if isinstance(stopped_by, BudgetEnded):
+        raise stopped_by
+    return stopped_by is None
 
 
 def running_calls(threads: Iterable[threading.Thread]) -> list[str]:
@@ -238,20 +256,27 @@ def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueu
         messages.put(error)
 
 
-def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None]) -> bool:
-    """Wait until all threads have finished. Return False if one was stopped. If one fails, raise its error."""
+def _watch(
+    count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None], finish_calls: Callable[[], None]
+) -> EpisodeStopped | BudgetEnded | None:
+    """Wait until all threads have ended. Return what stopped the first of them, if any. If one fails, raise its error.
+
+    When one is stopped, ``finish_calls`` is called, so that the others end, too.
+    """
+    stopped_by: EpisodeStopped | BudgetEnded | None = None
     while count:
         try:
             message = messages.get(timeout=REPORT_SECONDS)
         except queue.Empty:
             message = False
-        if isinstance(message, EpisodeStopped):
-            return False
-        if isinstance(message, BaseException):
+        if isinstance(message, EpisodeStopped | BudgetEnded):
+            stopped_by = stopped_by or message
+            finish_calls()
+        elif isinstance(message, BaseException):
             raise message
-        count -= message
+        count -= message is not False
         poll()
-    return True
+    return stopped_by
 
 
 class Execution(InvocationSettings):

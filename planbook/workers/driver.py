@@ -15,7 +15,7 @@ from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
-from planbook.workers.control import Execution, Switches, in_threads, send_request
+from planbook.workers.control import Execution, Request, Switches, in_threads, send_request
 from planbook.workers.processes import (
     Job,
     OpenPool,
@@ -89,7 +89,7 @@ class RunDriver:
     def __init__(self, run: Run, on_ending: OnEnding, execution: Execution) -> None:
         self._run, self._on_ending, self._execution = run, on_ending, execution
         self._switches = execution.switches or Switches()
-        self._open, self._workers_asked_to_stop = OpenEpisodes(run), False
+        self._open, self._sent_requests = OpenEpisodes(run), set[Request]()
         self._price, self._row = run.price, run.store.last_row
         self._spent_before, self._spent_since = run.meter.spent, Spending()
 
@@ -123,7 +123,7 @@ class RunDriver:
                 self._keep_working(pool, worker_jobs.pop())
 
             try:
-                finished = in_threads(len(worker_jobs), keep_working, self._stop, self._poll)
+                finished = in_threads(len(worker_jobs), keep_working, self._stop, self._poll, self._finish_calls)
                 self._open.refresh(reread=True)
                 self._report()
                 return finished and not self._open
@@ -171,16 +171,23 @@ class RunDriver:
                 self._row = row
                 self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._price)
         self._run.meter.recount(self._spent_before + self._spent_since)
-        if self._switches.stopped:
+        if self._switches.cuts_calls:
             self._stop()
 
     def _stop(self) -> None:
-        """Ask the workers to stop, by a request in the store."""
         self._switches.stop()
-        if not self._workers_asked_to_stop:
+        self._send("stop")
+
+    def _finish_calls(self) -> None:
+        self._switches.finish_calls()
+        self._send("finish calls")
+
+    def _send(self, request: Request) -> None:
+        """Send a request to the workers, through the store, unless it was sent before."""
+        if request not in self._sent_requests:
             with suppress(BadRun):
-                send_request(self._run.store, "stop")
-                self._workers_asked_to_stop = True
+                send_request(self._run.store, request)
+                self._sent_requests.add(request)
 
     def _recount(self) -> None:
         """Count the spending of all processes again, from the store."""

@@ -357,7 +357,8 @@ def play_in_threads(
                         queue.open_episodes.mark_ended(entry, ending)
                     notify()
 
-        return in_threads(min(count, len(queue.open_episodes)), play_open, switches.stop, poll)
+        threads = min(count, len(queue.open_episodes))
+        return in_threads(threads, play_open, switches.stop, poll, switches.finish_calls)
 
 
 @contextmanager

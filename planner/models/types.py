@@ -270,7 +270,7 @@ SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 """The path of the price table that comes with planbook."""
 MILLION = 1_000_000
 _VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
-_VENDOR = re.compile(r"^openai[:/]")
+_VENDOR = re.compile(r"^(openai[:/]|(scripted|exchange):(.*/)?)")
 
 
 class BadPrices(PlannerError):

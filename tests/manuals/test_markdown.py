@@ -7,7 +7,7 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 
 from planbook.manuals.errors import BadManual
-from planbook.manuals.markdown import LEFT_OUT, Manual, Section, parse, render, render_rule
+from planbook.manuals.markdown import LEFT_OUT, Manual, Section, excerpt, parse, render, render_rule
 from planbook.rules import Rule, RuleType
 from tests.manuals.hostile import SNIPPETS, manuals, texts
 
@@ -197,3 +197,10 @@ def test_a_manual_edited_by_hand_is_read() -> None:
 def test_an_invalid_manual_is_refused_with_its_line(text: str, message: str) -> None:
     with pytest.raises(BadManual, match=message):
         parse(text)
+
+
+def test_a_manual_is_parsed_once_for_many_excerpts() -> None:
+    text = render(BOTH, [OPEN, FETCH])
+    parse.cache_clear()
+    assert [excerpt(text, rules) for rules in ([OPEN], [FETCH])] != [text, text]
+    assert parse.cache_info().misses == 1

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,31 @@ def test_a_used_up_budget_ends_the_run_with_a_table_and_a_larger_one_finishes_it
     assert printed == ["0", "1", "2", "3"], "each episode is printed once, with what had been spent by then"
     assert history(folder) == history(unlimited_run)
     assert files(folder / "learnt") == files(unlimited_run / "learnt")
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes", pytest.param("ray", marks=pytest.mark.deep)])
+def test_a_reply_that_is_arriving_when_the_budget_ends_is_awaited_and_recorded(
+    tmp_path: Path, executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers, both = iter(range(9)), threading.Barrier(2)
+    plan = "```python\nagent.open('box_1')\nagent.open('box_2')\n```"
+
+    def answer(messages: object) -> str:
+        """Return a short reply to the first request, and a long one to the second, when both have arrived."""
+        is_long = next(numbers) > 0
+        both.wait(60)
+        return "I think. " * 100 * is_long + plan
+
+    with serving(answer, pause=0.03) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "unused")
+        play = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--types", "fetch")
+        parallel = ("--seeds", "0-1", "--jobs", 2, "--executor", executor)
+        ended = invoke(*play, *parallel, "--budget", "actions=1", "--out", tmp_path / "run")
+    assert ended.returncode == 4, ended.printed
+    assert "the budget of 1 action is used up" in ended.printed
+    assert (len(server.requests), server.hung_up) == (2, 0)
+    assert spent(tmp_path / "run")["calls"] == 2
 
 
 def test_formulating_a_manual_counts_against_the_runs_budget(tmp_path: Path, unlimited_run: Path) -> None:

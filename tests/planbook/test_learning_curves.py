@@ -131,17 +131,18 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     assert f"formulating took 1 call and {after['formulating_tokens']:,} tokens." in finished.printed
 
 
-@pytest.mark.deep
 def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Path) -> None:
     tasks = ("--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
     command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
     stopped = invoke(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
     assert [(point["after"], point["interval"]) for point in stopped.result["curve"]] == [(0, None)]
-    assert (
-        f"Not finished at 0 building tasks; continue with the same command and --out {tmp_path / 'curve'}"
-        in stopped.printed
-    )
+    remedy = f"continue with the same command and --out {tmp_path / 'curve'} and a larger --budget."
+    assert f"Not finished at 0 building tasks, and not begun at 4; {remedy}" in stopped.printed
+    assert "Stopped: the budget of 1 call is used up. Not finished" in stopped.printed
+    assert stopped.result["paying"] == {}, "the figures of an unfinished run say nothing about its cost"
+    one = invoke(*command[:-3], "--after", 1, "--out", tmp_path / "one", "--budget", "calls=1")
+    assert f"used up. Resume with: planbook run --resume {tmp_path / 'one'} --budget calls=" in one.printed
     finished = invoke(*command, "--budget", "calls=99")
     assert finished.returncode == 0
     points = [point["summary"] for point in finished.result["curve"]]

@@ -114,6 +114,21 @@ def test_recordings_scripts_and_exchanges_cost_nothing() -> None:
     assert price("openai:gpt-4o-mini", Reply(text="", usage=Usage(prompt=10**6))) == pytest.approx(0.15)
 
 
+@pytest.mark.parametrize("listed", ["paid.py:answer", "scripted:paid.py:answer"])
+def test_a_script_has_the_price_that_the_table_names(tmp_path: Path, listed: str) -> None:
+    table = tmp_path / "prices.json"
+    table.write_text(f'{{"models": {{"{listed}": {{"input": 1, "output": 2}}}}}}')
+    million = Reply(text="", usage=Usage(prompt=10**6))
+    for model in ("scripted:paid.py:answer", "scripted:/folder/paid.py:answer"):
+        assert prices_from(table)(model, million) == pytest.approx(1)
+        check_money([model], Budget(money=1), table)
+    for model in ("scripted:free.py:answer", "exchange:folder"):
+        assert prices_from(table)(model, million) == 0
+        with pytest.raises(BadArgument, match=f"{model} has no price, so --budget money=1"):
+            check_money([model], Budget(money=1), table)
+    check_money(["recorded:file.jsonl"], Budget(money=1), table)
+
+
 @pytest.mark.parametrize("listed", ["mine", "openai:mine"])
 def test_a_price_table_may_name_a_model_with_or_without_its_kind(tmp_path: Path, listed: str) -> None:
     table = tmp_path / "prices.json"

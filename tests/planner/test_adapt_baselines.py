@@ -43,6 +43,7 @@ TRAP = "agent.touch('trap')"
     ("environment", "options", "replies"),
     [
         (Crafting, {}, 60),
+        (Crafting, {"iterations": 20, "d_max": 4}, 60),
         (TouchToy, {}, 60),
         (Shopping, {}, 45),
         (Crafting, {"iterations": 2}, 8),

@@ -53,7 +53,7 @@ class DepthOptions(ExecutorOptions):
         ge=1,
         le=20,
         description="Depth at which nothing is decomposed: with 1, adapt never asks its planner. react gets the "
-        "replies of d_max subtasks (on textcraft, if neither number is set, 60, as in the paper's appendix A; the "
+        "replies of d_max subtasks (on textcraft, if both numbers are the paper's, 60, as in its appendix A; the "
         "rule in its section 4.2 gives 80); try-again and reflexion play d_max rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
@@ -229,11 +229,12 @@ def react(episode: Episode, options: DepthOptions) -> None:
     The executor gets as many replies as ADaPT could use at most in one branch, from the whole task to a smallest
     subtask.
     """
-    environment = episode.environment.name
-    replies = options.replies(environment) * options.max_depth(environment)
-    if options.iterations is None and options.d_max is None:
-        replies = REACT_REPLIES_IN.get(environment, replies)
-    execute(episode, whole_task(episode), options, replies)
+    environment, papers = episode.environment.name, DepthOptions()
+    replies, depth = options.replies(environment), options.max_depth(environment)
+    if environment in REACT_REPLIES_IN and (replies, depth) == (papers.replies(environment), DEPTH_IN[environment]):
+        execute(episode, whole_task(episode), options, REACT_REPLIES_IN[environment])
+    else:
+        execute(episode, whole_task(episode), options, replies * depth)
 
 
 def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:

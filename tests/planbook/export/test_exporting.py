@@ -16,7 +16,7 @@ from planbook.planner import read_trajectory, rows_of
 from planbook.planner.journal import spans_in
 from planbook.runs import Run, last_path, recorded_endings
 from tests.command import planbook
-from tests.flows import BUILD, invoke, refusal
+from tests.flows import BUILD, invoke, refusal, write_scripted_model
 from tests.planbook.export.conftest import METHODS
 
 
@@ -110,6 +110,35 @@ def test_unplayed_tasks_still_count_after_an_import(form: str, tmp_path: Path) -
     names = ("tasks", "solved", "not_run", "left_out")
     assert [after[name] for name in names] == [before[name] for name in names]
     assert before["tasks"] == 6
+
+
+def test_an_import_of_solved_episodes_does_not_pass_for_a_run_that_solved_everything(tmp_path: Path) -> None:
+    play = ("run", "--env", "toy", "--planner", "procedures", "--out", tmp_path / "run")
+    assert invoke(*play).returncode == 0
+    for solved in ((), ("--solved",)):
+        file, folder = tmp_path / f"{len(solved)}.jsonl", tmp_path / f"imported-{len(solved)}"
+        assert invoke("export", tmp_path / "run", *solved, "--out", file).returncode == 0
+        assert invoke("import", file, "--out", folder).returncode == 0
+        shown = invoke("stats", folder, "--json")
+        note = "only solved episodes were exported (--solved), so the share of solved ones says nothing"
+        assert (note in shown.printed) == ("100.0 │ -" in shown.printed) == bool(solved), shown.printed
+        assert shown.result["rows"][0].get("only_solved", False) == bool(solved)
+        report = invoke("report", folder, "--out", tmp_path / "report.html", "--json")
+        assert report.result["runs"][0].get("only_solved", False) == bool(solved)
+        assert (note[1:] in (tmp_path / "report.html").read_text()) == bool(solved)
+    again = tmp_path / "again.jsonl"
+    assert invoke("export", folder, "--out", again).returncode == 0
+    assert all(line["run"]["only_solved"] for line in lines(again)), "also if it is exported again"
+
+
+def test_an_export_names_scripts_without_their_folders(tmp_path: Path) -> None:
+    model = write_scripted_model(tmp_path, "agent.open('box_1')")
+    play = ("run", "--env", "toy", "--planner", "react", "--seeds", "0", "--planner-option", "iterations=1")
+    assert invoke(*play, "--model", model, "--out", tmp_path / "run").returncode == 0
+    assert invoke("export", tmp_path / "run", "--out", tmp_path / "run.jsonl").returncode == 0
+    text = (tmp_path / "run.jsonl").read_text()
+    assert str(tmp_path) not in text
+    assert f'"model":"scripted:{model.rpartition("/")[2]}"' in text
 
 
 def test_an_export_without_prompts_keeps_the_replies(runs: dict[str, Path], tmp_path: Path) -> None:

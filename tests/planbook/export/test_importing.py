@@ -198,7 +198,15 @@ def test_all_faults_of_all_files_are_listed_together(tmp_path: Path) -> None:
 
 def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
     one = write_file(tmp_path / "one.jsonl", FOREIGN)
-    assert f"is already in {one}, line 1" in refusal("import", one, one, "--out", tmp_path / "run")
+    assert f"is already in {one}, line 1; import" in refusal("import", one, one, "--out", tmp_path / "run")
+
+
+def test_a_run_that_is_given_twice_is_one_fault(tmp_path: Path) -> None:
+    repeats = [{**FOREIGN, "repeat": number} for number in range(3)]
+    one, two = (write_file(tmp_path / name, *repeats) for name in ("one.jsonl", "two.jsonl"))
+    printed = refusal("import", one, two, "--out", tmp_path / "run")
+    assert f"is already in {one}, line 1, as well as 2 other episodes of this file; import each run" in printed
+    assert printed.count("is already in") == 1
 
 
 def test_a_line_that_is_too_long_is_refused_before_all_of_it_is_read(tmp_path: Path) -> None:
