@@ -15,10 +15,11 @@ from time import monotonic
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json, to_json
 
 from planbook.sandbox.answers import PlanView
+from planbook.sandbox.functions import fail_fast_validator
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
@@ -36,7 +37,7 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
 """Maps each kind of message to the tuples of types that its parts may have. The first part is the kind itself."""
-FAULTS = TypeAdapter(tuple[Fault, ...])
+FAULTS = fail_fast_validator(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
@@ -67,7 +68,7 @@ def parse_message(payload: bytes) -> list[Any]:
 def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
     """Return the faults of an "end" message. Raises HostileFrame if no honest worker can report them."""
     try:
-        faults = FAULTS.validate_python(reports)
+        faults: tuple[Fault, ...] = FAULTS.validate_python(reports[: MAX_FAULTS + 1])
     except ValidationError:
         raise HostileFrame("an 'end' message with malformed faults") from None
     if len(faults) > MAX_FAULTS or not all(map(_is_plausible, faults)):

@@ -1,17 +1,19 @@
 """For random JSON Schemas, the signature of a tool accepts the same arguments as JSON Schema validation."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.types import Tool as McpTool
+from pydantic import Field
 
 from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_env import tool_of
-from planbook.envs.tools.schemas import keyed_arguments
+from planbook.envs.tools.schemas import arguments_of_function, keyed_arguments
 from planbook.sandbox.functions import FunctionSpec
+from tests.sandbox.fuzz.size import MEGABYTES, megabytes_of
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
 NUMBERS = st.integers(-20, 20)
@@ -87,6 +89,18 @@ def test_the_signature_and_the_validation_of_a_schema_agree(schema: dict[str, An
     except (TypeError, ValueError, ToolFailed):
         accepted = False
     assert accepted is valid
+
+
+def test_a_wrong_list_for_a_python_tool_takes_little_memory() -> None:
+    def fill(levels: list[Annotated[int, Field(ge=5)]]) -> None: ...
+
+    arguments = arguments_of_function(fill, method=False)
+
+    def convert() -> None:
+        with pytest.raises(ValueError, match="argument 'levels': 0: Input should be greater than or equal to 5"):
+            keyed_arguments(arguments, [[1] * 500_000])
+
+    assert megabytes_of(convert) < MEGABYTES
 
 
 IDENTIFIED = {"properties": {"id": {"type": "integer"}}, "required": ["id"]}
