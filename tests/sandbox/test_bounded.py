@@ -162,6 +162,13 @@ def test_wrong_arguments_are_refused_within_a_second(kind: str) -> None:
     bounded(refuse)
 
 
+def test_an_answer_with_long_numbers_in_a_text_is_sent_within_a_second() -> None:
+    """A text of a megabyte that an action returns, such as the contents of a file."""
+    text = ("9" * 4_300 + " ") * 230
+    answers = Answers(function_specs({"read": lambda: text}), None)
+    bounded(lambda: answers.answer(["call", 1, "read", [], {}]))
+
+
 @pytest.mark.parametrize("kind", REPLIES)
 def test_a_reply_is_read_within_a_second(kind: str) -> None:
     bounded(lambda: read_reply(REPLIES[kind][:100_000]))
