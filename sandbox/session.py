@@ -212,8 +212,8 @@ class Session:
         """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
-        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault.
-        The limits hold for the time in all workers together.
+        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. So it is if
+        the cell differs from its first run after a crash. The limits hold for the time in all workers together.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
@@ -230,6 +230,10 @@ class Session:
                 faults = (limit_fault(reached.name, self._limits),)
             except (HostileFrame, FrameTooLong) as error:
                 faults = (limit_fault("protocol", self._limits, str(error)),)
+            except RebuildDiverged as error:
+                if not losses.any_crash:
+                    raise
+                faults = (limit_fault("crashed", self._limits, str(error)),)
             except ChannelClosed:
                 spent = conversation.spent
                 self._lose(worker, losses, len(conversation.exchanges))
