@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from planbook.sandbox.caching import cached_up_to
     from planbook.sandbox.checks import check, check_part, check_procedure
     from planbook.sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
+    from planbook.sandbox.functions import fail_fast_validator
     from planbook.sandbox.host import Mechanism, Sandbox
     from planbook.sandbox.policy.compiler import code_lines, parse_source
     from planbook.sandbox.policy.rules import MAX_SOURCE, PRELOADED, REFUSED_BUILTINS
@@ -107,6 +108,7 @@ __all__ = [
     "dry_run",
     "extract",
     "extractable_names",
+    "fail_fast_validator",
     "nearest_names",
     "only_defines",
     "parse",

@@ -140,7 +140,8 @@ MAX_MESSAGE = 20_000
 """Maximum number of characters of an exception's message that are sent to the plan."""
 MAX_DIGITS = 4_300
 """Maximum number of digits in an integer: Python refuses to parse longer ones."""
-_LONG_NUMBER = re.compile(rb"\d{%d}" % (MAX_DIGITS + 1))
+_LONG_NUMBER = re.compile(rb"[-\[,: ]\d{%d}" % (MAX_DIGITS + 1))
+"""A match starts before the first digit, so that the search reads each digit only once."""
 Kind = Literal["run", "part"]
 """The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
 AttributeReader = Callable[[], Mapping[str, JsonValue]]

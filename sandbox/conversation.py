@@ -15,10 +15,11 @@ from time import monotonic
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, ValidationError
 from pydantic_core import from_json, to_json
 
 from planbook.sandbox.answers import PlanView
+from planbook.sandbox.functions import fail_fast_validator
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
@@ -36,7 +37,7 @@ SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
     "end": frozenset((str, value, list) for value in JSON_TYPES),
 }
 """Maps each kind of message to the tuples of types that its parts may have. The first part is the kind itself."""
-FAULTS = TypeAdapter(tuple[Fault, ...])
+FAULTS = fail_fast_validator(tuple[Fault, ...])
 
 
 def parse_message(payload: bytes) -> list[Any]:
@@ -67,7 +68,7 @@ def parse_message(payload: bytes) -> list[Any]:
 def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
     """Return the faults of an "end" message. Raises HostileFrame if no honest worker can report them."""
     try:
-        faults = FAULTS.validate_python(reports)
+        faults: tuple[Fault, ...] = FAULTS.validate_python(reports[: MAX_FAULTS + 1])
     except ValidationError:
         raise HostileFrame("an 'end' message with malformed faults") from None
     if len(faults) > MAX_FAULTS or not all(map(_is_plausible, faults)):
@@ -254,7 +255,8 @@ class Conversation:
 
     However the cell ends, the output and the exchanges up to that point remain available. ``answer`` carries out the
     requests that have no answer in ``recorded``. ``on_wait`` is called regularly while the plan runs. ``max_size`` is
-    the maximum number of bytes that may be kept for running the cell again.
+    the maximum number of bytes that may be kept for running the cell again. ``spent`` is the wall clock time and the
+    processor time, in seconds, that the cell has used in workers that were lost.
     """
 
     def __init__(
@@ -265,6 +267,7 @@ class Conversation:
         on_wait: Callable[[], None] | None = None,
         max_size: int = MAX_KEPT,
         recorded: RecordedAnswers | None = None,
+        spent: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._worker, self._limits, self._answer, self._on_wait = worker, limits, answer, on_wait
         self.recorded = recorded or RecordedAnswers()
@@ -277,12 +280,12 @@ class Conversation:
         self._printed_chars = self._reported = 0
         """Number of characters printed so far, and of items of ``_printed`` that are in an exchange or an end."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0
-        self._started = self._checked_at = monotonic()
+        self._started = self._checked_at = monotonic() - spent[0]
         self._paused = 0.0
         self._ended: float | None = None
         """The time when the last part ended, or None while a part runs. Between parts the wall clock is stopped."""
-        self._cpu_before = worker.cpu_seconds()
-        worker.allow_cpu_seconds(limits.cpu_seconds)
+        self._cpu_before, self._cpu = worker.cpu_seconds() - spent[1], spent[1]
+        worker.allow_cpu_seconds(limits.cpu_seconds - spent[1])
 
     @property
     def output(self) -> str:
@@ -293,6 +296,11 @@ class Conversation:
     def seconds(self) -> float:
         """Wall clock time of the plan itself, excluding the host's work."""
         return (self._ended or monotonic()) - self._started - self._paused
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """The wall clock time and the processor time that the cell has used, the latter at the last check."""
+        return self.seconds, self._cpu
 
     def run(self, start: bytes) -> CellEnd:
         """Send ``start``, a "run" or "part" message, handle the worker's messages up to the "end", and return the end.
@@ -340,8 +348,10 @@ class Conversation:
             self._paused += monotonic() - self._checked_at  # this is the host's time, not the plan's
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
-        if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
-            raise LimitReached("cpu")  # infinity means that the worker is gone, which the channel reports
+        if (cpu := self._worker.cpu_seconds() - self._cpu_before) < inf:
+            self._cpu = cpu  # infinity means that the worker is gone, which the channel reports
+        if self._cpu > self._limits.cpu_seconds:
+            raise LimitReached("cpu")
 
     def _print(self, text: str) -> None:
         if text:  # an empty string is not kept: it adds nothing to the limit, so a plan could send any number of them

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic_core import to_json
+from pydantic_core import SchemaValidator, to_json
 
 from planbook.sandbox.protocol import MAX_DEPTH, MAX_STRING
 from planbook.sandbox.suggest import Guess, closest
@@ -178,7 +178,7 @@ class ParameterChecker:
         if isinstance(annotation, str):
             raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is a string; use the type itself")
         try:
-            self._adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
+            self._validator = None if annotation in UNCHECKED else fail_fast_validator(annotation)
         except Exception as error:
             raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
         self._plain = _is_plain(annotation)
@@ -193,11 +193,11 @@ class ParameterChecker:
         """
         try:
             check_size(value)
-            if self._adapter is None or type(value) is self._exact:
+            if self._validator is None or type(value) is self._exact:
                 return value
             if self._plain:
-                return self._adapter.validator.validate_python(value, strict=True)
-            return self._adapter.validator.validate_json(to_json(value), strict=True)
+                return self._validator.validate_python(value, strict=True)
+            return self._validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
             kind, reason = _explanation(error)
             message = f"{function}(): argument {self._name!r} {reason}, not {_short_repr(value)}"
@@ -216,6 +216,28 @@ class ParameterChecker:
         except ValueError as error:
             raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
         return key
+
+
+COLLECTIONS = ("list", "tuple", "set", "frozenset", "dict")
+NOT_SCHEMAS = ("default", "expected", "metadata")
+"""Keys of pydantic's schemas whose values contain no schemas."""
+
+
+def fail_fast_validator(annotation: Any) -> SchemaValidator:
+    """Return a validator that stops at the first wrong item of a collection.
+
+    By default, pydantic describes each wrong item, for which a megabyte of JSON may take a gigabyte of memory.
+    """
+    return SchemaValidator(_failing_fast(TypeAdapter(annotation).core_schema))
+
+
+def _failing_fast(schema: Any) -> Any:
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(_failing_fast, schema))
+    if not isinstance(schema, dict):
+        return schema
+    copy = {key: part if key in NOT_SCHEMAS else _failing_fast(part) for key, part in schema.items()}
+    return copy | {"fail_fast": True} if copy.get("type") in COLLECTIONS else copy
 
 
 def _is_plain(annotation: object) -> bool:

@@ -78,17 +78,18 @@ class WorkerLosses:
 
     The place is the number of answers that the worker had received from the host. If a worker gets further than all
     workers before it, the counts start from zero: this worker has passed the old place, so the plan does not crash
-    every worker there.
+    every worker there. But ``any_crash`` stays true.
     """
 
     def __init__(self) -> None:
         self._most_answers = -1
-        self.crashes = self.kills = 0
+        self.crashes, self.kills, self.any_crash = 0, 0, False
 
     def count(self, answer_count: int, *, killed: bool) -> None:
         """Count a lost worker, which had received this number of answers."""
         if answer_count > self._most_answers:
             self._most_answers, self.crashes, self.kills = answer_count, 0, 0
+        self.any_crash = self.any_crash or not killed
         if killed:
             self.kills += 1
         else:

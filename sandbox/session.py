@@ -212,7 +212,8 @@ class Session:
         """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
-        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault.
+        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. So it is if
+        the cell differs from its first run after a crash. The limits hold for the time in all workers together.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
@@ -229,23 +230,34 @@ class Session:
                 faults = (limit_fault(reached.name, self._limits),)
             except (HostileFrame, FrameTooLong) as error:
                 faults = (limit_fault("protocol", self._limits, str(error)),)
+            except RebuildDiverged as error:
+                if not losses.any_crash:
+                    raise
+                faults = (limit_fault("crashed", self._limits, str(error)),)
             except ChannelClosed:
+                spent = conversation.spent
                 self._lose(worker, losses, len(conversation.exchanges))
                 if losses.crashes == MAX_CRASHES:
                     return NO_END, (limit_fault("crashed", self._limits),)
                 past = max(conversation.recorded.exchanges, conversation.exchanges, key=len)
                 view, worker = self._answers.view, self._rebuild()
                 self._answers.restore(view)
-                conversation, starts = self._conversation(worker, cell, past), cell.starts
+                conversation, starts = self._conversation(worker, cell, past, spent), cell.starts
                 continue
             cell.ends.append(end)
             return end, faults
 
-    def _conversation(self, worker: WorkerProcess, cell: RunningCell, past: Sequence[Exchange] = ()) -> Conversation:
+    def _conversation(
+        self,
+        worker: WorkerProcess,
+        cell: RunningCell,
+        past: Sequence[Exchange] = (),
+        spent: tuple[float, float] = (0.0, 0.0),
+    ) -> Conversation:
         """Return a conversation for the cell. Its first requests get the answers in ``past``, not new ones."""
         recorded = RecordedAnswers(past, _title(len(self._cells), cell.name))
         max_size = MAX_KEPT - sum(cell.size for cell in self._cells)
-        return Conversation(worker, self._limits, self._answers.answer, self._on_wait, max_size, recorded)
+        return Conversation(worker, self._limits, self._answers.answer, self._on_wait, max_size, recorded, spent)
 
     def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
         """Return the result of a cell that has ended. End the worker if it reached a limit. Otherwise keep the cell."""

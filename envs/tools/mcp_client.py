@@ -253,6 +253,7 @@ class McpConnection:
             if offered and offered.list_changed:
                 with suppress(RuntimeError, MCPError):  # older servers report changes without being asked
                     await stack.enter_async_context(client.listen(tools_list_changed=True))
+            client.session.validate_tool_result = _accept  # type: ignore[method-assign]
             self._client = client
             connected.set_result(None)
             await self._done.wait()
@@ -294,7 +295,7 @@ class McpConnection:
                 raise self._timeout_error(activity) from error
             raise self._failure(f"reported an error while {activity}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave a result that violates its output schema while {activity}: {error}") from error
+            raise self._failure(f"gave a result that cannot be used while {activity}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
 
@@ -321,6 +322,10 @@ class McpConnection:
             stderr = self.without_secrets(self._errors.read())[-MAX_STDERR:].strip()
         message = self.without_secrets(f"the MCP server {self._server.name} {event}")
         return EnvironmentBroken(message + (f"; its error output: {stderr}" if stderr else ""))
+
+
+async def _accept(name: str, result: types.CallToolResult) -> None:
+    """Replaces the SDK's check of results, which may run forever. ``ServerTool.check`` checks them."""
 
 
 def _innermost(error: BaseException) -> str:

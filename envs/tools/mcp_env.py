@@ -4,7 +4,12 @@ A server that is started with a command is restarted for each task, so that it r
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,6 +24,7 @@ from planbook.envs.tools.schemas import Schema
 from planbook.envs.types import Task
 
 try:
+    from attrs import evolve
     from jsonschema import exceptions, validators
     from mcp import types
     from referencing import Registry
@@ -36,30 +42,80 @@ class McpOptions(ToolOptions):
     restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
+# Values that are checked against the schemas of servers.
+
+UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"})
+"""Keywords that only the server checks. A plan can choose texts and lists that take a host minutes or years to check:
+regular expressions may take exponential time, and jsonschema compares all items or properties with each other.
+"""
+UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
+"""Keywords that may seem to be violated because an unchecked keyword inside them seems not to be."""
+MAX_STEPS = 10_000
+"""Maximum number of keywords that are applied to check one value. The server checks what is left."""
+_COUNTS: ContextVar[Counter[str]] = ContextVar("counts")
+"""Numbers of steps, and of unchecked keywords that were met, in the current check."""
+
+
+class _TooManySteps(Exception):
+    pass
+
+
 class ServerTool(NamedTuple):
     """A tool of a server, with its schemas."""
 
     server: str
     name: str
+    input: Schema
     output: Schema | None
-    validator: Any
-    """The validator of the tool's input schema."""
 
-    def check(self, arguments: Mapping[str, Any]) -> None:
-        """Raise ToolFailed if the input schema does not allow the arguments."""
+    def check(self, value: object, *, result: bool = False) -> None:
+        """Raise ToolFailed if the input schema does not allow the arguments, or the output schema the result."""
         try:
-            fault = exceptions.best_match(self.validator.iter_errors(arguments))
+            fault = find_fault(value, (self.output or {}) if result else self.input)
         except (Unresolvable, RecursionError) as error:
-            raise ToolFailed(f"{self.name}: its input schema cannot be resolved: {error}") from error
+            raise ToolFailed(f"{self.name}: its schema cannot be resolved: {error}") from error
         if fault is not None:
             place = "".join(f"[{part!r}]" for part in fault.absolute_path)
-            raise ToolFailed(f"{self.name}: wrong arguments{' at ' + place if place else ''}: {fault.message[:500]}")
+            reason = "its result violates its output schema" if result else "wrong arguments"
+            raise ToolFailed(f"{self.name}: {reason}{' at ' + place if place else ''}: {fault.message[:500]}")
 
 
-def validator(schema: Schema) -> Any:
-    """Return a validator for a schema. It never fetches schemas to which the schema refers."""
-    kind = validators.validator_for(schema, default=validators.validator_for({}))
-    return kind(schema, registry=Registry())
+def find_fault(value: object, schema: Schema) -> Any:
+    """Return why a schema does not allow a value, or None if no reason is found within MAX_STEPS."""
+    _COUNTS.set(Counter())
+    with suppress(_TooManySteps):
+        return exceptions.best_match(_bounded(_kind(schema))(schema, registry=Registry()).iter_errors(value))
+    return None
+
+
+def _kind(schema: Schema) -> Any:
+    return validators.validator_for(schema, default=validators.validator_for({}))
+
+
+@cache
+def _bounded(kind: Any) -> Any:
+    """Return a class of validators that finds at most one error for each keyword, and takes at most MAX_STEPS."""
+    bounded = validators.extend(
+        kind, {keyword: _bounded_check(keyword, check) for keyword, check in kind.VALIDATORS.items()}
+    )
+    bounded.evolve = evolve  # for a part with "$schema", the original method would return another class
+    return bounded
+
+
+def _bounded_check(keyword: str, check: Any) -> Any:
+    def find(validator: Any, expected: Any, value: Any, schema: Schema) -> Sequence[Any]:
+        counts = _COUNTS.get()
+        counts["steps"] += 1
+        if counts["steps"] > MAX_STEPS:
+            raise _TooManySteps
+        if keyword in UNCHECKED or (keyword == "additionalProperties" and "patternProperties" in schema):
+            counts["unchecked"] += 1
+            return ()
+        unchecked = counts["unchecked"]
+        errors = tuple(islice(check(validator, expected, value, schema) or (), 1))
+        return () if keyword in UNCERTAIN and counts["unchecked"] > unchecked else errors
+
+    return find
 
 
 class McpEnvironment(ToolEnvironment):
@@ -117,6 +173,10 @@ class McpEnvironment(ToolEnvironment):
         if result.is_error:
             self._check_tools_unchanged(source.server)
             raise ToolFailed(connection.without_secrets(result_text(result, source.name)) or f"{source.name} failed")
+        try:
+            source.check(result.structured_content, result=True)
+        except ToolFailed as error:
+            raise ToolFailed(connection.without_secrets(str(error))) from error
         if result.structured_content is None:
             return str(connection.without_secrets(result_text(result, source.name)))
         value: JsonValue = connection.without_secrets(result.structured_content)
@@ -186,7 +246,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
     output, returned = tool.output_schema, ""
     try:
         for schema in (tool.input_schema, output or {}):
-            validator(schema).check_schema(schema)
+            _kind(schema).check_schema(schema)
         merged = schemas.with_merged_properties(tool.input_schema, tool.input_schema)
         arguments = schemas.arguments_of_schema(merged, lambda schema, value: _allows(schema, value, merged))
         if output and not is_wrapped(output):
@@ -201,7 +261,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         arguments,
         result,
         doc.strip(),
-        ServerTool(server, tool.name, output, validator(tool.input_schema)),
+        ServerTool(server, tool.name, tool.input_schema, output),
         _effect(tool.annotations),
     )
 
@@ -209,7 +269,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
 def _allows(schema: Any, value: object, root: Schema) -> bool:
     inner = {**schema, "$defs": root.get("$defs", {}), "definitions": root.get("definitions", {})}
     try:
-        return bool(validator(inner).is_valid(value))
+        return find_fault(value, inner) is None
     except (Unresolvable, RecursionError):
         return False
 

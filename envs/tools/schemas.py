@@ -20,6 +20,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from planbook.envs.errors import validation_faults
+from planbook.sandbox import fail_fast_validator
 
 Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
@@ -233,9 +234,7 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         return Argument(name, name, dict[str, Any], {}, omitted=False)
     convert, structure = None, ""
     if not is_plain(annotation):
-        adapter = TypeAdapter(annotation)
-        convert = adapter.validate_python
-        schema = adapter.json_schema()
+        convert, schema = fail_fast_validator(annotation).validate_python, TypeAdapter(annotation).json_schema()
         annotation, structure = annotation_of(schema, schema), describe_schema(schema, schema)
     annotation = Any if annotation is EMPTY else annotation
     is_not_json = default is not EMPTY and not _is_json(default)

@@ -19,6 +19,7 @@ from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_client import McpConnection, McpServer, read_servers, result_text
 from tests import executing
 from tests.envs.playing import call, started
+from tests.sandbox.fuzz.size import SECONDS, seconds_of
 
 pytest.importorskip("mcp")
 from mcp import types
@@ -142,6 +143,13 @@ def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: 
     kept.reset(task)
     assert call(kept, "bad.fail") == "failed: ok"
     kept.close()
+
+
+def test_a_result_is_checked_within_a_second(tmp_path: Path) -> None:
+    """The output schema has a pattern for which Python's regular expressions take seconds."""
+    unruly = start(name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}), tmp_path)
+    assert seconds_of(lambda: call(unruly, "bad.slow")) < SECONDS
+    unruly.close()
 
 
 def test_a_call_on_a_closed_connection_is_refused() -> None:

@@ -1,17 +1,20 @@
 """For random JSON Schemas, the signature of a tool accepts the same arguments as JSON Schema validation."""
 
-from typing import Any
+from contextlib import suppress
+from typing import Annotated, Any
 
 import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp.types import Tool as McpTool
+from pydantic import Field
 
 from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_env import tool_of
-from planbook.envs.tools.schemas import keyed_arguments
+from planbook.envs.tools.schemas import arguments_of_function, keyed_arguments
 from planbook.sandbox.functions import FunctionSpec
+from tests.sandbox.fuzz.size import MEGABYTES, SECONDS, megabytes_of, seconds_of
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
 NUMBERS = st.integers(-20, 20)
@@ -87,6 +90,77 @@ def test_the_signature_and_the_validation_of_a_schema_agree(schema: dict[str, An
     except (TypeError, ValueError, ToolFailed):
         accepted = False
     assert accepted is valid
+
+
+PATTERN = r"^(\w+\s?)*$"
+"""Python's regular expressions take time that doubles with each letter to refuse ALMOST."""
+ALMOST = "a" * 25 + "!"
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+OPERANDS = {"items": {"$ref": "#/$defs/F"}}
+FILTERS = [{"properties": {"of": OPERANDS, "kind": {"const": kind}}} for kind in "abcde"]
+FILTER: dict[str, Any] = {"of": [], "kind": "x"}
+for _ in range(7):
+    FILTER = {"of": [FILTER], "kind": "x"}
+LONG: dict[str, tuple[dict[str, Any], object]] = {
+    "a pattern": ({"type": "string", "pattern": PATTERN}, ALMOST),
+    "patterns of names": ({"patternProperties": {PATTERN: {}}, "additionalProperties": False}, {ALMOST: 1}),
+    "names that match a pattern": ({"propertyNames": {"pattern": PATTERN}}, {ALMOST: 1}),
+    "a part in another draft": ({"anyOf": [{"$schema": DRAFT_7, "pattern": PATTERN}, {"minLength": 99}]}, ALMOST),
+    "unevaluated names": ({"unevaluatedProperties": {"$ref": "#/$defs/P"}}, {ALMOST: 1}),
+    "all items are different": ({"uniqueItems": True}, [{"a": number} for number in range(4_000)]),
+    "filters in filters": ({"$ref": "#/$defs/F"}, FILTER),
+    "wrong items": ({"anyOf": [{"items": {"minimum": 5}}, {"items": {"maximum": 0}}]}, [1] * 50_000),
+    "long lists": ({"items": {"minimum": 0}}, [1] * 500_000),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_arguments_are_checked_within_a_second(kind: str) -> None:
+    part, value = LONG[kind]
+    definitions = {"F": {"anyOf": FILTERS}, "P": {"patternProperties": {PATTERN: False}}}
+    schema = {"type": "object", "properties": {"x": part}, "$defs": definitions}
+    tool = tool_of("server", "tool", McpTool(name="tool", input_schema=schema))
+
+    def check() -> None:
+        with suppress(ToolFailed):
+            tool.source.check({"x": value})
+
+    assert seconds_of(check) < SECONDS or seconds_of(check) < SECONDS, "it was too slow twice"
+    assert megabytes_of(check) < MEGABYTES
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"not": {"pattern": "b"}},
+        {"oneOf": [{"pattern": "a"}, {"pattern": "b"}]},
+        {"if": {"pattern": "b"}, "then": False},
+        {"anyOf": [{"not": {"oneOf": [{"pattern": "a"}, {"type": "string"}]}}, False]},
+    ],
+)
+def test_what_depends_on_a_pattern_is_left_to_the_server(part: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"x": part, "n": {"oneOf": [{"minimum": 1}, {"maximum": 5}]}}}
+    tool = tool_of("server", "tool", McpTool(name="tool", input_schema=schema))
+    tool.source.check({"x": "a", "n": 0})
+    with pytest.raises(ToolFailed, match=r"wrong arguments at \['n'\]"):
+        tool.source.check({"x": "a", "n": 3})
+
+
+def test_a_default_is_checked_within_a_second() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "string", "default": ALMOST, "pattern": PATTERN}}}
+    assert seconds_of(lambda: tool_of("server", "tool", McpTool(name="tool", input_schema=schema))) < SECONDS
+
+
+def test_a_wrong_list_for_a_python_tool_takes_little_memory() -> None:
+    def fill(levels: list[Annotated[int, Field(ge=5)]]) -> None: ...
+
+    arguments = arguments_of_function(fill, method=False)
+
+    def convert() -> None:
+        with pytest.raises(ValueError, match="argument 'levels': 0: Input should be greater than or equal to 5"):
+            keyed_arguments(arguments, [[1] * 500_000])
+
+    assert megabytes_of(convert) < MEGABYTES
 
 
 IDENTIFIED = {"properties": {"id": {"type": "integer"}}, "required": ["id"]}

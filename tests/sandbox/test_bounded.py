@@ -4,15 +4,16 @@ import sys
 import tracemalloc
 from collections.abc import Callable
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.planner.models.types import estimate_tokens
-from planbook.sandbox import bound_names, check, closest, read_reply
+from planbook.sandbox import Fault, bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.functions import FunctionSpec
 from planbook.sandbox.policy.compiler import NO_CONTEXT, precompile
 from tests.dry_plans import dry_run_of
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
@@ -122,6 +123,16 @@ CODES = {
 }
 
 
+ARGUMENTS: dict[str, tuple[Any, object]] = {
+    "texts for numbers": (list[int | float | bool | None], [""] * 330_000),
+    "lists of texts": (list[dict[str, int] | list[int] | str | int], [[""]] * 200_000),
+    "a dict of texts": (dict[str, int | float | bool | None], {str(number): "" for number in range(90_000)}),
+    "wrong choices": (list[Literal["north", "south"]], [""] * 330_000),
+    "no tuples": (tuple[tuple[int, int], ...], [{}] * 330_000),
+    "no faults": (tuple[Fault, ...], [{}] * 330_000),
+}
+
+
 @pytest.mark.parametrize("kind", CODES)
 def test_code_is_read_quickly(kind: str) -> None:
     """The code ends with a different comment each time, because results are cached."""
@@ -132,6 +143,30 @@ def test_code_is_read_quickly(kind: str) -> None:
 def bounded(operation: Callable[[], object]) -> None:
     assert seconds_of(operation) < SECONDS or seconds_of(operation) < SECONDS, "it was too slow twice"
     assert megabytes_of(operation) < MEGABYTES
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+def test_wrong_arguments_are_refused_within_a_second(kind: str) -> None:
+    """The arguments of a call may have a megabyte, and even these are refused within the bounds of 100 kB."""
+
+    def put(value: object) -> None: ...
+
+    put.__annotations__["value"], value = ARGUMENTS[kind]
+    arguments: list[Any] = [value]
+    check = FunctionSpec.of("put", put).check
+
+    def refuse() -> None:
+        with pytest.raises((TypeError, ValueError), match="argument 'value'"):
+            check(arguments, {})
+
+    bounded(refuse)
+
+
+def test_an_answer_with_long_numbers_in_a_text_is_sent_within_a_second() -> None:
+    """A text of a megabyte that an action returns, such as the contents of a file."""
+    text = ("9" * 4_300 + " ") * 230
+    answers = Answers(function_specs({"read": lambda: text}), None)
+    bounded(lambda: answers.answer(["call", 1, "read", [], {}]))
 
 
 @pytest.mark.parametrize("kind", REPLIES)

@@ -90,6 +90,8 @@ CASES = {
     "a limit of its own": Case(say("end", None, [FAULT | {"kind": "limit", "type": "wall"}]), "protocol"),
     "a fault beyond any line": Case(say("end", None, [FAULT | {"line": 10**30}]), "protocol"),
     "faults without end": Case(say("end", None, [FAULT] * 60), "protocol"),
+    "faults without content": Case(say("end", None, [{}] * 340_000), "protocol"),
+    "callers that are no lines": Case(say("end", None, [FAULT | {"callers": [""] * 340_000}]), "protocol"),
     "a fault without end": Case(say("end", None, [FAULT | {"message": "m" * 900_000}]), "protocol"),
     "prints without end": Case(flood("print", "x" * 7), "output"),
     "prints nothing without end": Case(flood("print", ""), "wall"),

@@ -312,6 +312,19 @@ def test_a_running_cell_that_diverges_makes_no_more_calls(pid_sandbox: Sandbox, 
         assert world.number != 101
 
 
+def test_a_plan_that_crashes_and_then_diverges_is_at_fault(pid_sandbox: Sandbox) -> None:
+    processes: list[int] = []
+
+    def tell(process: int) -> None:
+        processes.append(process)
+
+    with pid_sandbox.session({"tell": tell}) as session:
+        fault = fault_of(session, "import posix as os\ntell(os.getpid())\nos._exit(0)")
+        assert (fault.type, len(processes)) == ("crashed", 1)
+        assert "call 1 was" in fault.message
+        assert session.run("tell(1)").fault is None
+
+
 def test_addresses_of_objects_are_not_shown(session: Session) -> None:
     result = session.run("class Box:\n    pass\ndef f():\n    yield\nprint([Box()], f, f())\nraise ValueError(Box())")
     assert result.output == "[<__main__.Box object at 0x...>] <function f at 0x...> <generator object f at 0x...>\n"

@@ -156,6 +156,36 @@ def test_a_crash_of_the_worker_is_a_limit(unguarded: Sandbox) -> None:
     run_to_limit(unguarded, "import ctypes\nctypes.string_at(0)", SMALL, "crashed", "crashed the interpreter")
 
 
+CRASHES_LATER_EACH_TIME = """
+import ctypes
+class Spec(ctypes.Structure):
+    _fields_ = [("s", ctypes.c_long), ("n", ctypes.c_long)]
+spec = Spec()
+def now():
+    ctypes.CDLL(None).clock_gettime(0, ctypes.byref(spec))
+    return spec.s + spec.n / 1e9
+begin = now()
+for number in range(int((begin - {begin}) // 0.5)):
+    f(number)
+while now() < begin + 0.6:
+    pass
+ctypes.string_at(0)
+"""
+"""Computes for 0.6 s and crashes. In each worker, it makes at least one more call than in the worker before it."""
+
+
+@pytest.mark.parametrize("limit", [Limits(wall_seconds=1.5), Limits(cpu_seconds=1.5)], ids=["wall", "cpu"])
+def test_a_plan_that_crashes_its_workers_gets_no_more_time(unguarded: Sandbox, limit: Limits) -> None:
+    limits = limit.model_copy(update={"host_calls": 12})
+    started = time.time()
+    with unguarded.session({"f": lambda x: x}, limits=limits) as session:
+        session.run("kept = 1")
+        result = session.run(CRASHES_LATER_EACH_TIME.format(begin=started))
+        assert [fault.type for fault in result.faults] == ["wall" if limit.wall_seconds < 2 else "cpu"]
+        assert 1.5 < result.seconds < time.time() - started
+        assert session.run("kept").value == 1
+
+
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -21,8 +21,9 @@ CHANGED = False
 CHANGES = InMemorySubscriptionBus()
 OBJECT = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-OUTPUTS = {"lie": NUMBER}
-NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "quote", "tell", "fail", "wait", "odd-name")
+SLOW = {"type": "object", "properties": {"text": {"type": "string", "pattern": r"^(\w+\s?)*$"}}}
+OUTPUTS = {"lie": NUMBER, "slow": SLOW}
+NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "quote", "tell", "fail", "wait", "slow", "odd-name")
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -54,6 +55,8 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
         await asyncio.sleep(1000)
     if name == "lie":
         return types.CallToolResult(content=[], structured_content={"n": "many"})
+    if name == "slow":
+        return types.CallToolResult(content=[], structured_content={"text": "a" * 26 + "!"})
     if name == "image":
         return types.CallToolResult(content=[types.ImageContent(type="image", data="aGVsbG8=", mime_type="image/png")])
     if name == "change":
