@@ -158,7 +158,7 @@ def change_path_in_name(name: str, change: ChangePath) -> str:
 def change_path_in_model(model: str, change: ChangePath) -> str:
     """Return the name of a model, such as recorded:FILE, with the path in it changed if it contains one."""
     kind, _, rest = model.partition(":")
-    if kind == "exchange":
+    if kind == "exchange" and rest:
         return f"{kind}:{change(Path(rest))}"
     if kind == "scripted":
         path, _, name = rest.rpartition(":")
