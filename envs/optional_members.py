@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pydantic import BaseModel, JsonValue
@@ -165,6 +166,14 @@ class OptionalMembers:
 
         ``planbook.envs.requirements`` computes digests. Data that the environment's code generates needs no digest.
         Raises MissingRequirement if data is not installed, or BadSelection if a task does not exist.
+        """
+        return {}
+
+    @classmethod
+    def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
+        """Return files of code that the environment uses and does not import, such as the judges of its tasks.
+
+        The keys describe the files. A run records the digests of these files, and of the modules that they import.
         """
         return {}
 

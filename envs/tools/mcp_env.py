@@ -5,6 +5,7 @@ A server that is started with a command is restarted for each task, so that it r
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os.path import isfile  # returns False if a word is too long for a path; the method of Path raises
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,6 +28,8 @@ except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
 LOG = logging.getLogger(__name__)
+SCRIPTS = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts")
+"""Suffixes of the files in a server's command whose digests are recorded. The server itself may change other files."""
 
 
 class McpOptions(ToolOptions):
@@ -121,6 +124,23 @@ class McpEnvironment(ToolEnvironment):
             return str(connection.without_secrets(result_text(result, source.name)))
         value: JsonValue = connection.without_secrets(result.structured_content)
         return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """Return the digests of the task file and of each server's tools."""
+        tools = {f"the tools of {name}": _digest(tools) for name, tools in cls.server_tools.items()}
+        return {**super().checksums(tasks, options), **tools}
+
+    @classmethod
+    def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
+        """Return the files of the judges, and the scripts that the servers' commands name."""
+        scripts = {
+            f"server {Path(word).name}": Path(server.cwd, word).resolve()
+            for server in cls.mcp_servers
+            for word in (server.command, *server.args)
+            if word.endswith(SCRIPTS) and isfile(Path(server.cwd, word))
+        }
+        return {**super().code_files(options), **scripts}
 
     def versions(self) -> Mapping[str, str]:
         """Return the version of the MCP SDK, and the digest of each server's tools."""

