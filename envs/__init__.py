@@ -13,7 +13,7 @@ Using environments
 
 - ``registry``: load an environment by name, from another package, or from a Python file.
 - ``selection``: list the tasks that the user selects by split, type, seed or id.
-- ``checking``: find mistakes in an environment, for ``planbook check-env``.
+- ``checking``: find mistakes in an environment, for ``planbook check-env``. ``random_values`` makes arguments for it.
 
 Shared by environments
 

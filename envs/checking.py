@@ -1,6 +1,7 @@
 """Check an environment for its author: play a few tasks of each split with random actions, and list the mistakes.
 
-Each task is played several times with the same actions. The observations must be the same each time.
+Each task is played several times with the same actions. The observations must be the same each time. Of the other
+tasks, only the start is checked.
 """
 
 import inspect
@@ -11,15 +12,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, error_location
+from planbook.envs.random_values import random_value
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
 from planbook.sandbox import check
 
@@ -30,7 +33,7 @@ MAX_TASKS = 3
 MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
-"""Seconds on one task after which no more random actions are taken."""
+"""Seconds on one task after which no more random actions are taken, and for the starts of all tasks not played."""
 SLOW = 5.0
 """Seconds after which a call of the author's code is reported as slow."""
 SEEDS = (0, 1, 2)
@@ -87,6 +90,7 @@ class _Checker:
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
         """The names of the actions that cannot be tried because a parameter has no usable type."""
+        self._listed: dict[str, Task] = {}
         self._start = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
@@ -106,10 +110,9 @@ class _Checker:
                 self.unchecked[split] = str(missing)
         for task in tasks.values():
             self.tasks += 1
-            try:
+            with suppress(_AuthorCodeFailed):
                 self._check_task(task)
-            except _AuthorCodeFailed:
-                continue
+        self._check_starts([task for id, task in self._listed.items() if id not in tasks])
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
         """Note a mistake in a function. If several mistakes have the same kind and place, only the first is kept."""
@@ -193,6 +196,7 @@ class _Checker:
             self._check_tasks(tasks, selection)
             if self._noted > before:
                 return tasks[:MAX_TASKS]
+            self._listed |= {task.id: task for task in tasks}
             limited = selection.model_copy(update={"limit": MAX_TASKS})
             selected = self._call("tasks()", env.select, limited, self._options)
             for task in () if seeded else selected:
@@ -265,10 +269,7 @@ class _Checker:
     def _play(self, env: Environment, task: Task) -> Steps:
         """Play an episode with random actions, and return its steps. The first step is ``begin()``."""
         rng = random.Random(f"{self._env.name}/{task.id}")
-        steps = self._begin(env, task)
-        self._start = self._call("verdict()", env.valid_verdict)
-        if self._start.solved:
-            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
+        steps = self._check_start(env, task)
         deadline = time.monotonic() + MAX_SECONDS
         while not env.ended and len(steps) <= MAX_ACTIONS and time.monotonic() <= deadline:
             action = self._random_action(env, task, steps[-1][1], rng)
@@ -277,6 +278,25 @@ class _Checker:
             self.taken.add(action.name)
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
+
+    def _check_start(self, env: Environment, task: Task) -> Steps:
+        """Begin a task, and check that it is not solved yet. Return its first step."""
+        steps = self._begin(env, task)
+        self._start = self._call("verdict()", env.valid_verdict)
+        if self._start.solved:
+            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
+        return steps
+
+    def _check_starts(self, tasks: Sequence[Task]) -> None:
+        """Check the starts of tasks, for at most MAX_SECONDS."""
+        deadline = time.monotonic() + MAX_SECONDS
+        for task in tasks:
+            if time.monotonic() > deadline:
+                break
+            with suppress(_AuthorCodeFailed), ExitStack() as stack:
+                env = self._call("__init__()", self._env, self._options)
+                stack.callback(self._call, "close()", env.close)
+                self._check_start(env, task)
 
     def _begin(self, env: Environment, task: Task) -> Steps:
         return [(Action("begin"), self._call("begin()", env.reset, task))]
@@ -304,7 +324,7 @@ class _Checker:
         spec = rng.choice(specs)
         words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
         parameters = spec.signature.parameters.values()
-        return Action(spec.name, tuple(_random_value(parameter.annotation, words, rng) for parameter in parameters))
+        return Action(spec.name, tuple(random_value(parameter.annotation, words, rng) for parameter in parameters))
 
     def _check_same(self, first: Steps, repeated: Steps, task: Task, event: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, repeated, strict=False)):
@@ -371,26 +391,6 @@ def _is_json(annotation: Any) -> bool:
     if origin in (Union, UnionType, list, dict):
         return all(map(_is_json, get_args(annotation)))
     return annotation in JSON_TYPES or (isinstance(annotation, type) and hasattr(annotation, "__total__"))
-
-
-def _random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> Any:
-    """Return a random value of a type. For ``str`` and for types that are not handled here, return one of the words."""
-    if get_origin(annotation) is Literal:
-        return rng.choice(get_args(annotation))
-    if get_origin(annotation) in (Union, UnionType):
-        return _random_value(rng.choice(get_args(annotation)), words, rng)
-    if hasattr(annotation, "__total__"):  # a TypedDict
-        return {key: _random_value(kind, words, rng) for key, kind in get_type_hints(annotation).items()}
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
-    makers: Mapping[Any, Callable[[], Any]] = {
-        bool: lambda: rng.random() < 0.5,
-        int: lambda: rng.choice(numbers),
-        float: lambda: float(rng.choice(numbers)),
-        list: lambda: [_random_value(item, words, rng) for item in get_args(annotation)],
-        dict: dict,
-        NoneType: lambda: None,
-    }
-    return makers.get(get_origin(annotation) or annotation, lambda: rng.choice(words))()
 
 
 def _format(observation: Observation) -> str:
