@@ -189,11 +189,14 @@ def environment(target: str) -> type[ToolEnvironment]:
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
     """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    A tool with an invalid schema is left out, and a warning is logged.
+    A tool whose name is a Python identifier keeps it, if possible. A tool with an invalid schema is left out, and a
+    warning is logged.
     """
-    names = [*used_names, *(() if prefix else RESERVED)]
+    tools = list(tools)
+    names, own_names = [*used_names, *(() if prefix else RESERVED)], {tool.name for tool in tools}
     for tool in tools:
-        name = prefix + schemas.python_name(tool.name, [name.removeprefix(prefix) for name in names])
+        others = own_names - {tool.name}
+        name = prefix + schemas.python_name(tool.name, [*(name.removeprefix(prefix) for name in names), *others])
         names.append(name)
         try:
             yield tool_of(server, name, tool)
@@ -215,7 +218,8 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
     except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may point anywhere
         fault = f"a schema of {tool.name} is not a valid JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
-    doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
+    renamed = "" if name.rpartition(".")[2] == schemas.python_name(tool.name) else f"The server calls it {tool.name}."
+    doc = "\n".join(filter(None, (tool.description or "", docs, returned, renamed)))
     return Tool(
         name,
         arguments,
