@@ -339,6 +339,8 @@ def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Js
 
 
 def _fault_text(fault: Fault, code: str) -> str:
+    if fault.type == "empty":
+        return "this holds always or never; write an assertion that reads the state, `answer` or `task`"
     where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
     return where + fault.summary
 

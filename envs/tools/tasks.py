@@ -151,11 +151,13 @@ def _keys(depth: int) -> list[str]:
 
 def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find: FindFaults) -> Iterator[FileFault]:
     path = ("tasks", number, "judge")
-    if judge.python:
+    if "python" in judge.model_fields_set:
         try:
             judge_function(judge.python, folder)
         except BadSelection as error:
             yield file.fault((*path, "python"), str(error))
+    if "asserted" in judge.model_fields_set and not judge.assertions:
+        yield file.fault((*path, "assert"), "there are no assertions; write at least one")
     for index, fault in find(judge.assertions):
         yield file.fault((*path, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
