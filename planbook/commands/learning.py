@@ -12,7 +12,7 @@ from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION,
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
-from planbook.config import PAPER_OPTIONS, Config, models_by_role
+from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, Config, models_by_role
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
@@ -78,6 +78,9 @@ def build(settings: Settings) -> tuple[int, Summary]:
     config = config_from_sources(settings) if settings.sources else building_config(settings)
     builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
     check_roles(config, ("planner", *(RULE_ROLES if builds_rules else ())))
+    if config.types == FOUND and FOUND not in settings.types and config.library in LIBRARIES:
+        note = "The tasks have no types, so planbook finds types and params, and hides the tasks' own params from plans"
+        ERRORS.print(f"{note}; --types given shows them.", style="yellow", soft_wrap=True)
     return play(config, settings.out, settings.execution(), store=settings.store)
 
 

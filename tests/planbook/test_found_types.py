@@ -181,11 +181,12 @@ def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_para
         for n in range(3, 9)
     ]
     (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
-    found = ("build", "--types", "found", "--libraries-only", "--solved-after", 99, "--json")
+    found = ("build", "--libraries-only", "--solved-after", 99, "--json")
     env = ("--env", f"module:{tmp_path}/counter.py:Counter", "-o", f"tasks={tmp_path}/tasks.json")
     model = ("--model", f"scripted:{tmp_path}/counter.py:reply")
     built = invoke(*found, *env, *model, "--out", tmp_path / "built")
     assert built.result["solved"] == len(tasks), built.printed
+    assert "finds types and params, and hides the tasks' own params from plans; --types given shows" in built.printed
     copied = invoke(*found, *model, "--from", tmp_path / "built", "--tasks-per-type", 4, "--out", tmp_path / "copied")
     assert copied.returncode == 0, copied.printed
     assert "Learns from 4 of 6 episodes" in copied.printed
