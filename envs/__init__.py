@@ -43,7 +43,7 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.envs.base import Environment, action, query
-    from planbook.envs.checking import CheckReport, check_environment
+    from planbook.envs.checking import check_environment
     from planbook.envs.errors import (
         BadSelection,
         Diverged,
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from planbook.envs.types import (
         Action,
         ActionSpec,
+        CheckReport,
         NoOptions,
         Observation,
         Offer,

@@ -1,6 +1,7 @@
 """Check an environment for its author: play a few tasks of each split with random actions, and list the mistakes.
 
-Each task is played several times with the same actions. The observations must be the same each time.
+Each task is played several times with the same actions. The observations must be the same each time. Of the other
+tasks, only the start is checked.
 """
 
 import inspect
@@ -11,16 +12,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, error_location
 from planbook.envs.json_types import is_json_type, random_value
-from planbook.envs.types import Action, ActionSpec, Observation, Selection, Snapshot, Task, Verdict
+from planbook.envs.types import Action, ActionSpec, CheckReport, Observation, Selection, Snapshot, Task, Verdict
 from planbook.sandbox import check
 
 OWN_FOLDERS = (Path(__file__).parent, Path(__file__).parent / "tools")
@@ -30,7 +32,7 @@ MAX_TASKS = 3
 MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
-"""Seconds on one task after which no more random actions are taken."""
+"""Seconds on one task after which no more random actions are taken, and for the starts of all tasks not played."""
 SLOW = 5.0
 """Seconds after which a call of the author's code is reported as slow."""
 SEEDS = (0, 1, 2)
@@ -44,20 +46,6 @@ COPY = "copy the whole state in _save(), and again in _load()"
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
-
-
-class CheckReport(NamedTuple):
-    """The result of a check: a line for each mistake that was found, and how much was checked."""
-
-    mistakes: tuple[str, ...]
-    unchecked: Mapping[str, str]
-    """Maps each split that could not be checked to the reason, for example that its data is not installed."""
-    tasks: int
-    """Number of tasks that were played."""
-    actions: int
-    """Number of random actions that were taken."""
-    untaken: tuple[str, ...]
-    """The offered actions that were never taken."""
 
 
 class _AuthorCodeFailed(Exception):
@@ -88,6 +76,7 @@ class _Checker:
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
         """The names of the actions that cannot be tried because a parameter has no usable type."""
+        self._listed: dict[tuple[str, str], Task] = {}
         self._start = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
@@ -107,10 +96,9 @@ class _Checker:
                 self.unchecked[split] = str(missing)
         for task in tasks.values():
             self.tasks += 1
-            try:
+            with suppress(_AuthorCodeFailed):
                 self._check_task(task)
-            except _AuthorCodeFailed:
-                continue
+        self._check_starts([task for key, task in self._listed.items() if key not in tasks])
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
         """Note a mistake in a function. If several mistakes have the same kind and place, only the first is kept."""
@@ -194,6 +182,7 @@ class _Checker:
             self._check_tasks(tasks, selection)
             if self._noted > before:
                 return tasks[:MAX_TASKS]
+            self._listed |= {(task.split, task.id): task for task in tasks}
             limited = selection.model_copy(update={"limit": MAX_TASKS})
             selected = self._call("tasks()", env.select, limited, self._options)
             for task in () if seeded else selected:
@@ -269,10 +258,7 @@ class _Checker:
     def _play(self, env: Environment, task: Task) -> Steps:
         """Play an episode with random actions, and return its steps. The first step is ``begin()``."""
         rng = random.Random(f"{self._env.name}/{task.id}")
-        steps = self._begin(env, task)
-        self._start = self._call("verdict()", env.valid_verdict)
-        if self._start.solved:
-            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
+        steps = self._check_start(env, task)
         deadline = time.monotonic() + MAX_SECONDS
         while not env.ended and len(steps) <= MAX_ACTIONS and time.monotonic() <= deadline:
             action = self._random_action(env, task, steps[-1][1], rng)
@@ -281,6 +267,25 @@ class _Checker:
             self.taken.add(action.name)
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
+
+    def _check_start(self, env: Environment, task: Task) -> Steps:
+        """Begin a task, and check that it is not solved yet. Return its first step."""
+        steps = self._begin(env, task)
+        self._start = self._call("verdict()", env.valid_verdict)
+        if self._start.solved:
+            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
+        return steps
+
+    def _check_starts(self, tasks: Sequence[Task]) -> None:
+        """Check the starts of tasks, for at most MAX_SECONDS."""
+        deadline = time.monotonic() + MAX_SECONDS
+        for task in tasks:
+            if time.monotonic() > deadline:
+                break
+            with suppress(_AuthorCodeFailed), ExitStack() as stack:
+                env = self._call("__init__()", self._env, self._options)
+                stack.callback(self._call, "close()", env.close)
+                self._check_start(env, task)
 
     def _begin(self, env: Environment, task: Task) -> Steps:
         return [(Action("begin"), self._call("begin()", env.reset, task))]

@@ -257,6 +257,14 @@ class OptionalMembers:
         """
         return {}
 
+    @classmethod
+    def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
+        """Return files of code that the environment uses and does not import, such as the judges of its tasks.
+
+        The keys describe the files. A run records the digests of these files, and of the modules that they import.
+        """
+        return {}
+
     def versions(self) -> Mapping[str, str]:
         """Return the versions that a run records, as a dict that maps names, for example of an engine, to versions."""
         return {}

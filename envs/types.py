@@ -177,3 +177,17 @@ class Snapshot:
     """The last observation before the snapshot."""
     native: object = None
     """The environment's own copy of the state, or None if it cannot copy the state cheaply."""
+
+
+class CheckReport(NamedTuple):
+    """The result of ``planbook check-env``: a line for each mistake that was found, and how much was checked."""
+
+    mistakes: tuple[str, ...]
+    unchecked: Mapping[str, str]
+    """Maps each split that could not be checked to the reason, for example that its data is not installed."""
+    tasks: int
+    """Number of tasks that were played."""
+    actions: int
+    """Number of random actions that were taken."""
+    untaken: tuple[str, ...]
+    """The offered actions that were never taken."""

@@ -101,6 +101,7 @@ class _LineReader:
         self._events: Iterator[Any] = self._yaml.parse(StringIO(text))
         self.lines: dict[YamlPath, int] = {(): 1}
         self.faults: list[FileFault] = []
+        self._repeats = False
 
     def read(self) -> Any:
         """Return the value of the file's only document. Stop at a second document, or if the file exceeds a limit."""
@@ -122,12 +123,16 @@ class _LineReader:
         if self._max_values is not None and self._count > self._max_values:
             self._refuse(event, f"the file has more than {self._max_values:,} keys and values")
             raise _LimitExceeded
+        if event.anchor and not self._repeats:  # one fault for all, since they occur together
+            self._refuse(
+                event,
+                f"anchors and aliases (&{event.anchor} and *{event.anchor}) are not allowed; "
+                "write each value out where it is needed",
+            )
+            self._repeats = True
         if isinstance(event, AliasEvent):
-            self._refuse(event, f"*{event.anchor} repeats a value; write the value out")
             return None
-        if event.anchor:
-            self._refuse(event, f"&{event.anchor} names a value to be repeated; write the value out where it is needed")
-        elif event.ctag:
+        if event.ctag:
             self._refuse(event, f"the tag {event.ctag} is not allowed; use plain strings, numbers, lists and mappings")
         if isinstance(event, ScalarEvent):
             return self._scalar(event)

@@ -62,11 +62,21 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     kind, _, target = config.env.partition(":")
     if kind == "mcp" and Path(target).is_file():
         digests[f"the file of MCP servers {Path(target).name}"] = file_digest(Path(target))
-    file = Path(config.env.removeprefix("module:").partition(":")[0])
-    if file.suffix == ".py":
-        own = {} if kind == "module" else {f"the environment's file {file.name}": file_digest(file)}
-        return digests | own | module_digests(file, "environment")
+    digests |= {name: _digest_of_code(path) for name, path in code_files(config).items()}
     return digests | package_digests(known_environments().get(config.env, ""), "environment")
+
+
+def code_files(config: Config) -> dict[str, Path]:
+    """Return the user's own files and packages that make the environment, as a dict whose keys describe them."""
+    kind, _, target = config.env.partition(":")
+    file = Path(target.partition(":")[0] if kind == "module" else kind)
+    files: dict[str, Path] = {}
+    if file.suffix == ".py":
+        own = {} if kind == "module" else {f"the environment's file {file.name}": file}
+        files |= own | imported_modules(file, "environment")
+    for name, path in config.environment.code_files(config.environment_options).items():
+        files |= {f"the {name}": path, **imported_modules(path, name)}
+    return files
 
 
 def model_digests(config: Config) -> dict[str, str]:
@@ -116,7 +126,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
     if is_method_file(config.planner):
         file = Path(config.planner.partition(":")[0])
         digests[f"the method's file {file.name}"] = file_digest(file)[:PROMPT_DIGITS]
-        digests |= module_digests(file, "method")
+        digests |= {name: _digest_of_code(path) for name, path in imported_modules(file, "method").items()}
     elif config.planner not in METHODS:
         digests |= package_digests(registered_methods()[config.planner].value, "method")
     if strategy.roles:
@@ -205,18 +215,22 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
                 yield from (path.name, file_digest(path))
 
 
-def module_digests(file: Path, owner: str) -> dict[str, str]:
-    """Return the digests of all modules and packages from a file's own folder that it imports, even indirectly."""
-    digests: dict[str, str] = {}
+def imported_modules(file: Path, owner: str) -> dict[str, Path]:
+    """Return all modules and packages from a file's own folder that it imports, even indirectly."""
+    modules: dict[str, Path] = {}
     open_files = [file.resolve()]
     while open_files:
         for name in _imported_names(open_files.pop()):
             path = _find_module(file.resolve().parent, name)
-            if path is None or (key := f"the {owner}'s module {name}") in digests:
+            if path is None or (key := f"the {owner}'s module {name}") in modules:
                 continue
-            digests[key] = folder_digest(path, ("*.py",)) if path.is_dir() else file_digest(path)
+            modules[key] = path
             open_files += path.rglob("*.py") if path.is_dir() else [path]
-    return digests
+    return modules
+
+
+def _digest_of_code(path: Path) -> str:
+    return folder_digest(path, ("*.py",)) if path.is_dir() else file_digest(path)
 
 
 def package_digests(entry_point: str, owner: str) -> dict[str, str]:

@@ -153,13 +153,16 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         """Return True if a field was given explicitly."""
         return name in self.model_fields_set
 
-    def refuse(self, source: str, names: Collection[str]) -> None:
-        """Raise BadArgument if any of these fields was given although ``source``, such as "--from", determines them."""
+    def refuse(self, source: str, names: Collection[str], advice: str = "") -> None:
+        """Raise BadArgument if any of these fields was given although ``source``, such as "--from", determines them.
+
+        ``advice`` is added to the message.
+        """
         fields = type(self).model_fields
         refused = [name for name in fields if name in names and self.was_given(name)]
         if refused:
             flags = ", ".join(details.flag for name in refused if (details := option_of(name, fields[name])))
-            raise BadArgument(f"{source} already determines what is played; leave out {flags}")
+            raise BadArgument(f"{source} already determines what is played; leave out {flags}{advice}")
 
     def refuse_fixed_by_run(self, source: str) -> None:
         """Raise BadArgument if a field was given that the existing run fixes, since it cannot change on resume.

@@ -20,7 +20,7 @@ from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.requirements import file_digest
 from planbook.envs.text_matching import BM25
 from planbook.envs.tools.schemas import Argument, keyed_arguments
-from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskGoal, judge_task, read_goals
+from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskGoal, judge_file, judge_task, read_goals
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
@@ -199,6 +199,14 @@ class ToolEnvironment(Environment):
         path = ToolOptions.read(options).tasks
         return {"tasks": file_digest(Path(path))} if path else {}
 
+    @classmethod
+    def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
+        """Return the files of the judges that are Python functions."""
+        folder = Path(ToolOptions.read(options).tasks).parent
+        judges = (goal.judge.python for goal in cls.file_goals(options).values() if goal.judge and goal.judge.python)
+        files = {name.rpartition(":")[0]: judge_file(name, folder) for name in judges}
+        return {f"judge {name}": path for name, path in files.items() if path.is_file()}
+
     # Actions.
 
     @classmethod
@@ -331,6 +339,8 @@ def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Js
 
 
 def _fault_text(fault: Fault, code: str) -> str:
+    if fault.type == "empty":
+        return "this holds always or never; write an assertion that reads the state, `answer` or `task`"
     where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
     return where + fault.summary
 

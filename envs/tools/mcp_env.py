@@ -10,6 +10,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
+from os.path import isfile  # returns False if a word is too long for a path; the method of Path raises
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,6 +34,8 @@ except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
 LOG = logging.getLogger(__name__)
+SCRIPTS = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts")
+"""Suffixes of the files in a server's command whose digests are recorded. The server itself may change other files."""
 
 
 class McpOptions(ToolOptions):
@@ -182,6 +185,23 @@ class McpEnvironment(ToolEnvironment):
         value: JsonValue = connection.without_secrets(result.structured_content)
         return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
 
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """Return the digests of the task file and of each server's tools."""
+        tools = {f"the tools of {name}": _digest(tools) for name, tools in cls.server_tools.items()}
+        return {**super().checksums(tasks, options), **tools}
+
+    @classmethod
+    def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
+        """Return the files of the judges, and the scripts that the servers' commands name."""
+        scripts = {
+            f"server {Path(word).name}": Path(server.cwd, word).resolve()
+            for server in cls.mcp_servers
+            for word in (server.command, *server.args)
+            if word.endswith(SCRIPTS) and isfile(Path(server.cwd, word))
+        }
+        return {**super().code_files(options), **scripts}
+
     def versions(self) -> Mapping[str, str]:
         """Return the version of the MCP SDK, and the digest of each server's tools."""
         digests = {f"tools of {name}": _digest(tools) for name, tools in self.server_tools.items()}
@@ -229,11 +249,14 @@ def environment(target: str) -> type[ToolEnvironment]:
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
     """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    A tool with an invalid schema is left out, and a warning is logged.
+    A tool whose name is a Python identifier keeps it, if possible. A tool with an invalid schema is left out, and a
+    warning is logged.
     """
-    names = [*used_names, *(() if prefix else RESERVED)]
+    tools = list(tools)
+    names, own_names = [*used_names, *(() if prefix else RESERVED)], {tool.name for tool in tools}
     for tool in tools:
-        name = prefix + schemas.python_name(tool.name, [name.removeprefix(prefix) for name in names])
+        others = own_names - {tool.name}
+        name = prefix + schemas.python_name(tool.name, [*(name.removeprefix(prefix) for name in names), *others])
         names.append(name)
         try:
             yield tool_of(server, name, tool)
@@ -255,7 +278,8 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
     except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may point anywhere
         fault = f"a schema of {tool.name} is not a valid JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
-    doc = "\n".join(filter(None, (tool.description or "", docs, returned)))
+    renamed = "" if name.rpartition(".")[2] == schemas.python_name(tool.name) else f"The server calls it {tool.name}."
+    doc = "\n".join(filter(None, (tool.description or "", docs, returned, renamed)))
     return Tool(
         name,
         arguments,

@@ -151,11 +151,13 @@ def _keys(depth: int) -> list[str]:
 
 def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find: FindFaults) -> Iterator[FileFault]:
     path = ("tasks", number, "judge")
-    if judge.python:
+    if "python" in judge.model_fields_set:
         try:
             judge_function(judge.python, folder)
         except BadSelection as error:
             yield file.fault((*path, "python"), str(error))
+    if "asserted" in judge.model_fields_set and not judge.assertions:
+        yield file.fault((*path, "assert"), "there are no assertions; write at least one")
     for index, fault in find(judge.assertions):
         yield file.fault((*path, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
@@ -188,6 +190,14 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
             f"a judge's function may have {', '.join(sorted(JUDGE_PARAMETERS))}"
         )
     return function
+
+
+def judge_file(name: str, folder: Path) -> Path:
+    """Return the file of the module in which ``judge_function`` finds the function of a judge."""
+    source = name.rpartition(":")[0]
+    if source.endswith(".py"):
+        return (folder / source).resolve()
+    return Path(import_module(source).__file__ or "")
 
 
 def _required_parameters(function: Callable[..., Any]) -> set[str]:

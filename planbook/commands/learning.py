@@ -12,8 +12,8 @@ from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION,
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
-from planbook.config import PAPER_OPTIONS, Config, models_by_role
-from planbook.console import console
+from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, Config, models_by_role
+from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
@@ -78,6 +78,9 @@ def build(settings: Settings) -> tuple[int, Summary]:
     config = config_from_sources(settings) if settings.sources else building_config(settings)
     builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
     check_roles(config, ("planner", *(RULE_ROLES if builds_rules else ())))
+    if config.types == FOUND and FOUND not in settings.types and config.library in LIBRARIES:
+        note = "The tasks have no types, so planbook finds types and params, and hides the tasks' own params from plans"
+        ERRORS.print(f"{note}; --types given shows them.", style="yellow", soft_wrap=True)
     return play(config, settings.out, settings.execution(), store=settings.store)
 
 
@@ -95,7 +98,7 @@ def building_config(settings: Settings) -> Config:
 
 def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a build that learns from recorded episodes (``--from``)."""
-    settings.refuse("--from", PLAYING_OPTIONS)
+    settings.refuse("--from", PLAYING_OPTIONS, "; --types, --task and --tasks-per-type choose among its episodes")
     sources = [read_source(path) for path in settings.sources]
     defaults, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
@@ -108,16 +111,17 @@ def config_from_sources(settings: Settings) -> Config:
     config = config.model_copy(update={"types": settings.source_of_types(building=True)})
     learning = settings.learning(defaults["split"]).model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
-    check_verifying(config)
+    tasks, episodes = building_tasks(config), sum(source.episodes for source, _ in sources)
+    if learning.procedures:
+        check_verifying(config, tasks[0])
+    if len(tasks) < episodes:
+        limit = f"at most {learning.tasks_per_type} of each task type; --tasks-per-type sets how many"
+        ERRORS.print(f"Learns from {len(tasks)} of {episodes} episodes, {limit}.", style="yellow", soft_wrap=True)
     return config
 
 
-def check_verifying(config: Config) -> None:
-    """Raise BadArgument if the run should learn procedures, but cannot play the environment to verify them."""
-    assert config.learning is not None
-    if not config.learning.procedures:
-        return
-    task = building_tasks(config)[0]
+def check_verifying(config: Config, task: Task) -> None:
+    """Raise BadArgument if procedures cannot be verified on a task, because the environment cannot play it here."""
     try:
         with closing(config.environment(config.environment_options)) as environment:
             environment.reset(task)

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from planbook.config import FOUND, Config
 from planbook.envs import Selection, Task, file_digest, holds_secret, known_environments, validation_faults
 from planbook.errors import BadArgument
+from planbook.inputs import code_files
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
 from planbook.options import pairs, validate
@@ -178,7 +179,7 @@ def _files(
     if evidence.env_options or evidence.env not in known_environments():
         arguments = shlex.join(_environment_arguments(evidence))
         evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {arguments}"})
-    texts[SKILL] = _skill_text(evidence, procedure, source)
+    texts[SKILL] = _skill_text(evidence, procedure, source, [path.name for path in code_files(config).values()])
     digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
     evidence = evidence.model_copy(update={"sha256": digests})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
@@ -217,15 +218,15 @@ def _as_argument(value: JsonValue) -> str:
     return value if isinstance(value, str) and pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 
-def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays the first task, and the names of the environment's files that it needs."""
+def _command(evidence: SkillEvidence, code: list[str]) -> tuple[str, str]:
+    """Return the command that plays the first task, and the names of the files that it needs, among them ``code``."""
     environment = _environment_arguments(evidence)
     play = ["planbook", "exec", SCRIPT, *environment, "--task", evidence.tasks[0].task.id]
-    files = {Path(file).name: None for file in _FILES.findall(" ".join(environment))}
+    files = dict.fromkeys([*(Path(file).name for file in _FILES.findall(" ".join(environment))), *code])
     return shlex.join(play), ", ".join(f"`{file}`" for file in files)
 
 
-def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> str:
+def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str, code: list[str]) -> str:
     solved = sum(task.solved for task in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
     goals = list(dict.fromkeys(task.task.goal.removesuffix(".") for task in evidence.tasks))[:EXAMPLES]
@@ -235,7 +236,7 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> s
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
         "compatibility": f"Needs planbook and its environment {procedure.environment}",
     }
-    play, files = _command(evidence)
+    play, files = _command(evidence, code)
     return _template().render(
         header=header, evidence=evidence, procedure=procedure, source=source, verdict=verdict,
         play=play, files=files, script=SCRIPT, manual=MANUAL, file=EVIDENCE,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue, ValidationError
 
 from planbook.config import FOUND, Config, EpisodeSource
-from planbook.envs import Task, known_environments
+from planbook.envs import EnvsError, Selection, Task, known_environments
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, UnknownStrategy, known_method, method
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
@@ -173,7 +173,18 @@ def tasks_to_copy(config: Config) -> list[Task]:
     Raises BadArgument if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a
     source has changed since this run began.
     """
-    return [trajectory.task for trajectory in _select(config)]
+    return [_own_task(config, trajectory.task) for trajectory in _select(config)]
+
+
+def _own_task(config: Config, task: Task) -> Task:
+    """Return a task as the environment defines it: an episode may have been played without its type and params.
+
+    If the environment does not have the task, return it as it was played.
+    """
+    try:
+        return config.environment.select(Selection(ids=(task.id,)), config.environment_options)[0]
+    except EnvsError:
+        return task
 
 
 def _select(config: Config) -> Iterator["Trajectory"]:

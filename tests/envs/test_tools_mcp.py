@@ -179,6 +179,15 @@ def test_a_tool_with_an_invalid_schema_is_left_out_with_a_warning(caplog: pytest
     assert "plans cannot use this tool" in caplog.text
 
 
+def test_a_tool_keeps_its_own_name_if_another_tool_is_renamed() -> None:
+    names = ("get.user-name", "get_user_name", "answer", "class")
+    tools = [types.Tool(name=name, input_schema={"type": "object"}) for name in names]
+    made = {tool.source.name: tool for tool in mcp_env.tools_of("server", tools, [], "")}
+    assert [made[name].name for name in names] == ["get_user_name_2", "get_user_name", "answer_2", "class_"]
+    assert made["get.user-name"].doc == "The server calls it get.user-name."
+    assert not made["get_user_name"].doc
+
+
 def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
     environment = start(
         name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path

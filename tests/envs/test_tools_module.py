@@ -287,6 +287,19 @@ def test_all_faults_of_ids_and_judges_are_reported_with_their_lines(tmp_path: Pa
     assert "invalid syntax" in faults["12"]
 
 
+@pytest.mark.parametrize(
+    ("judge", "fault"),
+    [
+        ("assert: []", "there are no assertions"),
+        ("assert: ''", "this holds always or never"),
+        ("assert: 'False'", "this holds always or never"),
+        ("python: ''", "does not name a function"),
+    ],
+)
+def test_a_judge_that_judges_nothing_is_refused(judge: str, fault: str, tmp_path: Path) -> None:
+    assert fault in faults_of(f"tasks: [{{id: a, goal: g, judge: {{{judge}}}}}]", tmp_path / "tasks.yaml")["1"]
+
+
 def test_a_task_file_is_required() -> None:
     with pytest.raises(BadSelection, match="--option tasks="):
         load_environment(NOTES).select(Selection())

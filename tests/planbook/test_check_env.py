@@ -327,6 +327,15 @@ def test_a_judge_that_always_raises_is_a_mistake(tmp_path: Path) -> None:
     )
 
 
+def test_a_task_that_is_not_played_is_a_mistake_if_it_is_solved_at_its_start(tmp_path: Path) -> None:
+    (tmp_path / "door.py").write_text('def look() -> str:\n    """Look."""\n    return \'a door\'\n')
+    tasks = [{"id": str(n), "goal": "Look.", "judge": {"assert": f"{n} == 3 or answer == 'a door'"}} for n in range(7)]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    checked = invoke("check-env", f"module:{tmp_path}/door.py", "-o", f"tasks={tmp_path}/tasks.json", "--json")
+    assert checked.result["mistakes"] == ["module_door: the task '3' is solved before the first action"]
+    assert checked.result["tasks"] == 3
+
+
 def test_standard_output_has_only_the_json_even_if_tools_print(tmp_path: Path) -> None:
     (tmp_path / "doors.py").write_text(
         "from planbook.envs import query\n\nprint('loaded')\n\n\n"

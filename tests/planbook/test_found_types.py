@@ -158,3 +158,46 @@ def test_a_goal_may_become_known_when_the_episode_begins(tmp_path: Path) -> None
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     assert finished.result["solved"] == 0
+
+
+COUNTER = """
+import re
+
+class Counter:
+    def __init__(self, params: dict):
+        self.count = params["start"]
+
+    def add(self, number: int) -> int:
+        \"\"\"Add a number.\"\"\"
+        self.count += number
+        return self.count
+
+def judge(state, task):
+    return state.count == task.params["start"] + int(task.goal.split()[1])
+
+def reply(messages, sampling):
+    if not (goals := re.findall(r"Your task is to: Add (\\d+) now", messages[-1].content)):
+        return ""
+    return f"### Code\\n```python\\nagent.add({goals[-1]})\\nagent.answer()\\n```"
+"""
+
+
+def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_params(tmp_path: Path) -> None:
+    (tmp_path / "counter.py").write_text(COUNTER)
+    tasks = [
+        {"id": str(n), "goal": f"Add {n} now.", "params": {"start": n}, "judge": {"python": "counter.py:judge"}}
+        for n in range(3, 9)
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    found = ("build", "--libraries-only", "--solved-after", 99, "--json")
+    env = ("--env", f"module:{tmp_path}/counter.py:Counter", "-o", f"tasks={tmp_path}/tasks.json")
+    model = ("--model", f"scripted:{tmp_path}/counter.py:reply")
+    built = invoke(*found, *env, *model, "--out", tmp_path / "built")
+    assert built.result["solved"] == len(tasks), built.printed
+    assert "finds types and params, and hides the tasks' own params from plans; --types given shows" in built.printed
+    copied = invoke(*found, *model, "--from", tmp_path / "built", "--tasks-per-type", 4, "--out", tmp_path / "copied")
+    assert copied.returncode == 0, copied.printed
+    assert "Learns from 4 of 6 episodes" in copied.printed
+    assert copied.result["by_type"].keys() == {"task"}
+    procedures = [list((tmp_path / name).glob("learnt/*/procedures/*.py")) for name in ("built", "copied")]
+    assert [len(paths) for paths in procedures] == [1, 1]

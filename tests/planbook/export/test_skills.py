@@ -136,13 +136,19 @@ def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) ->
     assert "cannot be read as the evidence of a skill" in refusal("skills", "verify", broken)
 
 
-def test_a_skill_can_be_moved_together_with_the_file_of_its_environment(tmp_path: Path) -> None:
+def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_path: Path) -> None:
     home = tmp_path / "my files"
     home.mkdir()
-    (home / "notes.py").write_text((ROOT / "examples" / "tools" / "notes.py").read_text())
+    notes = (ROOT / "examples" / "tools" / "notes.py").read_text()
+    (home / "notes.py").write_text(f"{notes}\nimport parts_of_notes\n")
+    (home / "parts_of_notes.py").write_text("")
+    (home / "judge_of_notes.py").write_text(
+        "import left\n\ndef judge(state):\n    return left.ONE == len(state.numbers())\n"
+    )
+    (home / "left.py").write_text("ONE = 1\n")
     (home / "model.py").write_text((ROOT / "tests" / "tools_script.py").read_text())
     task = {"type": "tidy", "goal": "Remove the old notes.", "params": {"notes": ["old", "new"], "word": "old"}}
-    tasks = [{**task, "id": id, "judge": {"assert": "len(agent.numbers()) == 1"}} for id in ("tidy/1", "tidy/2")]
+    tasks = [{**task, "id": id, "judge": {"python": "judge_of_notes.py:judge"}} for id in ("tidy/1", "tidy/2")]
     (home / "tasks.json").write_text(json.dumps({"tasks": tasks}))
     env = ("--env", f"module:{home}/notes.py:Notes", "-o", f"tasks={home}/tasks.json")
     model = f"scripted:{home}/model.py:answer"
@@ -152,8 +158,9 @@ def test_a_skill_can_be_moved_together_with_the_file_of_its_environment(tmp_path
     assert not [text for text in files(skill).values() if re.search(rf"{tmp_path}|{ROOT}|my files|[^/]files/", text)]
     lines = (skill / "SKILL.md").read_text().splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
-    assert "copy `notes.py`, `tasks.json` into this folder" in lines[-1]
-    for name in ("notes.py", "tasks.json"):
+    named = lines[-1].partition(": copy ")[2].partition(" into this folder")[0].replace("`", "").split(", ")
+    assert set(named) == {"notes.py", "tasks.json", "parts_of_notes.py", "judge_of_notes.py", "left.py"}
+    for name in named:
         (skill / name).write_text((home / name).read_text())
     assert "module:notes.py:Notes, whose code would run on this machine; name it" in refusal("skills", "verify", skill)
     assert "with the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])

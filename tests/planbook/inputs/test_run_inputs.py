@@ -2,10 +2,13 @@
 
 import json
 import shutil
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from planbook.config import RECORDINGS, Config, LearningSettings
 from planbook.envs import Selection
@@ -126,6 +129,60 @@ def test_modules_that_a_file_of_tools_imports_are_inputs(tmp_path: Path) -> None
     file.write_text("import parts_of_tools\n\n\ndef look() -> str:\n    return parts_of_tools.TEXT\n")
     digests = data_digests(config(env=f"module:{file}"), [])
     assert digests.keys() == {"module", "the environment's module parts_of_tools"}
+
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("adder")
+
+@server.tool()
+def add(number: int = 1) -> int:
+    return number
+
+server.run()
+"""
+
+
+def resume_with_changes(folder: Path, env: str, judge: JsonValue, edits: Mapping[str, tuple[str, str]]) -> str:
+    """Play two of three tasks and edit files. Return the changes because of which the run is not resumed."""
+    tasks: list[JsonValue] = [{"id": str(number), "goal": "Add.", "judge": judge} for number in range(3)]
+    (folder / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    plan = ("--planner", "code", "--planner-option", "code=agent.answer(agent.add())")
+    playing = ("run", "--env", env, "-o", "tasks=tasks.json", *plan, "--out", "run", "--budget", "actions=4")
+    assert (played := planbook(*playing, cwd=folder)).returncode == 4, played.stderr
+    for name, (old, new) in edits.items():
+        (folder / name).write_text((folder / name).read_text().replace(old, new))
+    resumed = planbook("run", "--resume", "run", "--budget", "actions=99", cwd=folder)
+    assert resumed.returncode == 2, resumed.stdout
+    return resumed.stderr.partition("inputs that have changed since (")[2].partition(")")[0]
+
+
+def test_changed_judges_and_the_modules_that_they_import_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "adder.py").write_text("def add(number: int = 1) -> int:\n    return number\n")
+    code = "import right_sum\n\ndef judge(answer):\n    return right_sum.OK == answer\n"
+    (tmp_path / "judges_of_adder.py").write_text(code)
+    (tmp_path / "right_sum.py").write_text("OK = 1\n")
+    edits = {"judges_of_adder.py": ("==", "<="), "right_sum.py": ("1", "2")}
+    changes = resume_with_changes(tmp_path, "module:adder.py", {"python": "judges_of_adder.py:judge"}, edits)
+    judges = "the judge judges_of_adder.py"
+    assert changes == f"{judges}: changed; {judges}'s module right_sum: changed"
+
+
+@pytest.mark.parametrize(
+    ("edit", "changes"),
+    [
+        (("return number", "return 2"), "the server server.py: changed"),
+        (("number", "summand"), "the tools of server: changed; the server server.py: changed"),
+    ],
+)
+def test_a_changed_mcp_server_is_refused(edit: tuple[str, str], changes: str, tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    (tmp_path / "server.py").write_text(SERVER)
+    env = f"mcp:{sys.executable} server.py"
+    assert resume_with_changes(tmp_path, env, {"answer": 1}, {"server.py": edit}) == changes
+    versions = json.loads((tmp_path / "run" / "run.json").read_text())["versions"]
+    assert {"mcp", "gymnasium"} <= versions.keys()
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
