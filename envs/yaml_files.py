@@ -28,6 +28,10 @@ YamlPath = tuple[str | int, ...]
 """The path of a value in a file: the keys and indices that lead to it."""
 MAX_DEPTH = 30
 """Maximum number of nested levels."""
+MAX_INTEGER = 2**63 - 1
+"""The largest integer. The smallest is its opposite. Not every program that reads JSON can hold others."""
+MAX_DIGITS = 100
+"""Maximum number of characters in an integer."""
 MAX_CHARACTERS = 1_000_000
 """Maximum number of characters in a file."""
 
@@ -176,7 +180,11 @@ class _LineReader:
         tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
         if tag.rpartition(":")[2] not in ("null", "bool", "int", "float"):
             return str(event.value)
-        value = self._yaml.constructor.construct_object(ScalarNode(tag, event.value))
+        is_integer = tag.endswith(":int")
+        is_long = is_integer and len(event.value) > MAX_DIGITS
+        value: Any = None if is_long else self._yaml.constructor.construct_object(ScalarNode(tag, event.value))
+        if is_long or (is_integer and abs(value) > MAX_INTEGER):
+            self._refuse(event, "this integer is too large; put it in quotes if it is a text")
         return str(value) if isinstance(value, float) and not isfinite(value) else value
 
     def _refuse(self, event: Any, problem: str, path: YamlPath = ()) -> None:

@@ -9,7 +9,7 @@ import inspect
 import json
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -27,6 +27,10 @@ EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 6
 """Number of nested levels of a schema that annotations and descriptions show. Deeper levels count as "any"."""
 SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+MAX_DESCRIPTION = 20_000
+"""Maximum number of characters in a description. A schema with a longer one is described as "any"."""
+Known = dict[tuple[str, int], Any]
+"""What is known already about references, by their depth. Without it, a schema that refers to itself takes for ever."""
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
 
@@ -79,10 +83,16 @@ def python_name(name: str, used_names: Iterable[str] = ()) -> str:
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
     plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
-    number, unused = 2, plain
-    while unused in used_names:
-        unused, number = f"{plain}_{number}", number + 1
-    return unused
+    used = used_names if isinstance(used_names, Set | Mapping) else set(used_names)
+    if plain not in used:
+        return plain
+    taken, free = 1, 2
+    while f"{plain}_{free}" in used:
+        taken, free = free, 2 * free
+    while free - taken > 1:  # of many equal names, each is numbered in few steps
+        middle = (taken + free) // 2
+        taken, free = (middle, free) if f"{plain}_{middle}" in used else (taken, middle)
+    return f"{plain}_{free}"
 
 
 def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
@@ -97,17 +107,17 @@ def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], boo
 
     If an optional property has no valid default, its parameter gets the default None, which is not passed to the tool.
     """
-    arguments: list[Argument] = []
+    arguments, known = dict[str, Argument](), Known()
     for key, inner in properties(schema).items():
-        name = python_name(key, [argument.name for argument in arguments])
-        annotation = annotation_of(inner, schema)
+        name = python_name(key, arguments)
+        annotation = annotation_of(inner, schema, known=known)
         default: Any = EMPTY
         if key not in schema.get("required", ()):
             default = inner.get("default") if isinstance(inner, Mapping) else None
             if default is None or not is_valid(inner, default):
                 annotation, default = union([annotation, None]), None
-        arguments.append(Argument(name, key, annotation, default))
-    return _required_first(arguments)
+        arguments[name] = Argument(name, key, annotation, default)
+    return _required_first(arguments.values())
 
 
 def properties(schema: Schema) -> Mapping[str, Any]:
@@ -116,37 +126,49 @@ def properties(schema: Schema) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def with_merged_properties(schema: Any, root: Schema, depth: int = 0) -> Schema:
+def with_merged_properties(schema: Any, root: Schema, depth: int = 0, known: Known | None = None) -> Schema:
     """Return an object schema that also contains the properties of the schemas in its ``$ref`` and ``allOf``."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return {}
-    parts = [*schema.get("allOf", ()), *([resolve(schema["$ref"], root)] if "$ref" in schema else ())]
+    known = {} if known is None else known
+    parts = [with_merged_properties(part, root, depth + 1, known) for part in schema.get("allOf", ())]
+    if "$ref" in schema:
+        parts.append(_referenced(with_merged_properties, schema["$ref"], root, depth, known))
     if not parts:
         return schema
-    whole = [schema, *(with_merged_properties(part, root, depth + 1) for part in parts)]
+    whole = [schema, *parts]
     inner: dict[str, Any] = {}
     for part in whole:
         inner |= {key: value for key, value in properties(part).items() if key not in inner}
-    required = [key for part in whole for key in part.get("required", ())]
-    return {**schema, "properties": inner, "required": required}
+    required = dict.fromkeys(str(key) for part in whole for key in part.get("required", ()))
+    return {**schema, "properties": inner, "required": [*required]}
 
 
-def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
+def _referenced(read: Callable[..., Any], reference: object, root: Schema, depth: int, known: Known) -> Any:
+    """Return what ``read`` returns for the schema to which a reference refers, which is read once for each depth."""
+    key = str(reference), depth
+    if key not in known:
+        known[key] = read(resolve(reference, root), root, depth + 1, known)
+    return known[key]
+
+
+def annotation_of(schema: Any, root: Schema, depth: int = 0, known: Known | None = None) -> Any:
     """Return an annotation that accepts every value that a schema accepts, and as few other values as possible."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return Any
+    known = {} if known is None else known
     if "$ref" in schema:
-        return annotation_of(resolve(schema["$ref"], root), root, depth + 1)
+        return _referenced(annotation_of, schema["$ref"], root, depth, known)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
     for combinator in ("anyOf", "oneOf"):
         if combinator in schema:
-            return union([annotation_of(choice, root, depth + 1) for choice in schema[combinator]])
+            return union([annotation_of(choice, root, depth + 1, known) for choice in schema[combinator]])
     kinds = schema.get("type")
     if isinstance(kinds, list):
-        return union([annotation_of({**schema, "type": kind}, root, depth + 1) for kind in kinds])
+        return union([annotation_of({**schema, "type": kind}, root, depth + 1, known) for kind in kinds])
     if kinds == "array":
-        items = Any if "prefixItems" in schema else annotation_of(schema.get("items"), root, depth + 1)
+        items = Any if "prefixItems" in schema else annotation_of(schema.get("items"), root, depth + 1, known)
         return list[items]  # type: ignore[valid-type]
     return dict[str, Any] if kinds == "object" else SCALARS.get(kinds or "", Any)
 
@@ -180,24 +202,31 @@ def union(annotations: Sequence[Any]) -> Any:
     return Union[tuple(annotations)]  # noqa: UP007 - the members are known only here
 
 
-def describe_schema(schema: Any, root: Schema, depth: int = 0) -> str:
+def describe_schema(schema: Any, root: Schema, depth: int = 0, known: Known | None = None) -> str:
     """Return a schema as one short line, such as ``{"path": string, "depth"?: integer}``."""
+    text = _describe(schema, root, depth, {} if known is None else known)
+    return text if len(text) <= MAX_DESCRIPTION else "any"
+
+
+def _describe(schema: Any, root: Schema, depth: int, known: Known) -> str:
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
-        return describe_schema(resolve(schema["$ref"], root), root, depth + 1)
+        return str(_referenced(describe_schema, schema["$ref"], root, depth, known))
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     for combinator in ("anyOf", "oneOf"):
         if combinator in schema:
-            return " | ".join(dict.fromkeys(describe_schema(choice, root, depth + 1) for choice in schema[combinator]))
+            return " | ".join(
+                dict.fromkeys(describe_schema(choice, root, depth + 1, known) for choice in schema[combinator])
+            )
     kind = schema.get("type", "any")
     if kind == "array":
-        return f"[{describe_schema(schema.get('items'), root, depth + 1)}]"
+        return f"[{describe_schema(schema.get('items'), root, depth + 1, known)}]"
     if kind == "object" and properties(schema):
         required = schema.get("required", ())
         inner = [
-            f"{json.dumps(key)}{'' if key in required else '?'}: {describe_schema(value, root, depth + 1)}"
+            f"{json.dumps(key)}{'' if key in required else '?'}: {describe_schema(value, root, depth + 1, known)}"
             for key, value in properties(schema).items()
         ]
         return f"{{{', '.join(inner)}}}"
@@ -206,11 +235,11 @@ def describe_schema(schema: Any, root: Schema, depth: int = 0) -> str:
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
     """Describe parameters, one per line. A parameter with neither a description nor named parts is left out."""
-    lines = []
+    lines, known = [], Known()
     for argument in arguments:
         inner = properties(schema)[argument.key]
         meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
-        structure = describe_schema(inner, schema)
+        structure = describe_schema(inner, schema, known=known)
         structure = structure if "{" in structure else ""
         if meaning or structure:
             lines.append(f"{argument.name}: {' '.join(filter(None, (meaning, structure)))}")

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -31,6 +32,8 @@ SPLITS = ("all", "train", "test")
 
 There is one exception: if tasks name the split ``test``, but none names ``train``, all other tasks are in ``train``.
 """
+MAX_FAULTS = 100
+"""Maximum number of faults of a file that are found and reported."""
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
 """The names of the parameters that a judge's Python function may have."""
 PythonJudge = Callable[..., bool | float]
@@ -102,7 +105,7 @@ def _read(path: Path, mtime_ns: int, find_faults: FindFaults) -> Mapping[str, Ta
     file = read_yaml(path.read_text(errors="replace"))
     goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, find_faults)
     if faults:
-        raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
+        raise BadSelection("\n".join(f"{path}:{fault}" for fault in faults))
     if {goal.split for goal in goals} == {"test", None}:  # without a split train, a run could learn from test tasks
         goals = tuple(goal if goal.split else goal.model_copy(update={"split": "train"}) for goal in goals)
     return {goal.id: goal for goal in goals}
@@ -113,16 +116,31 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
     try:
         goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
-        return (), [file.fault(_without_types(fault["loc"]), _message(fault)) for fault in error.errors()]
-    faults = [] if goals else [file.fault(("tasks",), "there are no tasks; write at least one")]
+        found = (file.fault(_without_types(fault["loc"]), _message(fault)) for fault in error.errors())
+        return (), _first(found)
+    return goals, _first(_goal_faults(file, goals, folder, find_faults))
+
+
+def _first(found: Iterable[FileFault]) -> list[FileFault]:
+    """Return the first faults, sorted by line, and, if there may be more, a line that says so."""
+    faults = sorted(islice(found, MAX_FAULTS))
+    if len(faults) == MAX_FAULTS:
+        faults.append(FileFault(faults[-1].line, "", "there may be more faults; correct these"))
+    return faults
+
+
+def _goal_faults(
+    file: YamlFile, goals: tuple[TaskGoal, ...], folder: Path, find_faults: FindFaults
+) -> Iterator[FileFault]:
+    if not goals:
+        yield file.fault(("tasks",), "there are no tasks; write at least one")
     ids = set[str]()
     for number, goal in enumerate(goals):
         if goal.id in ids:
-            fault = f"{goal.id} is used twice; give every task a different id"
-            faults.append(file.fault(("tasks", number, "id"), fault))
+            yield file.fault(("tasks", number, "id"), f"{goal.id} is used twice; give every task a different id")
         ids.add(goal.id)
-        faults += _judge_faults(file, number, goal.judge, folder, find_faults) if goal.judge else ()
-    return goals, faults
+        if goal.judge:
+            yield from _judge_faults(file, number, goal.judge, folder, find_faults)
 
 
 def _without_types(location: tuple[int | str, ...]) -> YamlPath:

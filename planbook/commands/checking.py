@@ -78,6 +78,8 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 
     With --task, a plan without such faults is then dry-run on that task: its calls are examined as far as possible
     without acting. Actions that are certain to fail are reported, if the environment declares their preconditions.
+
+    The code that you name with --env is imported, and so are the Python judges of its task file if --task is given.
     """
     faults = check_plan(plan, settings)
     runs = [] if faults else list(dry_runs(plan, settings))

@@ -24,7 +24,7 @@ from planbook.wording import counted, tally
 
 if TYPE_CHECKING:
     from planbook.export.exporting import ExportResult
-    from planbook.export.skills import VerifiedSkill
+    from planbook.export.verification import VerifiedSkill
     from planbook.rules import Knowledge
 
 EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -126,7 +126,7 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
     DIR is one skill or a folder of several. The exit code is 0 only if every file and every verdict is as recorded; it
     is 1 otherwise, or that of the run if the run did not end normally.
     """
-    from planbook.export.skills import skill_folders
+    from planbook.export.verification import skill_folders
 
     played = [_verify_skill(skill_folder, settings) for skill_folder in skill_folders(folder)]
     for _, skill in played:
@@ -137,7 +137,7 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
 
 def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in a separate run. Return its exit code and the result."""
-    from planbook.export import skills as skill_files
+    from planbook.export import verification as skill_files
 
     if not skill_files.has_evidence(folder):
         return errors.BROKEN, skill_files.unverified_skill(folder)
@@ -160,7 +160,9 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
         if skill.changed
         else "every verdict is as recorded"
     )
-    return f"{skill.solved} of {counted(skill.tasks, 'task')} solved; {verdicts}{files}; the run is in {skill.run}"
+    reduced = f" (played with planbook's own {', '.join(skill.reduced_limits)})" if skill.reduced_limits else ""
+    played = f"{verdicts}{reduced if skill.changed else ''}{files}"
+    return f"{skill.solved} of {counted(skill.tasks, 'task')} solved; {played}; the run is in {skill.run}"
 
 
 def file_format(requested: str | None, out: Path) -> str:

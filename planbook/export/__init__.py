@@ -2,6 +2,6 @@
 
 An episode is written as its ``Trajectory`` (see ``planbook.planner.trajectory``), which contains everything that
 happened in it. ``exporting`` writes files of episodes in JSON Lines or Parquet, or files with only the conversations
-with models. ``importing`` reads and checks files of episodes, and makes a run from them. ``skills`` writes and verifies
-Agent Skills.
+with models. ``importing`` reads and checks files of episodes, and makes a run from them. ``skills`` writes Agent
+Skills, and ``verification`` verifies them.
 """

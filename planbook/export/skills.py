@@ -1,4 +1,4 @@
-"""Writes learned procedures as Agent Skills (agentskills.io), and verifies such skills.
+"""Writes learned procedures as Agent Skills (agentskills.io). ``verification`` verifies such skills.
 
 A skill is a folder. ``SKILL.md`` describes it, ``scripts/solve.py`` is the procedure, and ``references/manual.md``
 describes the environment and lists the learned rules. ``evidence.json`` lists the tasks on which the procedure was
@@ -9,35 +9,35 @@ import hashlib
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from itertools import chain, count
-from os.path import exists, isfile  # return False if a string is too long for a path; the methods of Path raise
+from os.path import exists  # returns False if a string is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, Template
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from planbook.config import FOUND, Config
-from planbook.envs import Selection, Task, file_digest, holds_secret, known_environments, validation_faults
+from planbook.envs import Task, holds_secret, known_environments
 from planbook.errors import BadArgument
 from planbook.inputs import code_files
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
-from planbook.options import pairs, validate
+from planbook.options import pairs
 from planbook.planner import (
     Outcome,
     Procedure,
     Trajectory,
     code_of,
-    parse_procedure,
     read_trajectory,
     without_block_marks,
 )
 from planbook.rules import Knowledge, render_environment, render_manual
-from planbook.runs import Run, last_path, recorded_endings, without_folders
+from planbook.runs import Run, without_folders
 from planbook.sandbox import Limits
 from planbook.wording import counted, listed
 
@@ -94,6 +94,13 @@ class SkillEvidence(EvidenceModel):
     versions: dict[str, str]
     sha256: dict[str, str] = {}
     tasks: tuple[VerifiedTask, ...] = Field(min_length=1)
+
+    @field_validator("tasks")
+    @classmethod
+    def _check_tasks(cls, tasks: tuple[VerifiedTask, ...]) -> tuple[VerifiedTask, ...]:
+        if twice := [id for id, number in Counter(row.task.id for row in tasks).items() if number > 1]:
+            raise ValueError(f"listed more than once: {listed(twice, 1)}")
+        return tasks
 
 
 class SkillsExportResult(BaseModel):
@@ -259,142 +266,3 @@ def _scalar(text: str) -> str:
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= DESCRIPTION_CHARACTERS else f"{line[: DESCRIPTION_CHARACTERS - 4]} ..."
-
-
-class VerifiedSkill(BaseModel):
-    """The result of verifying a skill. If the skill has no evidence, there are no tasks, and ``run`` is ""."""
-
-    name: str
-    folder: str
-    tasks: int
-    solved: int
-    """Number of tasks that were solved in the verification."""
-    changed_files: tuple[str, ...]
-    """Names of the skill's files that are missing, or that have other digests than the evidence records."""
-    changed: tuple[str, ...]
-    """Ids of the tasks whose verdict has changed, or that were not played to their end."""
-    run: str
-    """The run in which the tasks were played."""
-
-    @property
-    def holds(self) -> bool:
-        """True if all files and all verdicts are as recorded."""
-        return not self.changed_files and not self.changed
-
-
-def skill_folders(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a skill, or else the skills in it. Raises BadArgument if it has no skills."""
-    skills = [path for path in (folder, *sorted(folder.glob("*/"))) if has_evidence(path) or (path / SCRIPT).is_file()]
-    if not skills:
-        raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
-    return skills[:1] if skills[0] == folder else skills
-
-
-def has_evidence(folder: Path) -> bool:
-    """Return True if the skill in a folder has evidence. Without evidence, it cannot be verified."""
-    return (folder / EVIDENCE).is_file()
-
-
-def read_evidence(folder: Path) -> SkillEvidence:
-    """Return the evidence of a skill. Raises BadArgument if it cannot be read."""
-    try:
-        return SkillEvidence.model_validate_json((folder / EVIDENCE).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        faults = "; ".join(validation_faults(error)) if isinstance(error, ValidationError) else error
-        raise BadArgument(f"{folder / EVIDENCE} cannot be read as the evidence of a skill: {faults}") from error
-
-
-def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
-    """Return the names of files that are missing, or that have other digests than the evidence records."""
-    digests = {name: file_digest(folder / name) for name in HASHED if (folder / name).is_file()}
-    return tuple(name for name in HASHED if name not in digests or digests[name] != evidence.sha256.get(name))
-
-
-def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
-    """Return the configuration of a run that plays the skill on the tasks of its evidence.
-
-    The evidence contains neither folders nor secrets: the user gives them with ``env`` and ``env_options``. Raises
-    BadArgument if the evidence names code or a server that the user has not named, since the evidence is not trusted.
-    """
-    if not env and evidence.env not in known_environments():
-        raise BadArgument(
-            f"{folder} is a skill for the environment {evidence.env}, whose code would run on this machine; "
-            "name it yourself if you trust it: --env FILE.py:NAME"
-        )
-    for name, value in evidence.env_options.items():
-        suspects = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
-        if name not in env_options and (suspect := next(suspects, None)):
-            raise BadArgument(
-                f"the skill in {folder} was verified with the option {name}={suspect}, which may name code to run or a "
-                f"server to act on; name it yourself if you trust it: -o {name}=VALUE"
-            )
-    try:
-        text = (folder / SCRIPT).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
-    procedure = parse_procedure(text, Path(SCRIPT).name)
-    config = Config(
-        planner="code",
-        planner_options=code_of(procedure).model_dump(mode="json"),
-        env=env or evidence.env,
-        env_options={**evidence.env_options, **env_options},
-        actions=evidence.actions,
-        limits=evidence.limits,
-        seed=evidence.seed,
-        selection=Selection(ids=tuple(task.task.id for task in evidence.tasks)),
-    )
-    if procedure.environment != (name := config.environment.name):
-        raise BadArgument(
-            f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; "
-            f"name {procedure.environment!r} with --env"
-        )
-    validate(config.environment.Options, config.env_options, "--option" if env_options else EVIDENCE)
-    return config
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    """Yield all strings in a JSON value, but not the keys of its objects."""
-    if isinstance(value, str):
-        yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(part)
-
-
-def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
-    """Return the tasks of the evidence as the environment defines them now. Raises BadSelection if one is missing."""
-    selections = (Selection(split=row.task.split or None, ids=(row.task.id,)) for row in evidence.tasks)
-    return [task for chosen in selections for task in config.environment.select(chosen, config.environment_options)]
-
-
-def unverified_skill(folder: Path) -> VerifiedSkill:
-    """Return the result for a skill without evidence. Its verification counts as failed."""
-    return VerifiedSkill(
-        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=(EVIDENCE,), changed=(), run=""
-    )
-
-
-def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of the run in ``played`` with the evidence. Raises BadArgument if the tasks differ."""
-    with closing(Run.open(played)) as run:
-        endings = recorded_endings(run)
-        ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
-        tasks = {
-            id: read_trajectory(last_path(run, entry), run.store.events(entry.path), entry.task).task
-            for id, entry in ended.items()
-        }
-    outcomes = {id: endings[entry.index].outcome for id, entry in ended.items()}
-    verdicts = {id: outcome.solved for id, outcome in outcomes.items() if outcome.played}
-    if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
-        raise BadArgument(
-            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "
-            "was changed, or is from another version of the environment"
-        )
-    return VerifiedSkill(
-        name=evidence.skill,
-        folder=str(folder),
-        tasks=len(evidence.tasks),
-        solved=sum(verdicts.values()),
-        changed_files=changed_files(folder, evidence),
-        changed=tuple(task.task.id for task in evidence.tasks if task.solved != verdicts.get(task.task.id)),
-        run=str(played),
-    )

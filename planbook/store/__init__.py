@@ -2,6 +2,7 @@
 
 - ``store`` reads and writes events, in a SQLite file or through ``postgres``. Also has the journal of an episode.
 - ``postgres`` keeps the tables in a schema of a PostgreSQL database.
+- ``rows`` packs events into rows, reads them back, and checks the definitions of a file's tables.
 - ``tables`` defines the tables. Besides events, they hold what the processes of a run share: the money and calls that
   are spent or reserved, and the leases on episodes (which worker plays which episode).
 """
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
+    from planbook.store.rows import LONG_TEXT
     from planbook.store.store import EpisodeJournal, Store, Watch, create_schema, recorded_location
     from planbook.store.tables import (
-        LONG_TEXT,
         RESTART,
         Event,
         Losses,

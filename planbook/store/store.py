@@ -17,20 +17,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, func, select
+from sqlalchemy import Connection, Engine, Select, create_engine, func, select
 from sqlalchemy.exc import DBAPIError
 
 from planbook.envs import missing_extra
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
-from planbook.store.tables import (
+from planbook.store.rows import (
     AFTER_SLASH,
-    EVENT,
-    METADATA,
-    RESTART,
     SELECT_ALL,
     SELECT_IN_SCOPE,
     SELECT_KIND_AFTER_ROW,
+    BodyCheck,
+    any_body,
+    check_definitions,
+    pack,
+    read_events,
+)
+from planbook.store.tables import (
+    EVENT,
+    METADATA,
+    RESTART,
     TEXT,
     Event,
     EventRow,
@@ -38,8 +45,6 @@ from planbook.store.tables import (
     Schema,
     StoreLedger,
     StoreLocation,
-    pack,
-    read_events,
     without_password,
 )
 
@@ -81,14 +86,13 @@ class EpisodeJournal:
 class Store:
     """The events of one run. Several threads and processes may write; each event is its own transaction."""
 
-    def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
-        self.location = location
+    def __init__(self, location: StoreLocation, *, to_write: bool = True, check_body: BodyCheck = any_body) -> None:
+        self.location, self._check_body = location, check_body
         self.journals_closed = False
         """True once no more events of episodes are recorded, although threads may still be playing episodes."""
-        self._stored_texts: set[str] = set()
         self._database = _open(location, to_write=to_write)
         with self._database.reading() as connection:
-            self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
+            self._stored_texts = set(connection.execute(select(TEXT.c.hash)).scalars())
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
         """Add one event and commit it. Raises BadRun if its scope, kind and number already exist, or writing fails."""
@@ -117,9 +121,7 @@ class Store:
         if kind is not None:
             query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
         parameters = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
-        with self._database.reading() as connection:
-            for _, event in read_events(connection, query, parameters):
-                yield event
+        yield from (event for _, event in self._read(query, parameters))
 
     def events_since(self, number: int) -> Iterator[tuple[int, Event]]:
         """Yield (row number, event) for all events after row ``number``, in order. If it is 0, all events are yielded.
@@ -128,9 +130,7 @@ class Store:
         several processes write events. (``events_of_kind_after`` is faster, but may miss an event.)
         """
         last = self._database.last_settled_row(number)
-        query = SELECT_ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
-        with self._database.reading() as connection:
-            yield from read_events(connection, query)
+        yield from self._read(SELECT_ALL.where(EVENT.c.id > number, EVENT.c.id <= last), {})
 
     @property
     def last_row(self) -> int:
@@ -143,8 +143,11 @@ class Store:
         In PostgreSQL, another process may commit an event after one with a larger row number was yielded here. A later
         call that passes the larger number misses this event.
         """
+        yield from self._read(SELECT_KIND_AFTER_ROW, {"row": number, "of_kind": kind})
+
+    def _read(self, query: Select[Any], parameters: Mapping[str, Any]) -> Iterator[tuple[int, Event]]:
         with self._database.reading() as connection:
-            yield from read_events(connection, SELECT_KIND_AFTER_ROW, {"row": number, "of_kind": kind})
+            yield from read_events(connection, query, parameters, self._check_body, self.location)
 
     def lock(self, index: int) -> AbstractContextManager[bool]:
         """Lock the episode with this index until the block ends. Yield False if it is locked already.
@@ -258,6 +261,8 @@ class Sqlite:
         self._writer: sqlite3.Connection | None = None
         self._lock_file = -1
         self._episode_locks: set[int] = set()
+        with self.reading() as connection:
+            check_definitions(connection, path)
         if to_write:
             self._lock_file = self._open_locks()
             try:
@@ -374,10 +379,7 @@ def _lock(descriptor: int, byte: int, command: int, kind: int = fcntl.F_WRLCK) -
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
-    """Open a connection without SQLAlchemy, which would double the time for committing an event.
-
-    Each action of an episode waits until its event is committed.
-    """
+    """Open a connection without SQLAlchemy, which would double the time for which each action waits for its event."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")

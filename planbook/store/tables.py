@@ -3,22 +3,20 @@
 The tables are in a SQLite file, or in a schema of a PostgreSQL database, which ``Schema`` names.
 """
 
-import hashlib
-import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import sqlalchemy as sa
 from pydantic import JsonValue
 
 from planbook.errors import BadArgument
-from planbook.planner import AllowsCall, Amount, Body
+from planbook.planner import AllowsCall, Amount
 
 METADATA = sa.MetaData()
 SCOPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -78,76 +76,6 @@ class EventRow(NamedTuple):
     at: float
 
 
-LONG_TEXT = 400
-"""Strings of at least this many characters are stored in the table of texts, each only once."""
-TEXT_KEY = "$text"
-"""Key of the object ``{"$text": HASH}``, which replaces a long string in the body of an event."""
-ESCAPE = "\\"
-"""Prefix that is added to a key in a body if the key begins with ``$`` or with this prefix."""
-
-
-def pack(body: Body, texts: dict[str, str]) -> str:
-    """Return the body of an event as JSON, with a hash in place of each long string.
-
-    The long strings are added to ``texts``, which maps hashes to strings.
-    """
-    value = _pack_value(dict(body), texts)
-    text = json.dumps(value, ensure_ascii=False)
-    return text if _storable(text) else json.dumps(value)
-
-
-def texts_of(value: Any) -> Iterator[str]:
-    """Yield the hashes of the long strings that a packed body refers to."""
-    if isinstance(value, list):
-        for item in value:
-            yield from texts_of(item)
-    elif isinstance(value, dict):
-        if set(value) == {TEXT_KEY}:
-            yield value[TEXT_KEY]
-        else:
-            yield from texts_of(list(value.values()))
-
-
-def unpack(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return the original of a packed value. ``texts`` maps the hashes in it to the long strings."""
-    if isinstance(value, list):
-        return [unpack(item, texts) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if set(value) == {TEXT_KEY}:
-        return texts[value[TEXT_KEY]]
-    return {key.removeprefix(ESCAPE): unpack(item, texts) for key, item in value.items()}
-
-
-def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
-    if isinstance(value, str):
-        if len(value) < LONG_TEXT or not _storable(value):
-            return value
-        digest = hashlib.sha256(value.encode("utf-8")).hexdigest()
-        texts[digest] = value
-        return {TEXT_KEY: digest}
-    if isinstance(value, dict):
-        return {
-            f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key: _pack_value(item, texts)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_pack_value(item, texts) for item in value]
-    return value
-
-
-def _storable(text: str) -> bool:
-    """Return whether databases can store a string unchanged.
-
-    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. A string with one of these is
-    stored with JSON escapes instead.
-    """
-    try:
-        return b"\0" not in text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-
-
 RESTART = "/restart/"
 """Separates the scope of an episode from the number of a restart, as in ``task/3/restart/1``.
 
@@ -162,38 +90,6 @@ def restart_scope(path: str, number: int) -> str:
 def without_restart(scope: str) -> str:
     """Return a scope without its restarts: ``task/3/ask`` for ``task/3/restart/1/ask``."""
     return re.sub(rf"{RESTART}\d+", "", scope)
-
-
-AFTER_SLASH = chr(ord("/") + 1)
-"""The character that follows "/". The scopes below ``task/3`` are those from ``task/3/`` up to ``task/30``, exclusive.
-
-This range is looked up in the index; a comparison with LIKE would not use it."""
-ROWS = 500
-"""Number of events that are read at a time."""
-SELECT_ALL = sa.select(EVENT).order_by(EVENT.c.id)
-SELECT_IN_SCOPE = SELECT_ALL.where(
-    sa.or_(
-        EVENT.c.scope == sa.bindparam("scope"),
-        sa.and_(EVENT.c.scope >= sa.bindparam("first"), EVENT.c.scope < sa.bindparam("end")),
-    )
-)
-"""Selects the events of a scope and of all scopes below it. The query is compiled once, and used for all episodes."""
-SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
-
-
-def read_events(
-    connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any] = {}
-) -> Iterator[tuple[int, Event]]:
-    """Yield (row number, event) for each row that a query selects. The events have their original bodies."""
-    texts: dict[str, str] = {}
-    for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
-        bodies = [json.loads(row.body) for row in rows]
-        missing = sorted({digest for body in bodies for digest in texts_of(body)} - texts.keys())
-        for start in range(0, len(missing), ROWS):
-            chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
-            texts.update({row.hash: row.body for row in connection.execute(chunk)})
-        for row, body in zip(rows, bodies, strict=True):
-            yield row.id, Event(row.scope, row.kind, row.n, unpack(body, texts), row.at)
 
 
 URL_STARTS = ("postgresql://", "postgres://")

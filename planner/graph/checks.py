@@ -61,6 +61,11 @@ class _StoredPath(NamedTuple):
     shape: Shape
 
 
+def too_many_nodes(number: int) -> str:
+    """Return the message for a file with more than MAX_NODES nodes."""
+    return f"there are {number:,} nodes; at most {MAX_NODES} are allowed"
+
+
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
     """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were already removed.
 
@@ -69,7 +74,7 @@ def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
     if len(file.all_nodes) > MAX_NODES:
-        yield ("nodes",), f"there are {len(file.all_nodes):,} nodes; at most {MAX_NODES} are allowed"
+        yield ("nodes",), too_many_nodes(len(file.all_nodes))
         return
     checks = _Checks(file, places, is_complete=is_complete)
     yield from _check_top(file, places, is_complete=is_complete)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from planbook.envs import FileFault, YamlFile, YamlPath, read_yaml
 from planbook.planner.errors import BadGraphFile
-from planbook.planner.graph.checks import check_file
+from planbook.planner.graph.checks import MAX_NODES, check_file, too_many_nodes
 from planbook.planner.graph.hooking import find_hook
 from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.template_syntax import suggestion
@@ -85,6 +85,9 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
         return None, read
     if not isinstance(read.value, dict):
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
+    nodes = read.value.get("nodes")
+    if isinstance(nodes, dict) and len(nodes) > MAX_NODES:  # each node takes long to validate
+        return None, [read.fault(("nodes",), too_many_nodes(len(nodes)))]
     file, faults = _validate(read, path.stem)
     if file is not None:
         found = check_file(file, path.parent, is_complete=not faults)

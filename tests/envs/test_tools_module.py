@@ -300,6 +300,20 @@ def test_a_judge_that_judges_nothing_is_refused(judge: str, fault: str, tmp_path
     assert fault in faults_of(f"tasks: [{{id: a, goal: g, judge: {{{judge}}}}}]", tmp_path / "tasks.yaml")["1"]
 
 
+def test_only_the_first_faults_of_many_are_searched_and_reported(tmp_path: Path) -> None:
+    assertions = "".join(f"\n    - x{number}" for number in range(500))
+    faults = faults_of(f"tasks:\n- id: a\n  goal: b\n  judge:\n    assert:{assertions}", tmp_path / "tasks.yaml")
+    assert list(faults) == [str(line) for line in range(6, 106)]
+    assert faults["105"] == " there may be more faults; correct these"
+
+
+def test_an_integer_that_json_readers_cannot_hold_is_refused(tmp_path: Path) -> None:
+    for number in (2**63, hex(2**300_000), "9" * 90_000):
+        text = f"tasks:\n- {{id: a, goal: b, judge: {{answer: {number}}}}}"
+        assert "this integer is too large; put it in quotes" in faults_of(text, tmp_path / "tasks.yaml")["2"]
+        (tmp_path / "tasks.yaml").unlink()
+
+
 def test_a_task_file_is_required() -> None:
     with pytest.raises(BadSelection, match="--option tasks="):
         load_environment(NOTES).select(Selection())

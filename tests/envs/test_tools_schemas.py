@@ -1,5 +1,6 @@
 """For random JSON Schemas, the signature of a tool accepts the same arguments as JSON Schema validation."""
 
+import time
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -12,7 +13,15 @@ from pydantic import Field
 
 from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_env import tool_of
-from planbook.envs.tools.schemas import arguments_of_function, keyed_arguments
+from planbook.envs.tools.schemas import (
+    arguments_of_function,
+    arguments_of_schema,
+    describe_schema,
+    keyed_arguments,
+    parameter_docs,
+    python_name,
+    with_merged_properties,
+)
 from planbook.sandbox.functions import FunctionSpec
 from tests.sandbox.fuzz.size import MEGABYTES, SECONDS, megabytes_of, seconds_of
 
@@ -198,3 +207,43 @@ def _fitting(schema: Any) -> st.SearchStrategy[Any]:
     kinds = {"integer": NUMBERS, "number": NUMBERS | FLOATS, "string": TEXTS, "boolean": st.booleans()}
     kind = schema.get("type")
     return kinds.get(kind, VALUES) if isinstance(kind, str) else NUMBERS
+
+
+@pytest.mark.parametrize(
+    "looping",
+    [
+        {"anyOf": [{"$ref": "#/$defs/A"}] * 400},
+        {"allOf": [{"$ref": "#/$defs/A"}] * 400},
+        {"type": "object", "properties": {f"p{number}": {"$ref": "#/$defs/A"} for number in range(400)}},
+    ],
+)
+def test_a_schema_that_refers_to_itself_many_times_is_read_at_once(looping: dict[str, Any]) -> None:
+    schema = {"$defs": {"A": looping}, "allOf": [{"$ref": "#/$defs/A"}], "properties": {"x": {"$ref": "#/$defs/A"}}}
+    began = time.process_time()
+    merged = with_merged_properties(schema, schema)
+    arguments = arguments_of_schema(merged, lambda inner, value: True)
+    parameter_docs(arguments, merged)
+    assert time.process_time() - began < 2, "without a memory of references, it takes minutes"
+    assert "x" in {argument.key for argument in arguments}
+
+
+def test_many_names_without_letters_are_numbered_at_once() -> None:
+    keys = [f"{'!' * (number % 71)}{'?' * (number // 71)}" for number in range(5_000)]
+    began = time.process_time()
+    arguments = arguments_of_schema({"properties": {key: {} for key in keys}}, lambda inner, value: True)
+    assert time.process_time() - began < 2
+    assert [argument.name for argument in arguments] == [
+        "unnamed",
+        *(f"unnamed_{n}" for n in range(2, len(arguments) + 1)),
+    ]
+
+
+def test_a_name_gets_a_number_that_is_not_used() -> None:
+    assert python_name("a", ["a", "a_2"]) == "a_3"
+    for used in (["a", "a_2", "a_4"], {"a", "a_2", "a_3", "a_4", "a_8"}):
+        assert python_name("a", used) not in used
+
+
+def test_references_are_described_in_place() -> None:
+    schema = {"$defs": {"A": {"type": "integer"}}, "type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}}
+    assert describe_schema(schema, schema) == '{"x"?: integer}'

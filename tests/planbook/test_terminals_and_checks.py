@@ -171,7 +171,7 @@ def test_an_error_in_a_function_names_the_calling_lines(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         ("--env two.py", 2, "two.py has 2 environments: name two.py:One or two.py:Two"),
-        ("--env alfworld --split valid_unseen", 3, "made from seeds instead, --split generated; or run"),
+        ("--env alfworld --split valid_unseen", 3, "or run `alfworld-download`"),
         ("--env alfworld --split valid_seen --seeds 3", 2, "only generated games are made from seeds"),
         ("--env toy --split all:x", 2, "a number of tasks"),
         (f"--env toy --library {ROOT}/manuals/toy", 2, "toy/procedures/*.py"),

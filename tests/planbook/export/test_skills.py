@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from planbook.export.skills import read_evidence, verified_skill
+from planbook.export.verification import read_evidence, verified_skill
 from planbook.planner import Ending, Outcome
 from planbook.runs import Run
 from tests.command import ROOT, planbook
@@ -238,3 +238,46 @@ def test_a_skill_is_played_inside_the_chosen_folder(skill: Path, tmp_path: Path)
     change(skill, skill=str(tmp_path / "escaped"))
     assert verify(skill).result["skills"][0]["run"] == str(tmp_path / "again" / "toy-fetch")
     assert not (tmp_path / "escaped").exists()
+
+
+def test_evidence_that_lists_a_task_twice_is_refused(skill: Path) -> None:
+    known = evidence(skill)["tasks"][0]
+    change(skill, tasks=[known, known])
+    assert f"listed more than once: {known['task']['id']}" in refusal("skills", "verify", skill)
+
+
+def test_another_score_and_a_missing_file_of_the_evidence_are_reported(skill: Path) -> None:
+    recorded = evidence(skill)
+    first = recorded["tasks"][0]
+    change(skill, tasks=[{**first, "score": 0.5}], sha256={**recorded["sha256"], "assets/x.bin": "0" * 64})
+    finished = verify(skill)
+    assert finished.returncode == 1
+    (found,) = finished.result["skills"]
+    assert found["changed"] == [first["task"]["id"]]
+    assert found["changed_files"] == ["assets/x.bin"]
+
+
+def test_evidence_cannot_raise_the_limits(skill: Path) -> None:
+    script = skill / "scripts" / "solve.py"
+    script.write_text(script.read_text().replace("agent.put(thing)", "[0] * 10**8"))
+    recorded = evidence(skill)
+    change(skill, tasks=recorded["tasks"][:1], limits={**recorded["limits"], "memory_mb": 100_000, "wall_seconds": 1e6})
+    finished = verify(skill)
+    assert finished.returncode == 1
+    assert finished.result["skills"][0]["reduced_limits"] == ["wall_seconds", "memory_mb"]
+    assert "(played with planbook's own wall_seconds, memory_mb)" in finished.printed
+    with closing(Run.open(skill.parent / "again" / "toy-fetch")) as run:
+        assert (run.config.limits.memory_mb, run.config.limits.wall_seconds) == (256, 10)
+
+
+def test_a_link_out_of_the_folder_is_not_followed(skill: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("a secret line")
+    for name in ("scripts/solve.py", "evidence.json"):
+        shutil.copy(skill / name, tmp_path / "copy")
+        (skill / name).unlink()
+        (skill / name).symlink_to(tmp_path / "secret.txt")
+        refused = refusal("skills", "verify", skill)
+        assert "it is not a file in the skill's folder" in refused
+        assert "secret line" not in refused
+        (skill / name).unlink()
+        shutil.copy(tmp_path / "copy", skill / name)

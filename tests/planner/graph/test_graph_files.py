@@ -160,6 +160,11 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  ? [a]\n  : {prompt: x}", "2: nodes: a key must be a string; put it in quotes if it begins with {"),
         ("database: {1: x, '1': y}\nnodes:\n  a: {prompt: x}", "1: 1 is used twice; leave one out, or rename it"),
         ("database:\n  true: x\n  True: y\nnodes:\n  a: {prompt: x}", "3: True is used twice"),
+        ("nodes:\n  a: {prompt: x, every: 0x" + "f" * 90 + "}", "2: this integer is too large; put it in quotes"),
+        (f"nodes:\n  a: {{prompt: x, every: {'9' * 90_000}}}", "2: this integer is too large; put it in quotes"),
+        (f"nodes:\n  a: {{prompt: x, every: {2**63}}}", "2: this integer is too large; put it in quotes"),
+        ("nodes:\n" + "".join(f"  a{number}: {{prompt: '{{{{'}}\n" for number in range(201)),
+         "1: nodes: there are 201 nodes; at most 200 are allowed"),
         ("inputs: {a b: x}\nnodes:\n  a: {prompt: x}", "1: inputs.a b: 'a b' is not a path"),
     ],
 )  # fmt: skip

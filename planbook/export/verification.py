@@ -1,0 +1,183 @@
+"""Verifies Agent Skills: compares a skill's files and verdicts with its evidence. A skill may come from a stranger."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from os.path import isfile  # returns False if a string is too long for a path; the methods of Path raise
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from planbook.config import Config
+from planbook.envs import Selection, Task, file_digest, known_environments, validation_faults
+from planbook.errors import BadArgument
+from planbook.export.skills import EVIDENCE, HASHED, SCRIPT, SkillEvidence
+from planbook.options import validate
+from planbook.planner import code_of, parse_procedure, read_trajectory
+from planbook.runs import Run, last_path, recorded_endings
+from planbook.sandbox import Limits
+from planbook.wording import listed
+
+
+class VerifiedSkill(BaseModel):
+    """The result of verifying a skill. If the skill has no evidence, there are no tasks, and ``run`` is ""."""
+
+    name: str
+    folder: str
+    tasks: int
+    solved: int
+    """Number of tasks that were solved in the verification."""
+    changed_files: tuple[str, ...]
+    """Names of the skill's files that are missing, or that have other digests than the evidence records."""
+    changed: tuple[str, ...]
+    """Ids of the tasks whose verdict or score has changed, or that were not played to their end."""
+    reduced_limits: tuple[str, ...] = ()
+    """Names of the limits that the evidence states higher than planbook's defaults, which were used instead."""
+    run: str
+    """The run in which the tasks were played."""
+
+    @property
+    def holds(self) -> bool:
+        """True if all files and all verdicts are as recorded."""
+        return not self.changed_files and not self.changed
+
+
+def skill_folders(folder: Path) -> list[Path]:
+    """Return the folder itself if it is a skill, or else the skills in it. Raises BadArgument if it has no skills."""
+    skills = [path for path in (folder, *sorted(folder.glob("*/"))) if has_evidence(path) or (path / SCRIPT).is_file()]
+    if not skills:
+        raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
+    return skills[:1] if skills[0] == folder else skills
+
+
+def has_evidence(folder: Path) -> bool:
+    """Return True if the skill in a folder has evidence. Without evidence, it cannot be verified."""
+    return (folder / EVIDENCE).is_file()
+
+
+def is_own_file(folder: Path, name: str) -> bool:
+    """Return True if a name in a skill's folder is a regular file. A link may lead to any file of this machine."""
+    path = folder / name
+    return path.is_file() and path.resolve().is_relative_to(folder.resolve())
+
+
+def read_text(folder: Path, name: str) -> str:
+    """Return the text of a file of a skill. Raises OSError if it is not a file in the folder, or cannot be read."""
+    if not is_own_file(folder, name):
+        raise OSError("it is not a file in the skill's folder")
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def read_evidence(folder: Path) -> SkillEvidence:
+    """Return the evidence of a skill. Raises BadArgument if it cannot be read."""
+    try:
+        return SkillEvidence.model_validate_json(read_text(folder, EVIDENCE))
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        faults = "; ".join(validation_faults(error)) if isinstance(error, ValidationError) else error
+        raise BadArgument(f"{folder / EVIDENCE} cannot be read as the evidence of a skill: {faults}") from error
+
+
+def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
+    """Return the names of files that are missing, or that have other digests than the evidence records.
+
+    A name that no skill of planbook has is never read: it could lead out of the folder.
+    """
+    digests = {name: file_digest(folder / name) for name in HASHED if is_own_file(folder, name)}
+    names = dict.fromkeys([*HASHED, *evidence.sha256])
+    return tuple(name for name in names if name not in digests or digests[name] != evidence.sha256.get(name))
+
+
+def reduced_limits(limits: Limits) -> dict[str, Any]:
+    """Return planbook's default for each limit that is higher. The evidence of a stranger cannot raise them."""
+    return {name: default for name, default in Limits() if getattr(limits, name) > default}
+
+
+def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
+    """Return the configuration of a run that plays the skill on the tasks of its evidence.
+
+    The evidence contains neither folders nor secrets: the user gives them with ``env`` and ``env_options``. Raises
+    BadArgument if the evidence names code or a server that the user has not named, since the evidence is not trusted.
+    """
+    if not env and evidence.env not in known_environments():
+        raise BadArgument(
+            f"{folder} is a skill for the environment {evidence.env}, whose code would run on this machine; "
+            "name it yourself if you trust it: --env FILE.py:NAME"
+        )
+    for name, value in evidence.env_options.items():
+        suspects = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
+        if name not in env_options and (suspect := next(suspects, None)):
+            raise BadArgument(
+                f"the skill in {folder} was verified with the option {name}={suspect}, which may name code to run or a "
+                f"server to act on; name it yourself if you trust it: -o {name}=VALUE"
+            )
+    try:
+        text = read_text(folder, SCRIPT)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
+    procedure = parse_procedure(text, Path(SCRIPT).name)
+    config = Config(
+        planner="code",
+        planner_options=code_of(procedure).model_dump(mode="json"),
+        env=env or evidence.env,
+        env_options={**evidence.env_options, **env_options},
+        actions=evidence.actions,
+        limits=evidence.limits.model_copy(update=reduced_limits(evidence.limits)),
+        seed=evidence.seed,
+        selection=Selection(ids=tuple(task.task.id for task in evidence.tasks)),
+    )
+    if procedure.environment != (name := config.environment.name):
+        raise BadArgument(
+            f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; "
+            f"name {procedure.environment!r} with --env"
+        )
+    validate(config.environment.Options, config.env_options, "--option" if env_options else EVIDENCE)
+    return config
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Yield all strings in a JSON value, but not the keys of its objects."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(part)
+
+
+def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
+    """Return the tasks of the evidence as the environment defines them now. Raises BadSelection if one is missing."""
+    selections = (Selection(split=row.task.split or None, ids=(row.task.id,)) for row in evidence.tasks)
+    return [task for chosen in selections for task in config.environment.select(chosen, config.environment_options)]
+
+
+def unverified_skill(folder: Path) -> VerifiedSkill:
+    """Return the result for a skill without evidence. Its verification counts as failed."""
+    return VerifiedSkill(
+        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=(EVIDENCE,), changed=(), run=""
+    )
+
+
+def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
+    """Compare the verdicts of the run in ``played`` with the evidence. Raises BadArgument if the tasks differ."""
+    with closing(Run.open(played)) as run:
+        endings = recorded_endings(run)
+        ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
+        tasks = {
+            id: read_trajectory(last_path(run, entry), run.store.events(entry.path), entry.task).task
+            for id, entry in ended.items()
+        }
+    last = {id: endings[entry.index] for id, entry in ended.items()}
+    verdicts = {id: (end.outcome.solved, end.verdict.score) for id, end in last.items() if end.outcome.played}
+    if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
+        raise BadArgument(
+            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "
+            "was changed, or is from another version of the environment"
+        )
+    return VerifiedSkill(
+        name=evidence.skill,
+        folder=str(folder),
+        tasks=len(evidence.tasks),
+        solved=sum(solved for solved, _ in verdicts.values()),
+        changed_files=changed_files(folder, evidence),
+        changed=tuple(row.task.id for row in evidence.tasks if (row.solved, row.score) != verdicts.get(row.task.id)),
+        reduced_limits=tuple(reduced_limits(evidence.limits)),
+        run=str(played),
+    )

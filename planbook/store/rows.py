@@ -1,0 +1,168 @@
+"""The rows of a run's tables: packs the bodies of events into rows, and reads them back.
+
+A long string is stored only once, in the table of texts. Rows may come from a stranger, so they are checked.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.schema import CreateTable
+
+from planbook.errors import BadRun
+from planbook.planner import Body
+from planbook.store.tables import EVENT, METADATA, TEXT, Event
+
+LONG_TEXT = 400
+"""Strings of at least this many characters are stored in the table of texts, each only once."""
+TEXT_KEY = "$text"
+"""Key of the object ``{"$text": HASH}``, which replaces a long string in the body of an event."""
+ESCAPE = "\\"
+"""Prefix that is added to a key in a body if the key begins with ``$`` or with this prefix."""
+
+
+def pack(body: Body, texts: dict[str, str]) -> str:
+    """Return the body of an event as JSON, with a hash in place of each long string.
+
+    The long strings are added to ``texts``, which maps hashes to strings.
+    """
+    value = _pack_value(dict(body), texts)
+    text = json.dumps(value, ensure_ascii=False)
+    return text if _storable(text) else json.dumps(value)
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Yield the hashes of the long strings that a packed body refers to."""
+    if isinstance(value, list):
+        for item in value:
+            yield from texts_of(item)
+    elif isinstance(value, dict):
+        if set(value) == {TEXT_KEY}:
+            yield str(value[TEXT_KEY])
+        else:
+            yield from texts_of(list(value.values()))
+
+
+def unpack(value: Any, texts: Mapping[str, str]) -> Any:
+    """Return the original of a packed value. ``texts`` maps the hashes in it to the long strings."""
+    if isinstance(value, list):
+        return [unpack(item, texts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {TEXT_KEY}:
+        return texts[str(value[TEXT_KEY])]
+    return {key.removeprefix(ESCAPE): unpack(item, texts) for key, item in value.items()}
+
+
+def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
+    if isinstance(value, str):
+        if len(value) < LONG_TEXT or not _storable(value):
+            return value
+        digest = hashlib.sha256(value.encode("utf-8")).hexdigest()
+        texts[digest] = value
+        return {TEXT_KEY: digest}
+    if isinstance(value, dict):
+        return {
+            f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key: _pack_value(item, texts)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_pack_value(item, texts) for item in value]
+    return value
+
+
+def _storable(text: str) -> bool:
+    """Return whether databases can store a string unchanged.
+
+    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. A string with one of these is
+    stored with JSON escapes instead.
+    """
+    try:
+        return b"\0" not in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+
+
+AFTER_SLASH = chr(ord("/") + 1)
+"""The character that follows "/". The scopes below ``task/3`` are those from ``task/3/`` up to ``task/30``, exclusive.
+
+This range is looked up in the index; a comparison with LIKE would not use it."""
+BodyCheck = Callable[[str, Any], None]
+"""Raises ValueError if the body of an event of this kind is not as it should be."""
+ROWS = 500
+"""Number of events that are read at a time."""
+SELECT_ALL = sa.select(EVENT).order_by(EVENT.c.id)
+SELECT_IN_SCOPE = SELECT_ALL.where(
+    sa.or_(
+        EVENT.c.scope == sa.bindparam("scope"),
+        sa.and_(EVENT.c.scope >= sa.bindparam("first"), EVENT.c.scope < sa.bindparam("end")),
+    )
+)
+"""Selects the events of a scope and of all scopes below it. The query is compiled once, and used for all episodes."""
+SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
+
+
+def any_body(kind: str, body: Any) -> None:
+    """Accept the body of any event."""
+
+
+def read_events(
+    connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any], check: BodyCheck, run: object
+) -> Iterator[tuple[int, Event]]:
+    """Yield (row number, event) for each row that a query selects. The events have their original bodies.
+
+    Raises BadRun if an event is not as planbook records it, according to ``check``. ``run`` is its name in the message.
+    """
+    texts: dict[str, str] = {}
+    for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
+        packed = [_parsed(row.body) for row in rows]
+        missing = sorted({digest for body in packed for digest in texts_of(body)} - texts.keys())
+        for start in range(0, len(missing), ROWS):
+            chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
+            texts.update({row.hash: row.body for row in connection.execute(chunk)})
+        for row, value in zip(rows, packed, strict=True):
+            try:
+                event = _event(row, value, texts, check)
+            except (KeyError, ValueError) as error:
+                reason = error if isinstance(error, ValueError) else "one of its texts is missing"
+                place = f"event {row.id} ({row.scope}, {row.kind} {row.n})"
+                raise BadRun(f"{run}: {place} is not as planbook records it: {reason}") from error
+            yield row.id, event
+
+
+def _event(row: Any, packed: dict[str, Any] | None, texts: Mapping[str, str], check: BodyCheck) -> Event:
+    if packed is None:
+        raise ValueError("its body is not a JSON object")
+    body = unpack(packed, texts)
+    check(row.kind, body)
+    return Event(row.scope, row.kind, row.n, body, row.at)
+
+
+def _parsed(text: Any) -> dict[str, Any] | None:
+    """Return a body as it is stored, or None if it is not a JSON object."""
+    try:
+        body = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def check_definitions(connection: sa.Connection, path: Path) -> None:
+    """Raise BadRun if a SQLite file defines anything but the tables of a run.
+
+    A file may come from a stranger. A view in place of a table could compute for ever, and a trigger change other rows.
+    """
+    ours = {_letters(str(CreateTable(table).compile(dialect=sqlite.dialect()))) for table in METADATA.tables.values()}
+    for name, sql in connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")):
+        if _letters(sql) not in ours:
+            raise BadRun(f"{path} cannot be used as a run's store: planbook did not define {name!r} in it")
+
+
+def _letters(sql: str) -> str:
+    return re.sub(r'[\s"]+', "", sql)
