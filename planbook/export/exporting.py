@@ -103,13 +103,21 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
 
 
 def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
-    """Write the conversations of episodes. Return their number, and the number of model replies in the episodes."""
+    """Write the conversations of episodes. Return their number, and the number of model replies in the episodes.
+
+    Raises BadArgument if models were asked, but none of them in one of the chosen roles.
+    """
     written = replies = 0
+    asked = set[str]()
     for trajectory in episodes:
         replies += len(trajectory.calls)
+        asked.update(call.role for call in trajectory.calls)
         for conversation in conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
             written += 1
             file.write(f"{conversation_line(conversation)}\n".encode())
+    if asked and choice.roles and asked.isdisjoint(choice.roles):
+        roles, known = ", ".join(choice.roles), ", ".join(sorted(asked))
+        raise BadArgument(f"--roles {roles}: these episodes asked no model in this role; they have {known}")
     return written, replies
 
 
