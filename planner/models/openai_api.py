@@ -25,6 +25,7 @@ from planbook.planner.models.openai_replies import (
     describe,
     final_error,
     is_rate_limited,
+    is_refused,
     is_retryable,
     is_too_long,
     read_chunks,
@@ -90,6 +91,8 @@ class OpenAIModel:
         self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
+        self._was_there = False
+        """Whether something has ever listened at the server's host and port."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -112,11 +115,14 @@ class OpenAIModel:
             except (openai.APIError, BrokenStream) as error:
                 kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
-                if failures[kind] >= limit or is_too_long(error) or not is_retryable(error):
+                never_there = is_refused(error) and not self._was_there  # most likely, the server was not started
+                self._was_there |= not is_refused(error)
+                if failures[kind] >= limit or never_there or is_too_long(error) or not is_retryable(error):
                     # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
                 self._wait(error, failures[kind], limit)
             else:
+                self._was_there = True
                 return self._reply(received, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, requests: int, limit: int) -> None:
