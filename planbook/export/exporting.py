@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.atomic_files import open_atomic
 from planbook.config import Names
+from planbook.console import ERRORS
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.planner import (
@@ -105,7 +106,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
 def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
     """Write the conversations of episodes. Return their number, and the number of model replies in the episodes.
 
-    Raises BadArgument if models were asked, but none of them in one of the chosen roles.
+    Print the roles that exist if models were asked, but none of them in one of the chosen roles.
     """
     written = replies = 0
     asked = set[str]()
@@ -117,7 +118,8 @@ def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, f
             file.write(f"{conversation_line(conversation)}\n".encode())
     if asked and choice.roles and asked.isdisjoint(choice.roles):
         roles, known = ", ".join(choice.roles), ", ".join(sorted(asked))
-        raise BadArgument(f"--roles {roles}: these episodes asked no model in this role; they have {known}")
+        message = f"--roles {roles}: these episodes asked no model in this role; they have {known}"
+        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     return written, replies
 
 
