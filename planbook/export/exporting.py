@@ -104,12 +104,8 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
 
 
 def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
-    """Write the conversations of episodes. Return their number, and the number of model replies in the episodes.
-
-    Print the roles that exist if models were asked, but none of them in one of the chosen roles.
-    """
-    written = replies = 0
-    asked = set[str]()
+    """Write the conversations of episodes. Return their number, and the number of model replies in the episodes."""
+    written, replies, asked = 0, 0, set[str]()
     for trajectory in episodes:
         replies += len(trajectory.calls)
         asked.update(call.role for call in trajectory.calls)
@@ -118,8 +114,7 @@ def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, f
             file.write(f"{conversation_line(conversation)}\n".encode())
     if asked and choice.roles and asked.isdisjoint(choice.roles):
         roles, known = ", ".join(choice.roles), ", ".join(sorted(asked))
-        message = f"--roles {roles}: these episodes asked no model in this role; they have {known}"
-        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"--roles {roles}: these episodes asked no model in this role; they have {known}", soft_wrap=True)
     return written, replies
 
 

@@ -25,7 +25,6 @@ from planbook.planner.models.openai_replies import (
     describe,
     final_error,
     is_rate_limited,
-    is_refused,
     is_retryable,
     is_too_long,
     read_chunks,
@@ -115,8 +114,8 @@ class OpenAIModel:
             except (openai.APIError, BrokenStream) as error:
                 kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
-                never_there = is_refused(error) and not self._was_there  # most likely, the server was not started
-                self._was_there |= not is_refused(error)
+                never_there = _is_refused(error) and not self._was_there  # most likely, the server was not started
+                self._was_there |= not _is_refused(error)
                 if failures[kind] >= limit or never_there or is_too_long(error) or not is_retryable(error):
                     # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
@@ -235,6 +234,14 @@ def _check_url(url: str) -> str:
     if os.environ.get(NO_REQUESTS) == "1" and not _is_local(url):
         raise ModelRefused(f"{NO_REQUESTS}=1 forbids requests to {host}: only servers on this machine are allowed")
     return f"{parts.scheme}://{host}{parts.path}"
+
+
+def _is_refused(error: Failure) -> bool:
+    """Return True if nothing listens at the server's host and port."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ConnectionRefusedError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _is_local(url: str) -> bool:

@@ -150,14 +150,6 @@ def _asks_for_long_wait(error: Failure) -> bool:
     return (retry_after(error) or 0) > MAX_WAIT
 
 
-def is_refused(error: Failure) -> bool:
-    """Return True if nothing listens at the server's host and port."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ConnectionRefusedError):
-        cause = cause.__cause__ or cause.__context__
-    return cause is not None
-
-
 def _is_unreachable(error: Failure) -> bool:
     """Return True if no connection was made."""
     return isinstance(error, openai.APIConnectionError) and "Connect" in type(error.__cause__).__name__
