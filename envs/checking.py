@@ -209,7 +209,7 @@ class _Checker:
         splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
         for field, declared, used in (
             ("split", splits, {task.split for task in tasks}),
-            ("type", {*env.types}, {task.type for task in tasks}),
+            ("type", {*env.task_types(self._options)}, {task.type for task in tasks}),
             ("env", {env.name}, {task.env for task in tasks}),
         ):
             for name in sorted(used - declared if declared else ()):

@@ -42,7 +42,11 @@ class Ollama:
 
 
 if __name__ == "__main__":
-    run = planbook.run(env="toy", split="all:2", planner="react", model=Ollama(*sys.argv[1:]), budget={"calls": 20})
+    model = Ollama(*sys.argv[1:])
+    try:
+        run = planbook.run(env="toy", split="all:2", planner="react", model=model, budget={"calls": 20})
+    except ModelError as error:
+        sys.exit(str(error))
     print(run)
     for episode in run.episodes:
         print(episode["task"], episode["outcome"], episode["calls"])

@@ -18,7 +18,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
 from planbook.manuals import existing_demonstrations
-from planbook.planner import METHODS, Body, EventKind, Memory, method
+from planbook.planner import METHODS, Body, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
     InputChange,
     Run,
@@ -47,6 +47,7 @@ def check_settings(config: Config, execution: Execution) -> None:
     check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
     _check_naive_plan(config)
+    _check_random(config)
     _check_streaming(config)
     check_executor(config, execution)
 
@@ -122,6 +123,12 @@ def _check_naive_plan(config: Config) -> None:
         return
     environments = [name for name in sorted(known_environments()) if _has_naive_plan(name)]
     raise BadArgument(f"naive has no plan for {config.environment.name}, only for {', '.join(environments)}")
+
+
+def _check_random(config: Config) -> None:
+    """Raise BadArgument if the method is ``random`` and no action of the environment can be drawn."""
+    if config.planner == "random" and (fault := fault_of_random(config.environment, config.environment_options)):
+        raise BadArgument(fault)
 
 
 def _check_streaming(config: Config) -> None:

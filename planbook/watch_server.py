@@ -188,6 +188,7 @@ class Pages:
             "solved": sum(ending.outcome.solved for ending in endings),
             "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
             "spending": spending(run.results.cost, Budget()),
+            "resume": f"planbook run --resume {run.run.folder}" if run.state == "stopped" else "",
             "now": [self._open_episode(episode) for episode in run.open_episodes()[:MAX_OPEN]],
         }
 

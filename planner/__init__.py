@@ -153,7 +153,7 @@ if TYPE_CHECKING:
     )
     from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
     from planbook.planner.strategies.base import Figures, Grid, Method, Options, PlayedEpisode, Strategy, mean_of, play
-    from planbook.planner.strategies.without_model import GivenCode, code_of, given_code
+    from planbook.planner.strategies.without_model import GivenCode, code_of, fault_of_random, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.trajectory import (
         TRAJECTORY_SCHEMA,
@@ -305,6 +305,7 @@ __all__ = [
     "cost_of",
     "estimate_tokens",
     "explain_missing",
+    "fault_of_random",
     "fence_around",
     "figures_of",
     "format_call",

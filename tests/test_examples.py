@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -82,3 +83,19 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     (tmp_path / "notebook.py").write_text(f"{code}\nprint(actions.groupby('action.name').size())\n")
     done = script(tmp_path, "", "notebook.py")
     assert "craft" in done.stdout, done.stderr
+
+
+def test_the_example_of_a_model_class_says_that_no_server_answers(tmp_path: Path) -> None:
+    with ollama() as address:
+        pass
+    done = script(tmp_path, "", f"{EXAMPLES}/own_model.py", "llama3.2", address)
+    assert done.returncode == 1
+    assert "did not answer" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_new_note_replaces_no_other_note() -> None:
+    notes = run_path(str(EXAMPLES / "tools" / "notes.py"))["Notes"]({"notes": ["milk", "bread"]})
+    notes.remove(1)
+    assert notes.add("tea") == 3
+    assert notes.numbers() == [2, 3]

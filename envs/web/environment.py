@@ -166,6 +166,12 @@ class Web(WebActions):
         return types_of(all_tasks(options))
 
     @classmethod
+    def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the split that contains all tasks, followed by the other splits that contain tasks."""
+        used = {task.kind for task in all_tasks(options)}
+        return tuple(name for name in SPLITS if name in cls.parts or name in used)
+
+    @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
         """Return a dict that maps each reason why tasks cannot be judged here to the number of these tasks."""
         if selection.ids:

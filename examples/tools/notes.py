@@ -13,7 +13,7 @@ class Notes:
 
     def add(self, text: str, tags: list[str] = []) -> int:  # noqa: B006 - each call gets a new list
         """Add a note, and return its number."""
-        number = len(self._notes) + 1
+        number = max(self._notes, default=0) + 1
         tags.append("new")
         self._notes[number] = {"text": text, "tags": tags}
         return number

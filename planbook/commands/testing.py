@@ -95,6 +95,11 @@ def test_config(settings: Settings) -> Config:
     ``procedures``.
     """
     planner = settings.planner or ("automanual" if models_by_role(settings.models) else "procedures")
+    if not settings.planner and planner == "procedures" and (settings.planner_options or settings.procedures_first):
+        raise errors.BadArgument(
+            "without a model, only procedures are played, and they have no options: leave out --planner-option and "
+            "--procedures-first, or name a --model"
+        )
     settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return settings.config(planner, ablated_options(planner, settings.without))

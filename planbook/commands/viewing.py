@@ -143,8 +143,12 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pr
 @PRICES
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None) -> CommandResult:
-    """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts."""
-    return report_runs(runs, out, episodes, prices)
+    """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts.
+
+    A folder that is not a run stands for all runs below it.
+    """
+    found = dict.fromkeys(run for folder in runs for run in runs_in(folder) or (folder,))
+    return report_runs(tuple(found), out, episodes, prices)
 
 
 @click.command()

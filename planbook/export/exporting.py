@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.atomic_files import open_atomic
 from planbook.config import Names
+from planbook.console import ERRORS
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.planner import (
@@ -102,12 +103,16 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
 
 def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, file: BinaryIO) -> tuple[int, int]:
     """Write the conversations of episodes. Return their number, and the number of model replies in the episodes."""
-    written = replies = 0
+    written, replies, asked = 0, 0, set[str]()
     for trajectory in episodes:
         replies += len(trajectory.calls)
+        asked.update(call.role for call in trajectory.calls)
         conversations = conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs)
         written += len(conversations)
         file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
+    if asked and choice.roles and asked.isdisjoint(choice.roles):
+        roles, known = ", ".join(choice.roles), ", ".join(sorted(asked))
+        ERRORS.print(f"--roles {roles}: these episodes asked no model in this role; they have {known}", soft_wrap=True)
     return written, replies
 
 

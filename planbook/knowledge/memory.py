@@ -57,7 +57,7 @@ def _library_memory(config: Config, folder: Path) -> Memory:
 
 def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:
     left_out = [name.removeprefix(SKILL) for name in config.without if name.startswith(SKILL)]
-    if left_out:
+    if any(map(SINGLE_PART.fullmatch, config.without)):
         from planbook.manuals import read_knowledge
 
         check_single_parts(config.without, [read_knowledge(folder, config.environment, config.environment_options)])

@@ -55,7 +55,7 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     names = [*types, ALL] if len(types) > 1 else types
     if all(summary.solved in (0, summary.tasks) for summary in summaries) or len(names) == len(runs) == 1:
         return
-    series = []
+    series = list[Chart]()
     for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
         by_type = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
         counts = [by_type.get(name, (0, 0)) for name in names]
@@ -63,7 +63,8 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
         values = [solved / tasks if tasks else None for solved, tasks in counts]
         tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
         series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
-    title = "Solved, by task type, with 95 % intervals"
+    bounded = any(map(any, (each["bounds"] for each in series)))  # an unfinished run has no intervals
+    title = f"Solved, by task type{', with 95 % intervals' if bounded else ''}"
     yield {"kind": "bars", "title": title, "form": "percent", "names": names, "series": series}
 
 
@@ -163,9 +164,9 @@ def _knowledge(run: RunResults) -> Iterator[Chart]:
     if not run.steps:
         return
     series = [
-        {"name": name, "hue": hue, "points": [(step.tasks - 1, getattr(step, name)) for step in run.steps]}
+        {"name": name, "hue": hue, "points": [(step.tasks, getattr(step, name)) for step in run.steps]}
         for hue, name in enumerate(KNOWN)
         if any(getattr(step, name) for step in run.steps)
     ]
-    chart = _lines("Knowledge after each episode", "episode number", series, "count")
+    chart = _lines("Knowledge after each episode", EPISODES, series, "count")
     yield {**chart, "last": counted(run.steps[-1].rules, "rule"), "steps": True}

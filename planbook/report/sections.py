@@ -87,7 +87,11 @@ def facts(ended: RunResults, run: RunResults) -> Block:
         rows.append(("Learned", [bold(counts)], changes))
     price = money_per_solved(cost, summary.solved)
     tokens = counted(cost.tokens, "token") + (ESTIMATED if cost.estimated else "")
-    spent = [counted(cost.actions, "action"), tokens, *([format_clock(run.seconds)] if run.seconds else [])]
+    spent = [
+        counted(cost.actions, "action"),
+        tokens,
+        *([f"{format_clock(run.seconds)} elapsed"] if run.seconds else []),
+    ]
     detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
     calls = [*([format_money(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
     return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])

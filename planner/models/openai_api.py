@@ -90,6 +90,8 @@ class OpenAIModel:
         self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
+        self._was_there = False
+        """Whether something has ever listened at the server's host and port."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -112,11 +114,14 @@ class OpenAIModel:
             except (openai.APIError, BrokenStream) as error:
                 kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
-                if failures[kind] >= limit or is_too_long(error) or not is_retryable(error):
+                never_there = _is_refused(error) and not self._was_there  # most likely, the server was not started
+                self._was_there |= not _is_refused(error)
+                if failures[kind] >= limit or never_there or is_too_long(error) or not is_retryable(error):
                     # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
                 self._wait(error, failures[kind], limit)
             else:
+                self._was_there = True
                 return self._reply(received, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, requests: int, limit: int) -> None:
@@ -229,6 +234,14 @@ def _check_url(url: str) -> str:
     if os.environ.get(NO_REQUESTS) == "1" and not _is_local(url):
         raise ModelRefused(f"{NO_REQUESTS}=1 forbids requests to {host}: only servers on this machine are allowed")
     return f"{parts.scheme}://{host}{parts.path}"
+
+
+def _is_refused(error: Failure) -> bool:
+    """Return True if nothing listens at the server's host and port."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ConnectionRefusedError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _is_local(url: str) -> bool:

@@ -228,7 +228,10 @@ def _parse(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
         raise UnknownModel(f"{path}:{number} is not {expected}: {reason}") from error
 
 
-MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
+MISSING_ADVICE = (
+    "To record what is missing, copy {0} to a FILE of your own, and use --model recorded:FILE+MODEL, such as "
+    "recorded:FILE+openai:NAME"
+)
 
 
 class RecordedModel:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import format_call
@@ -53,6 +53,15 @@ def play_random(episode: Episode, options: RandomOptions) -> None:
 NOTHING_LISTED = (
     "it lists neither possible actions nor goals, and every action takes an argument that could be anything"
 )
+
+
+def fault_of_random(environment: type[Environment], options: BaseModel | None) -> str:
+    """Return why ``random`` can never choose an action (see ``possible_choices``), or "" if it may be able to."""
+    members = ("possible_actions", "goals")
+    lists = any(getattr(environment, name) is not getattr(Environment, name) for name in members)
+    if lists or any(any(_calls(spec)) for spec in environment.offered(options).actions.values()):
+        return ""
+    return f"{RANDOM} cannot play {environment.name}: {NOTHING_LISTED}; define possible_actions() in the environment"
 
 
 def possible_choices(environment: Environment) -> Sequence[Action]:

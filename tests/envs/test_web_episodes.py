@@ -15,6 +15,7 @@ from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
 from tests.browser import kill_browser
+from tests.flows import invoke
 from tests.webserver import Pages, act, click, element_number, open_page
 
 pytestmark = pytest.mark.browser
@@ -180,3 +181,12 @@ def test_the_actions_of_the_paper_come_without_queries(base: str) -> None:
         ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     )
     assert not offered.queries
+
+
+def test_an_own_task_file_has_no_mistakes(base: str, tmp_path: Path) -> None:
+    """Its types and splits are those of its tasks, not those of the shipped tasks."""
+    check = {"kind": "answer", "how": "exact", "values": ["12.50"]}
+    task = {"id": "price/1", "type": "price", "kind": "look_up", "start": f"{base}/", "goal": "?", "checks": [check]}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    checked = invoke("check-env", "web", "-o", f"tasks={tmp_path}/tasks.json", "--json")
+    assert (checked.returncode, checked.result["mistakes"], checked.result["tasks"]) == (0, [], 1), checked.printed

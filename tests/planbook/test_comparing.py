@@ -198,8 +198,8 @@ def test_repeats_that_all_agree_do_not_narrow_the_interval(tmp_path: Path, tasks
 
 
 def test_a_run_with_two_episodes_of_the_same_repeat_is_refused(tmp_path: Path, procedures_run: Path) -> None:
-    toy_run(tmp_path / "random", "random", 8)
-    invoke("export", procedures_run, tmp_path / "random", "--out", tmp_path / "both.jsonl")
+    toy_run(tmp_path / "asked", "automanual", 8)
+    invoke("export", procedures_run, tmp_path / "asked", "--out", tmp_path / "both.jsonl")
     invoke("import", tmp_path / "both.jsonl", "--out", tmp_path / "both")
     assert "both has two episodes of fetch/0, from different runs" in refusal(
         "compare", procedures_run, tmp_path / "both"

@@ -68,7 +68,7 @@ def test_an_unreachable_server_is_named(tmp_path: Path, server: Server, monkeypa
         monkeypatch.setenv("OPENAI_BASE_URL", stopped.url)
     failed = invoke(*SERVED, "--out", tmp_path / "run")
     assert failed.returncode == 3
-    assert f"at {stopped.url} cannot be reached after 7 requests: " in failed.printed
+    assert f"at {stopped.url} cannot be reached after one request: " in failed.printed
     assert "OPENAI_BASE_URL names its host and port" in failed.printed
 
 

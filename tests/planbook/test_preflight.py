@@ -97,3 +97,23 @@ def test_a_run_reports_missing_demonstrations_once(tmp_path: Path) -> None:
     options = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
     finished = invoke("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *options)
     assert finished.printed.count("mine has no demonstrations for react; none are shown") == 1
+
+
+def test_random_is_refused_where_no_action_can_be_drawn() -> None:
+    refused = invoke("run", "--env", "toy", "--planner", "random", "--seeds", "0")
+    assert refused.returncode == 2
+    assert "random cannot play toy" in refused.printed
+    assert "define possible_actions()" in refused.printed
+
+
+@pytest.mark.parametrize("arguments", [("--procedures-first",), ("--planner-option", "replans=0")])
+def test_options_of_a_planner_without_a_model_are_refused_with_the_reason(arguments: tuple[str, ...]) -> None:
+    refused = invoke("test", "--env", "toy", "--seeds", "0", "--model", "none", *arguments)
+    assert refused.returncode == 2
+    assert "without a model, only procedures are played, and they have no options" in refused.printed
+
+
+def test_a_rule_that_the_library_of_procedures_does_not_have_is_refused() -> None:
+    refused = invoke("run", "--env", "toy", "--seeds", "0", "--without", "rule_99")
+    assert refused.returncode == 2
+    assert "--without rule_99: there is no such rule or skill" in refused.printed

@@ -11,6 +11,7 @@ from planbook.envs import Action, Environment, Selection, Task, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Sandbox
+from planbook.wording import counted
 from tools.bench import Row
 from tools.bench.timing import cpu_seconds
 
@@ -41,7 +42,7 @@ def _rows_of(env: type[Environment]) -> list[Row]:
         cpu_seconds(lambda: [environment.restore(environment.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)
     ]
     micros = 1e6 * median(times) / SNAPSHOTS
-    source = f"{len(walks)} tasks by procedures, {repeats} times"
+    source = f"{counted(len(walks), 'task')} by procedures, {counted(repeats, 'time')}"
     at_least, at_most = f"at least {goal:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
     return [
         Row(f"{env.name}: actions", speed, "/s", None, source, at_least, speed >= goal),

@@ -72,18 +72,20 @@ function updateRow(row) {
     if (value && ![...select.options].some((option) => option.value === value)) select.add(new Option(select.name === "type" ? value : value.replaceAll("_", " "), value));
   }
 }
-function drawState({ doing, ended, total, solved, broken, spending, now }) {
+function drawState({ doing, ended, total, solved, broken, spending, resume, now }) {
   const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.detail && make("code", {}, each.detail)));
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
-    broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending)),
+    broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending), resume && [" ", make("code", {}, resume)]),
   lines.length > 0 && make("ul", { class: "happening" }, lines));
 }
 function applyNews(news) {
   document.documentElement.classList.remove("gone");
   updateChildren(state, drawState(news.state));
   document.title = news.title;
+  const focused = document.activeElement;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = !news.can.includes(button.dataset.do);
+  if (focused?.disabled) document.querySelector("[data-do]:enabled")?.focus();
   if (news.sections) drawSections(news.sections);
   for (const row of news.rows ?? []) updateRow(row);
   if (news.rows?.length) document.querySelector(".filter").dispatchEvent(new Event("input"));
@@ -104,7 +106,6 @@ function watch() {
   source.addEventListener("error", () => showNoNews("planbook watch is not responding"));
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", async () => {
-      button.disabled = true;
       const answer = await fetch(`ask/${encodeURIComponent(button.dataset.do)}`, { method: "POST" });
       if (!answer.ok) alert(await answer.text());
     });

@@ -299,29 +299,39 @@ class DecompositionFigures(Figures):
         )
 
     def describe(self) -> Iterable[str | Grid]:
-        """Return a table of claims and verdicts on whole tasks, and sentences on calls, depths and other claims."""
-        audit = self.audit
-        by_verdict = [("solved", audit.solved), ("not solved", audit.not_solved)]
-        rows = [(name, str(claims.done), str(claims.failed), str(claims.none)) for name, claims in by_verdict]
-        if audit.unplayed:
-            rows.append(("broken or not played", "", "", str(audit.unplayed)))
-        columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
-        yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
-        by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
-        yield (
-            f"Subtasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
-            f"{format_figure(self.mean_planner_calls)}; deepest level of a solved task (k_max): "
-            f"{format_figure(self.k_max)}, by type {by_type}."
-        )
-        yield (
-            f"Solved as claimed {self.claimed_rate:.1%}, as judged {self.judged_rate:.1%}; tasks that the environment "
-            "ended as solved before any claim count in both."
-        )
-        executor, planner = self.executor_claims, self.planner_claims
-        yield (
-            f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}; of what was "
-            f"decomposed, {planner.done} succeeded, {planner.failed} failed, {planner.none} were cut short."
-        )
+        """Return a table of claims and verdicts on whole tasks, and sentences on calls, depths and other claims.
+
+        Without any claim, there is nothing about claims, and without a planner, nothing about decomposition.
+        """
+        audit, executor, planner = self.audit, self.executor_claims, self.planner_claims
+        decomposed = self.planner_calls > 0
+        claimed = any(claims.done or claims.failed for claims in (audit.solved, audit.not_solved, executor))
+        if claimed:
+            by_verdict = [("solved", audit.solved), ("not solved", audit.not_solved)]
+            rows = [(name, str(claims.done), str(claims.failed), str(claims.none)) for name, claims in by_verdict]
+            if audit.unplayed:
+                rows.append(("broken or not played", "", "", str(audit.unplayed)))
+            columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
+            yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
+        if decomposed:
+            by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
+            yield (
+                f"Subtasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
+                f"{format_figure(self.mean_planner_calls)}; deepest level of a solved task (k_max): "
+                f"{format_figure(self.k_max)}, by type {by_type}."
+            )
+        if claimed:
+            yield (
+                f"Solved as claimed {self.claimed_rate:.1%}, as judged {self.judged_rate:.1%}; tasks that the "
+                "environment ended as solved before any claim count in both."
+            )
+        if claimed or decomposed:
+            parts = (
+                f"; of what was decomposed, {planner.done} succeeded, {planner.failed} failed, {planner.none} were cut "
+                "short"
+            )
+            said = f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}"
+            yield f"{said}{parts if decomposed else ''}."
 
 
 def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:

@@ -91,13 +91,14 @@ def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_ofte
 
 
 def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:
-    invoke("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
-    both = ("--from", tmp_path / "random", "--from", played, "--no-procedures", "--out", tmp_path / "built")
+    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
+    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
+    both = ("--from", tmp_path / "code", "--from", played, "--no-procedures", "--out", tmp_path / "built")
     assert build(*both).result["tasks"] == 5
     assert [source["episodes"] for source in config(tmp_path / "built")["learning"]["given"]] == [2, 3]
     assert config(tmp_path / "built")["planner"] == "automanual"
-    build("--from", tmp_path / "random", "--no-procedures", "--out", tmp_path / "alone")
-    assert config(tmp_path / "alone")["planner"] == "random"
+    build("--from", tmp_path / "code", "--no-procedures", "--out", tmp_path / "alone")
+    assert config(tmp_path / "alone")["planner"] == "code"
 
 
 DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))

@@ -63,6 +63,14 @@ def test_a_run_without_models_has_no_conversations(tmp_path: Path) -> None:
     assert "left out" not in printed.printed
 
 
+def test_a_role_that_no_model_was_asked_in_is_reported_with_the_roles(runs: dict[str, Path], tmp_path: Path) -> None:
+    run, out = runs["adapt-textcraft-stepwise"], tmp_path / "x.chat"
+    exported = invoke("export", run, "--format", "chat", "--roles", "builder", "--out", out)
+    assert (
+        "--roles builder: these episodes asked no model in this role; they have executor, planner" in exported.printed
+    )
+
+
 def play(model: str, folder: Path) -> None:
     invoke("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model", model, "--out", folder)
 

@@ -114,10 +114,10 @@ def test_a_run_that_cannot_be_repeated_is_refused(tmp_path: Path) -> None:
     message = "shifting no longer takes these options (colour: Extra inputs"
     assert message in refusal("rerun", first, "--out", second)
     (tmp_path / "mine").mkdir()
-    task = ("--env", "toy", "--task", "fetch/0", "--planner", "random", "--library", tmp_path / "mine")
-    play("run", *task, out=tmp_path / "random")
+    task = ("--env", "toy", "--task", "fetch/0", "--library", tmp_path / "mine")
+    play("run", *task, "--planner", "code", "--planner-option", "code=pass", out=tmp_path / "plan")
     (tmp_path / "mine").rmdir()
-    assert "which no longer exists; restore it" in refusal("rerun", tmp_path / "random", "--out", second)
+    assert "which no longer exists; restore it" in refusal("rerun", tmp_path / "plan", "--out", second)
 
 
 def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(tmp_path: Path) -> None:

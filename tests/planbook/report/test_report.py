@@ -14,6 +14,7 @@ from planbook.report import episodes, report_runs, script, script_hash
 from planbook.runs import Run, recorded_endings
 from planbook.wording import escape_control, in_words
 from tests.command import planbook, result
+from tests.flows import invoke
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings, reported, run_with_prompts, write_closed_run
 from tests.rows import FAILED, SOLVED, summary_of, write_run
 
@@ -149,6 +150,14 @@ def test_only_the_last_ending_of_an_episode_counts(tmp_path: Path) -> None:
     assert page.values("data-outcome") == ["direct_success", "not_run"]
     assert "another observation" in "".join(page.all("details", class_="episode"))
     assert "restart/1" in page.all("code")
+
+
+def test_a_folder_of_runs_stands_for_the_runs_in_it(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        many_endings(tmp_path / "curve" / name, [Outcome.FAILURE]).close()
+    reported = invoke("report", tmp_path / "curve", "--out", tmp_path / "page.html", "--json")
+    assert reported.returncode == 0, reported.printed
+    assert len(reported.result["runs"]) == 2
 
 
 def test_a_run_without_events_can_be_reported(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def test_no_interval_is_drawn_where_the_table_has_none(tmp_path: Path) -> None:
     assert invoke(*command).returncode == 4
     run = read(tmp_path / "run")
     chart = charts_by_title(run)[SUCCESS]
+    assert invoke(*command[:-3], "actions=10", "--out", tmp_path / "short").returncode == 4
+    assert "Solved, by task type" in charts_by_title(read(tmp_path / "short")), "no interval, so none in the title"
     drawn_at = [name for name, bounds in zip(chart["names"], chart["series"][0]["bounds"], strict=True) if bounds]
     table = results_table(run.summary(), "")
     column = table.columns.index("95 % interval") + 1

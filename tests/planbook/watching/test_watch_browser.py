@@ -49,8 +49,10 @@ def test_steps_appear_immediately_and_buttons_control_the_run(reader: Reader, tm
         reader.wait(STEPS)
         assert reader.ask(f"return [{asked}.mark, {asked}.open]") == ["the same", True], "it is not drawn again"
         reader.wait("return document.querySelector('.episode[open] .outcome').textContent !== 'begun'")
+        reader.ask("document.querySelector('[data-do=pause]').focus()")
         click(reader, "pause")
         wait_until(reader, "paused")
+        assert reader.ask("return document.activeElement.textContent") == "Continue", "the focus stays on a button"
         time.sleep(SLOW_ANSWER_SECONDS + 0.2)  # until the current requests are answered
         before = count(folder, ("ask", "act"))
         time.sleep(SLOW_ANSWER_SECONDS + 0.2)
@@ -59,6 +61,7 @@ def test_steps_appear_immediately_and_buttons_control_the_run(reader: Reader, tm
         wait_until(reader, "playing")
         click(reader, "stop")
         wait_until(reader, "stopped")
+        assert f"planbook run --resume {folder}" in reader.ask("return document.getElementById('state').textContent")
         process.communicate(timeout=60)
         assert reader.ask("return document.querySelector('.episode[open] .cell') !== null"), "the episode stays open"
         reader.driver.get("about:blank")

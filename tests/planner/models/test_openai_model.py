@@ -128,6 +128,17 @@ def test_the_number_of_requests_is_limited(server: Server) -> None:
     assert error.value.__cause__ is None
 
 
+def test_a_server_that_was_never_there_is_not_asked_again() -> None:
+    with serving(lambda messages: TEXT) as server:
+        there = model(server, retries=2)
+        assert there.complete(ASK, Sampling()).text == TEXT
+        never_asked = model(server, retries=2)
+    with pytest.raises(ModelUnavailable, match=r"cannot be reached after one request.*OPENAI_BASE_URL"):
+        never_asked.complete(ASK, Sampling())
+    with pytest.raises(ModelUnavailable, match=r"cannot be reached after 3 requests"):
+        there.complete(ASK, Sampling())
+
+
 @pytest.mark.parametrize(
     ("trouble", "advice"),
     [

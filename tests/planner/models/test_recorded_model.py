@@ -207,7 +207,7 @@ def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_pa
         "prompt of plan.j2 (5 messages, the last: (user, 'Go on!', 6 characters)); the nearest of its 3 (of plan.j2) "
         "differs from message 5 on: (user, 'Go on!', 6 characters) instead of (user, 'Go on', 5 characters)"
     ) in str(error.value)
-    assert f"recorded:{path}+MODEL" in str(error.value)
+    assert f"copy {path} to a FILE of your own, and use --model recorded:FILE+MODEL" in str(error.value)
 
     with pytest.raises(NotRecorded, match=r"has the same messages, but was .* parameters: seed 1 instead of 0"):
         replay.complete(conversation("others"), Sampling(seed=1))
@@ -226,7 +226,7 @@ def test_a_missing_reply_names_the_most_similar_prompt_and_the_difference(tmp_pa
     with asking("act.j2", data=PromptData(number=0, data="of task 1")):
         model.complete(conversation("new", "yes"), Sampling())
         with pytest.raises(
-            NotRecorded, match=r"message 2 on: none instead of \(assistant, 'yes', 3 characters\)\. Rec"
+            NotRecorded, match=r"message 2 on: none instead of \(assistant, 'yes', 3 characters\)\. To rec"
         ):
             RecordedModel(path).complete(conversation("new"), Sampling(seed=1))
 

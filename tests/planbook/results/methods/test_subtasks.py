@@ -17,6 +17,14 @@ EXECUTOR, PLANNER = "executor", "planner"
 Claim = tuple[str, int, bool | None]
 """The role, the depth, and whether the role claimed that the subtask is done (None if it made no claim)."""
 
+SOLVER = """
+def answer(messages, sampling):
+    code = [f"agent.open('box_{number}')" for number in range(1, 9)]
+    for box in range(1, 9):
+        code += [f"agent.take('apple', 'box_{box}')"]
+    return "```python\\n" + "\\n".join([*code, "agent.put('apple')"]) + "\\n```"
+"""
+
 
 def figures(folder: Path, *episodes: tuple[str, Outcome | None, Sequence[Claim]]) -> DecompositionFigures:
     """Return the figures of a run with episodes of these types, outcomes and claims."""
@@ -80,3 +88,16 @@ def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
     boastful = invoke(*command, *model, "--json", "--out", tmp_path / "boastful")
     assert boastful.result["subtasks"]["audit"]["not_solved"]["done"] == 1
     assert "Solved as claimed 100.0%, as judged 0.0%;" in boastful.printed
+
+
+def test_a_method_without_a_planner_prints_nothing_about_decomposition(tmp_path: Path) -> None:
+    command = ("run", "--planner", "react", "--env", "toy", "--task", "fetch/0")
+    model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
+    printed = invoke(*command, *model, "--out", tmp_path / "boastful").printed
+    assert "claimed done" in printed
+    assert "Executors said done 1, failed 0, nothing 0." in printed
+    assert "k_max" not in printed
+    (tmp_path / "solver.py").write_text(SOLVER)
+    solved = invoke(*command, "--model", f"scripted:{tmp_path}/solver.py:answer", "--out", tmp_path / "solved").printed
+    assert "100.0%" in solved
+    assert "claim" not in solved, "the episode ended before a claim"
