@@ -193,8 +193,8 @@ Then the next check waits for one more line per ``_GROWTH_DIVISOR`` lines above 
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
-    "a later block of the reply defines again what the first one defines, and that had run by then",
-    hint="write the plan once, in one block; what has run need not be written again",
+    "a later block of the reply redefines what the first block defines, which has already run",
+    hint="write the plan once, in one block; code that has run need not be written again",
 )
 
 

@@ -347,7 +347,7 @@ class Draft:
         for rule in sorted(self.book.active, key=lambda rule: rule.content != content_before.get(rule.id)):
             twin = first_ids.setdefault(" ".join(rule.content.split()).casefold(), rule.id)
             if twin != rule.id and rule.content != content_before.get(rule.id):
-                message = f"its content is that of {twin}: update {twin} instead, or say how they differ"
+                message = f"its content is the same as that of {twin}: update {twin} instead, or say how they differ"
                 faults.append(self._fault(self._last_edits[rule.id], message))
         return faults
 

@@ -227,7 +227,7 @@ class Graph:
 
     def _check_not_evaluated(self, name: str) -> None:
         if name in self._evaluated:
-            raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next")
+            raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next pass")
 
 
 def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:

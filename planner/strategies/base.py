@@ -349,7 +349,9 @@ def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]
         if answer.type == NONE:
             return Match()
         if set(answer.params) != params.get(answer.type):
-            raise ValueError(f"{answer.type!r} with {sorted(answer.params)} is none of the types with their parameters")
+            raise ValueError(
+                f"{answer.type!r} with {sorted(answer.params)} is not one of the types with its parameters"
+            )
         return Match(type=answer.type, params=dict(answer.params), by=MODEL)
 
     return read

@@ -79,4 +79,4 @@ def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
     boastful = invoke(*command, *model, "--json", "--out", tmp_path / "boastful")
     assert boastful.result["subtasks"]["audit"]["not_solved"]["done"] == 1
-    assert "Solved as claimed 100.0%, as judged 0.0%;" in boastful.printed
+    assert "Solved according to the claims: 100.0%; according to the environment: 0.0%;" in boastful.printed
