@@ -1,4 +1,4 @@
-"""Read a reply of a model while it arrives, and run the plan in it: each statement as soon as it is complete.
+"""Read a model's reply while it arrives, and run the plan in it: each statement as soon as it is complete.
 
 A reader may act on a part of the reply before the rest has arrived. That part is recorded first. So the final reply
 begins with it, even if the process is killed and the model answers differently when it is asked again.

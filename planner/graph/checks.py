@@ -52,7 +52,7 @@ class _NodePlace(NamedTuple):
 class _StoredPath(NamedTuple):
     """A database path at which a node stores a value, and the shape of the value.
 
-    ``place`` is the place of the node, and ``where`` is the path of the key in the YAML file that says so.
+    ``place`` is the place of the node, and ``where`` is the path of the key in the YAML file that stores the value.
     """
 
     path: str

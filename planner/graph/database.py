@@ -81,7 +81,7 @@ class GraphDatabase:
             raise GraphError(f"the database has nothing at {path}{suggestion(path, paths_of(self._values))}") from None
 
     def has(self, path: str) -> bool:
-        """Return True if a value is stored at the path. It may be None or an empty text."""
+        """Return True if a value is stored at the path. It may be None or an empty string."""
         try:
             part_at(self._values, path)
         except KeyError:

@@ -250,7 +250,7 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
 def whole_graph(file: GraphFile) -> Graph:
     """Return the graph with the nodes of all branches, and with one node for each loop.
 
-    Whatever branches are taken in a pass, this graph has all edges of the pass.
+    No matter which branches are taken in a pass, this graph contains all edges of the pass.
     """
     graph = Graph()
     for node in file.nodes.values():

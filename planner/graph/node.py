@@ -148,7 +148,7 @@ class GraphNode(BaseNode):
     @field_validator("otherwise")
     @classmethod
     def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
-        """Return the ``else`` value in the form of ``expect``. Unlike an answer, a text or code may be empty here."""
+        """Return the ``else`` value in the form of ``expect``. Here, text or code may be empty."""
         expect = info.data.get("expect")  # missing if ``expect`` is faulty
         if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
             return answer

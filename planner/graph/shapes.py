@@ -140,7 +140,7 @@ ANY_TEXT = Shape()
 
 
 def shape_of(spec: Any) -> Shape:
-    """Return the shape that the value of ``expect`` in a graph file describes. Raises ValueError if it is no shape."""
+    """Return the shape that the value of ``expect`` in a graph file describes. Raises ValueError for anything else."""
     if isinstance(spec, Shape):
         return spec
     if isinstance(spec, list):

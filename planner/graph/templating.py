@@ -2,7 +2,7 @@
 
 Only a part of Jinja is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON. If a
 value contains ``{{ }}``, this is not evaluated. The work of a template is limited: it may go through at most
-``MAX_ITEMS`` items, and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
+``MAX_ITEMS`` items, and no text that it produces may have more than ``MAX_CHARACTERS`` characters.
 """
 
 import json
@@ -46,7 +46,7 @@ _COUNTED, _RESULT = "counted", "result"
 
 
 def value_text(value: JsonValue) -> str:
-    """Return a value as text for a prompt: a text is not changed, any other value is written as JSON."""
+    """Return a value as text for a prompt: a string is not changed, any other value is written as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
@@ -98,7 +98,7 @@ class _Rendering:
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Subtract the items of a value from the remaining items. Every 1,000 characters of a text count as an item.
+        """Subtract the items of a value from the remaining items. Every 1,000 characters of a string count as an item.
 
         Return the value. An iterator is turned into a list. Raises GraphError if too few items remain.
         """
@@ -130,7 +130,7 @@ _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
 def _size(value: JsonValue) -> int:
-    """Return the number of values in a nested value. In a text, every twenty characters count as another value."""
+    """Return the number of values in a nested value. In a string, every twenty characters count as another value."""
     if isinstance(value, dict | list):
         return 1 + sum(map(_size, value.values() if isinstance(value, dict) else value))
     return 1 + len(value) // 20 if isinstance(value, str) else 1
@@ -170,7 +170,7 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
 def _bounded(name: str) -> Callable[..., Any]:
     """Return a function that runs Jinja's filter with this name, and counts the items that it takes and returns.
 
-    It raises GraphError before ``join`` or ``replace`` would make a text that is too long.
+    It raises GraphError before ``join`` or ``replace`` would produce a text that is too long.
     """
 
     @pass_context

@@ -278,7 +278,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as other ones."""
+    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)

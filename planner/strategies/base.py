@@ -250,7 +250,7 @@ def ask_and_run(
 
 
 def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> str:
-    """Ask a role for a text. Return "" if no reply is usable."""
+    """Ask a role for text. Return "" if no reply is usable."""
     try:
         return scope.ask(role, prompt, read=as_text, **variables).value
     except UnusableReply:
