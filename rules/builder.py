@@ -298,7 +298,9 @@ def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -
         except ValidationError as error:
             raise ValueError(f"answer with one JSON object as asked: {error}") from error
         if not _NAME.fullmatch(answer.name) or answer.name in used_names:
-            raise ValueError(f"the name {answer.name!r} is taken, or is not made of lower-case words and underscores")
+            raise ValueError(
+                f"the name {answer.name!r} is taken, or does not consist of lower-case words and underscores"
+            )
         return answer
 
     goals = [goal for wording in found.wordings for goal in wording.goals]

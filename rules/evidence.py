@@ -48,7 +48,11 @@ class Obedience(Learned):
         """The reason why the rule may be dropped, or "" if the rule may help or there are too few episodes to tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
-        return f"fewer are solved where it is obeyed (p = {self.p_value:.2g})" if self.p_value < SIGNIFICANCE else ""
+        return (
+            f"episodes that obey it are solved less often (p = {self.p_value:.2g})"
+            if self.p_value < SIGNIFICANCE
+            else ""
+        )
 
     @property
     def p_value(self) -> float:

@@ -97,7 +97,7 @@ class GoalMatcher:
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
-        """Return the goal that a text means, or None if no goal matches. Among equal matches, the first wins."""
+        """Return the goal that a text means, or None if none matches. Of several, the best counts."""
         verb, tokens = self._verb(_TOKEN.findall(text[:MAX_LINE].partition("#")[0].lower()))
         line = self._line(tokens, verb.split("_"))
         if not verb or not line.items:
