@@ -173,7 +173,7 @@ class GoalMatcher:
         return max(ranked)[1] if ranked else word
 
     def _match(self, known: _KnownGoal, line: _Line, objects: Set[Name]) -> tuple[Action | None, tuple[float, ...]]:
-        """Return the goal with the count in the line, and the rank of the match. The match with the highest rank counts.
+        """Return the goal with the count in the line, and the rank of the match. The highest rank counts.
 
         Return None and an empty rank if the line does not match the goal. ``objects`` are the names of the objects of
         all goals with the same verb.
