@@ -56,7 +56,7 @@ class Notebook:
 
 MAX_IDLE = 30
 """A round ends when this many of its cells (pieces of code that are run as a unit) have taken no action."""
-GONE = "What the code works on is no longer there."
+GONE = "The objects that the code works on are no longer there."
 CONSIDERED_COMPLETE = "The task was considered complete."
 
 

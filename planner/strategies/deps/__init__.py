@@ -288,12 +288,12 @@ METHODS: Mapping[str, Method] = {
         chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
     ),
     "code-as-policies": _program_method(
-        code_as_policies, Options, "one program that makes decisions by observations", demonstrations=(POLICIES,)
+        code_as_policies, Options, "one program whose decisions depend on observations", demonstrations=(POLICIES,)
     ),
     "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
     "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
     "inner-monologue": _goal_method(
-        inner_monologue, PursuitOptions, "one goal at a time, chosen by the result of the last", demonstrations=(LISTS,)
+        inner_monologue, PursuitOptions, "one goal at a time, based on the result of the last", demonstrations=(LISTS,)
     ),
     "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
     "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),

@@ -100,7 +100,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {name: b, prompt: x}", "1: nodes: a: a node's name is the key before its colon"),
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
         ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: a key must be a string; put it in quotes"),
-        ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up in the syntax of"),
+        ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up"),
         ('nodes:\n  a: {prompt: x}\n  b: {prompt: x, when: {a: "yes"}}', "3: nodes.b.when: this must be text"),
         ("nodes:\n  db: {prompt: x}", "2: nodes.db: 'db' cannot be the name of a node"),
         ("nodes:\n  a: {prompt: x, every: 0}", "2: nodes.a.every: this must be 1 or more"),
