@@ -75,8 +75,8 @@ class PlannedOptions(ExecutorOptions):
 
     informed_planner: bool = Field(
         default=False,
-        description="Show the planner the state, why the executor gave up, and how many replies and actions it has for a "
-        "subtask; the paper's planner sees only the scene.",
+        description="Show the planner the state, why the executor gave up, and how many replies and actions it has for "
+        "a subtask; the paper's planner sees only the scene.",
     )
 
 
