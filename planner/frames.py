@@ -68,7 +68,7 @@ class Frame:
     first_step: int = 0
     """Number of the round's steps before the running cell."""
     withheld: str = ""
-    """Message that the running cell had no actions left and which action was not taken. Otherwise empty."""
+    """If the running cell had no actions left: a message that names the action that was not taken. Otherwise empty."""
     _printed: int = 0
     _last_mark: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -98,8 +98,8 @@ class Frame:
     def count_down(self, action: Action) -> None:
         """Count an action that the running cell is about to take. Raises CellOver if the cell has none left."""
         if self.actions == 0:
-            message = f"This code has taken all the actions that it may: {action} was not taken."
-            self.withheld = f"{message} What it defined is forgotten."
+            message = f"This code has taken all the actions it is allowed to take: {action} was not taken."
+            self.withheld = f"{message} What it defined has been forgotten."
             raise CellOver(self.withheld)
         if self.actions is not None:
             self.actions -= 1

@@ -1,6 +1,6 @@
-"""Read the reply of a model: a text, a plan or JSON. The model's reasoning is separated from the reply first.
+"""Read a model's reply: text, a plan or JSON. The model's reasoning is separated from the reply first.
 
-A plan is code, with a text before it. The AutoManual paper (section 3.2) asks for certain segments of this text, such
+A plan is code, with text before it. The AutoManual paper (section 3.2) asks for certain segments of this text, such
 as the understanding of the situation and the plan in words.
 
 Models with open weights write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some

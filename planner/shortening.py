@@ -252,8 +252,8 @@ def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _Shor
     fitting = conversation.cut(MIN_CUT)
     if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(
-            f"even cut to {MIN_CUT} characters a message, the prompt has about {min_tokens} tokens, and the context "
-            f"leaves room for {max_tokens}: raise the context or lower the tokens of a reply"
+            f"even with each message cut to {MIN_CUT} characters, the prompt has about {min_tokens} tokens, but the "
+            f"context leaves room for {max_tokens}: raise the context or lower the token limit of replies"
         )
     fits, too_long = MIN_CUT, max(len(piece.text) for message in conversation.pieces for piece in message)
     while too_long - fits > 1:

@@ -1,4 +1,4 @@
-"""Read a reply of a model while it arrives, and run the plan in it: each statement as soon as it is complete.
+"""Read a model's reply while it arrives, and run the plan in it: each statement as soon as it is complete.
 
 A reader may act on a part of the reply before the rest has arrived. That part is recorded first. So the final reply
 begins with it, even if the process is killed and the model answers differently when it is asked again.
@@ -193,8 +193,8 @@ Then the next check waits for one more line per ``_GROWTH_DIVISOR`` lines above 
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
-    "a later block of the reply defines again what the first one defines, and that had run by then",
-    hint="write the plan once, in one block; what has run need not be written again",
+    "a later block of the reply redefines what the first block defines, which has already run",
+    hint="write the plan once, in one block; code that has run need not be written again",
 )
 
 

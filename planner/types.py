@@ -86,7 +86,7 @@ def data_of(value: object) -> JsonValue:
         return [*sorted(map(digest_of, value))]
     if isinstance(value, Sequence):
         return [data_of(item) for item in value]
-    raise TypeError(f"a prompt cannot be given {type(value).__name__}: recordings need plain data")
+    raise TypeError(f"a prompt cannot be made from a {type(value).__name__}: recordings need plain data")
 
 
 def unnamed_data(values: Mapping[str, object]) -> JsonValue:

@@ -244,7 +244,7 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
             active = books[entry.entry - 1].active
             books.append(RuleBook(active=active, next_number=books[-1].next_number))
         else:
-            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which is not an earlier one")
+            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which is not an earlier entry")
     return books
 
 
@@ -311,7 +311,7 @@ class History(Learned):
 
 
 def new_lesson_ids(history: History, first: int) -> set[str]:
-    """Return the ids of rules about the environment or about errors that were added or reworded after state ``first``.
+    """Return the ids of the rules about the environment or errors that were added or reworded after state ``first``.
 
     A procedure that was written at that state does not take these rules into account yet.
     """

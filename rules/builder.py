@@ -107,7 +107,7 @@ class Editor:
 
 
 BUILDER_ROLE: Final = "builder"
-VALID_PART_APPLIED = " The valid calls before it were applied."
+VALID_PART_APPLIED = " The valid edits of the last reply with readable code were applied."
 
 
 @dataclass(frozen=True)
@@ -137,10 +137,10 @@ def build_rules(
 ) -> BuildResult:
     """Show an episode to the Builder and apply its edits.
 
-    Unless the episode is a direct success, or the settings exclude it, the Builder is first asked whether the rules or
-    the agent caused the errors (listing 12 of the paper). If it gives no usable verdict, the rules are not changed.
-    Otherwise, it is asked for edits. If none of its replies is accepted, only the valid edits of the last reply with
-    readable code are applied.
+    The Builder is first asked whether the rules or the agent caused the errors (listing 12 of the paper), unless the
+    episode is a direct success or the settings exclude this question. If it gives no usable verdict, the rules are not
+    changed. Otherwise, it is asked for edits. If none of its replies is accepted, only the valid edits of the last
+    reply with readable code are applied.
 
     ``other_failure`` describes how the same approach failed on another task, or is empty if no such failure is known.
     Raises ModelError or BudgetEnded if the Builder cannot be asked.
@@ -298,7 +298,9 @@ def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -
         except ValidationError as error:
             raise ValueError(f"answer with one JSON object as asked: {error}") from error
         if not _NAME.fullmatch(answer.name) or answer.name in used_names:
-            raise ValueError(f"the name {answer.name!r} is taken, or is not made of lower-case words and underscores")
+            raise ValueError(
+                f"the name {answer.name!r} is taken, or does not consist of lower-case words and underscores"
+            )
         return answer
 
     goals = [goal for wording in found.wordings for goal in wording.goals]

@@ -58,7 +58,7 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[s
         if len(text) > limit:
             yield f"the {name} has {len(text)} characters; at most {limit} are allowed: keep what matters"
     if edit.content is not None and not edit.content.strip():
-        yield "the content is empty: say when the rule applies and what it says"
+        yield "the content is empty: write when the rule applies and what it says"
     if edit.type and not form.types:
         yield "rules have no types here: leave type out"
     if edit.example and not form.examples:
@@ -96,8 +96,8 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
         return
     if not permissions.allows(permissions.updates, rule.type):
         yield Denial(
-            f"{permissions.situation}, a {rule.type} rule must not be updated, only {listed(permissions.updates)} "
-            "rules; an entry may be added to its log"
+            f"{permissions.situation}, a {rule.type} rule must not be updated, except by adding an entry to its log; "
+            f"only these types may be updated: {listed(permissions.updates)}"
         )
     if edit.type and permissions.form.types:
         yield from _retyping_faults(rule, edit, permissions)
@@ -258,7 +258,7 @@ class Draft:
 
     def _update(self, edit: UpdateRule) -> list[str]:
         if edit.id in self._deleted:
-            return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id}: either update it or delete it"]
+            return [f"edit {self._deleted[edit.id]} in this batch deletes {edit.id}: either update it or delete it"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.unknown_reason(edit.id)]
         if edit.adds_log_only and not edit.log.strip():
@@ -273,13 +273,13 @@ class Draft:
 
     def _delete(self, edit: DeleteRule) -> list[str]:
         if edit.id in self._deleted:
-            return [f"edit {self._deleted[edit.id]} of this batch already deletes {edit.id}: delete it only once"]
+            return [f"edit {self._deleted[edit.id]} in this batch already deletes {edit.id}: delete it only once"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.book.unknown_reason(edit.id)]
         messages = list(delete_faults(rule, self._permissions))
         if edit.id in self._last_edits:
             number = self._last_edits[edit.id]
-            messages.append(f"edit {number} of this batch changes {edit.id}: either update it or delete it")
+            messages.append(f"edit {number} in this batch changes {edit.id}: either update it or delete it")
         self._deleted[edit.id] = self._edit_count
         if not messages:
             del self._rules[edit.id]
@@ -347,7 +347,7 @@ class Draft:
         for rule in sorted(self.book.active, key=lambda rule: rule.content != content_before.get(rule.id)):
             twin = first_ids.setdefault(" ".join(rule.content.split()).casefold(), rule.id)
             if twin != rule.id and rule.content != content_before.get(rule.id):
-                message = f"its content is that of {twin}: update {twin} instead, or say how they differ"
+                message = f"its content is the same as that of {twin}: update {twin} instead, or say how they differ"
                 faults.append(self._fault(self._last_edits[rule.id], message))
         return faults
 

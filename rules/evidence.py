@@ -48,7 +48,11 @@ class Obedience(Learned):
         """The reason why the rule may be dropped, or "" if the rule may help or there are too few episodes to tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
-        return f"fewer are solved where it is obeyed (p = {self.p_value:.2g})" if self.p_value < SIGNIFICANCE else ""
+        return (
+            f"episodes that obey it are solved less often (p = {self.p_value:.2g})"
+            if self.p_value < SIGNIFICANCE
+            else ""
+        )
 
     @property
     def p_value(self) -> float:
@@ -98,8 +102,8 @@ class Evidence(Learned):
     """Counts of episodes for one rule.
 
     ``cited`` counts the episodes that cited the rule. ``solved`` is how many of these episodes were solved, and
-    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. The agent may have ignored
-    the rule all the same: after a direct success (no piece of plan code ended in an error), the Builder is not asked
+    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. The agent may still have
+    ignored the rule: after a direct success (no piece of plan code ended in an error), the Builder is not asked
     who is to blame.
     """
 
@@ -110,11 +114,11 @@ class Evidence(Learned):
     """The counts from the rule's check, or None if the check applied to no episode."""
 
     def __str__(self) -> str:
-        measured = f"; by its check {self.obedience}" if self.obedience else ""
+        measured = f"; according to its check, {self.obedience}" if self.obedience else ""
         if not self.cited:
             return f"never cited{measured}"
         episodes = "1 episode" if self.cited == 1 else f"{self.cited} episodes"
-        return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}{measured}"
+        return f"cited in {episodes} ({self.unblamed} without blame, {self.solved} solved){measured}"
 
 
 NO_EVIDENCE = Evidence()
@@ -168,7 +172,9 @@ def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
-DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
+DECIDES_NOTHING = (
+    "the check returned None for every episode so far: make it return True or False for at least one, or leave it out"
+)
 
 
 class BadCheck(ValueError):

@@ -75,9 +75,9 @@ class LearnedMemory:
     def recall(self, task: Task) -> Recall:
         """Return what a planner gets for a task.
 
-        This is the rules, the most similar skill or reflection, the helper methods, the starting example, and the
-        procedure for the task's type. If the knowledge has found types (task types that planbook found by itself), a
-        task without a type is treated as a task of the found type that its goal matches.
+        It consists of the rules, the most similar skill or reflection, the helper methods, the starting example, and
+        the procedure for the task's type. If the knowledge has found types (task types that planbook found by itself),
+        a task without a type is treated as a task of the found type that its goal matches.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:

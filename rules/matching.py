@@ -22,7 +22,7 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""Maximum number of ways of fitting a pattern to a goal, or its last parts to the goal's last words, that are kept."""
+"""At most this many ways are kept of fitting a pattern to a goal, or its last parts to the goal's last words."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Limits for a question to a model: the number of types, of goals per type, and of example values per parameter."""
 MAX_WORDS = 3
@@ -267,7 +267,7 @@ def _max_words(found: FoundType) -> dict[str, int]:
 
 
 def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
-    """Return the words that all wordings have outside their slots, except those that are part of an example's value."""
+    """Return every word that any wording has outside its slots, except words that are part of an example's value."""
     literal = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
     values = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
     return literal - values

@@ -45,7 +45,7 @@ def procedure_reader(
     The procedure is for tasks of the same type as ``task``. The function raises ValueError if the procedure has faults.
     The error's message is for the model, and lists all faults.
     """
-    forbidden = {"id": "a procedure must not depend on which task it is: leave task.id out"}
+    forbidden = {"id": "a procedure must work for every task of its type: do not use task.id"}
     if not environment.public_params(task):
         forbidden["params"] = "task.params must not be used for tasks of this type: read task.goal"
 

@@ -1,4 +1,4 @@
-"""The object ``rule_system``, with which a model edits rules. Its code calls ``rule_system.write_rule`` and so on.
+"""The object ``rule_system``, with which a model edits rules: its code calls ``rule_system.write_rule`` and so on.
 
 All edits in one such piece of code form a batch, which is applied as a whole or not at all.
 """
@@ -82,7 +82,7 @@ class RuleSystem:
         builds_on: list[str] | None = None,
         check: str = "",
     ) -> str:
-        """Replace the given attributes of a rule and append ``log`` to its log; other attributes stay."""
+        """Replace the given attributes of a rule and append ``log`` to its log. Other attributes stay unchanged."""
         return self._edit(
             UpdateRule(
                 id=rule_id,
@@ -102,7 +102,7 @@ class RuleSystem:
     def get_trajectory(self, episode_ids: list[str]) -> str:
         """Return earlier episodes as text."""
         self._count_call("get_trajectory")
-        assert self._trajectories is not None, "the function is offered only with trajectories"
+        assert self._trajectories is not None, "this function is offered only if there are trajectories"
         self.shown.append(self._trajectories(episode_ids))
         return self.shown[-1]
 
@@ -168,7 +168,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
     if not system.calls:
         names = ", ".join(functions)
         return _refused(
-            "The code called nothing", [f"call {names}; {SYSTEM}.stop_generating() if there is nothing to do"]
+            "The code made no calls", [f"call {names}; {SYSTEM}.stop_generating() if there is nothing to do"]
         )
     try:
         change = system.change()

@@ -49,16 +49,17 @@ nodes by their names; `if`, `each` and `store` can also use `answer`, the node's
 its prompt and its `when` use. Write `{{ }}`, `if`, `for`, filters and tests; functions, `set`, macros and other files
 are refused.
 A value that does not exist is an error: write `db.plan | default("nothing yet")`, or test `db.plan is defined`.
-Only the text of the file is a template. A value that is a text is inserted unchanged, any other value as JSON.
-A prompt has at most a million characters, and goes through at most 100,000 items in all its loops, look-ups and
-filters. A graph has at most 200 nodes, which store at most 400 values. Its file has at most 20,000 keys and values.
+Only the text of the file is a template. A string is inserted unchanged, any other value as JSON.
+A prompt may have at most a million characters, and go through at most 100,000 items in all its loops, look-ups and
+filters. A graph may have at most 200 nodes, which may store at most 400 values. Its file may have at most 20,000 keys
+and values.
 
 A skipped node stores nothing, and its `if` and `each` add no nodes.
 
 `expect` is `text` (the default), `code` (plan code), `yes/no`, `number`, `whole`, `one of: a, b`, `any` (any JSON), a
 list `[text]`, fields `{name: text}`, where the names of optional fields end in a question mark, or `{"*": text}` for
 fields of any name. The prompt describes the form to the model. An answer that does not fit goes back to the model a
-few times; then the pass fails. The answer to `yes/no` is the text "yes" or "no": write `gate == "yes"`.
+few times; then the pass fails. The answer to `yes/no` is the string "yes" or "no": write `gate == "yes"`.
 
 For everything else there are Python functions. `compose`, `check` and `finish` each name one: `FILE.py:name` for a file
 next to the graph file, or `module.name` for a shipped one; see `planbook.planner.graph.hooking`.

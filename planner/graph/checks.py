@@ -52,7 +52,7 @@ class _NodePlace(NamedTuple):
 class _StoredPath(NamedTuple):
     """A database path at which a node stores a value, and the shape of the value.
 
-    ``place`` is the place of the node, and ``where`` is the path of the key in the YAML file that says so.
+    ``place`` is the place of the node, and ``where`` is the path of the key in the YAML file that stores the value.
     """
 
     path: str
@@ -104,14 +104,14 @@ def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) 
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
-        yield ("nodes", file.code, "expect"), "the graph's `code` is this node; write `expect: code`"
+        yield ("nodes", file.code, "expect"), "this node is the graph's `code` node; write `expect: code`"
     for path in file.inputs:
         if not PATH.fullmatch(path):
-            yield ("inputs", path), f"{path!r} is not a path of the database; write names with dots between them"
+            yield ("inputs", path), f"{path!r} is not a database path; write names separated by dots"
     names = [place.node.name for place in places]
     for number, place in enumerate(places):
         if place.node.name in names[:number]:
-            yield place.where, f"there is another node {place.node.name}; give this one another name"
+            yield place.where, f"another node is already named {place.node.name}; give this one a different name"
     if _has_clear_names(places):
         yield from _cycles(file, places)
 
@@ -177,7 +177,7 @@ class _Checks:
         """Yield the faults of one node."""
         node, where, loop = place.node, place.where, place.node.loop
         if not NAME.fullmatch(node.name) or node.name in RESERVED:
-            yield where, f"{node.name!r} cannot be the name of a node: write a word of letters, digits and _"
+            yield where, f"{node.name!r} cannot be the name of a node: write a word made of letters, digits and _"
         yield from self._unknown_nodes(node.after, (*where, "after"), place)
         yield from self._source(node.prompt, (*where, "prompt"), place, {}, optional=False)
         if node.when:
@@ -197,7 +197,7 @@ class _Checks:
             if items and items.kind not in (LIST, ANY):
                 yield (*at_loop, "in"), f"{loop.items} is not a list; it is {items.sketch()}"
             if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
-                yield (*at_loop, "as"), f"{loop.name!r} cannot be the name of the items; write one word, such as item"
+                yield (*at_loop, "as"), f"{loop.name!r} cannot be the name of an item; write one word, such as item"
             item = {loop.name: (items and items.inner) or Shape(ANY)}
             yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), place, item, optional=False)
 
@@ -219,7 +219,7 @@ class _Checks:
 
     def _condition(self, source: Expression, where: YamlPath, place: _NodePlace, own: Shapes) -> Iterator[PlacedFault]:
         yield from self._source(source, where, place, own, optional=False)
-        yield from _truths(source.as_condition, where, self._shapes(place, own))
+        yield from _always_true(source.as_condition, where, self._shapes(place, own))
 
     def _shapes(self, place: _NodePlace, own: Shapes) -> Shapes:
         return {**{name: self._by_name[name].node.expect for name in place.visible if name in self._by_name}, **own}
@@ -237,7 +237,7 @@ class _Checks:
             problem = self._problem(look_up, shapes, place, optional=optional)
             if problem := problem or ("" if own else self._order_problem(look_up, place)):
                 yield where, f"{look_up.path}: {problem}"
-        yield from _truths(source.truths, where, shapes)
+        yield from _always_true(source.tested_paths, where, shapes)
         for path, value in source.comparisons:
             if (shape := _shape(path, shapes)) and not _can_be(shape, value):
                 yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
@@ -252,7 +252,7 @@ class _Checks:
                 return ""  # the node is faulty, so its answer is not known
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
-            return problem if in_file else f"{problem} Values of the database are {DATABASE}.{look_up.path}"
+            return problem if in_file else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
         try:
             shape = shapes[first].part(rest)
         except KeyError as error:
@@ -301,7 +301,7 @@ class _Checks:
         """Yield the faults of ``store``: invalid paths, and paths at which two nodes would overwrite each other."""
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
-                yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
+                yield stored.where, f"{stored.path!r} is not a database path; write names separated by dots"
                 continue
             parts = stored.path.split(".")
             for parent in (".".join(parts[:number]) for number in range(1, len(parts))):
@@ -344,11 +344,11 @@ class _Checks:
         return earlier in self._waits_for[later]
 
 
-def _truths(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:
+def _always_true(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:
     """Yield a fault for each path that is used as true or false although its value is "yes" or "no"."""
     for path in paths:
         if (shape := _shape(path, shapes)) and shape.kind == YES_NO:
-            yield where, f'{path} is "yes" or "no", and both count as true; write {path} == "yes"'
+            yield where, f'{path} is "yes" or "no", which both count as true; write {path} == "yes"'
 
 
 def _shape(path: str, shapes: Shapes) -> Shape | None:

@@ -81,7 +81,7 @@ class GraphDatabase:
             raise GraphError(f"the database has nothing at {path}{suggestion(path, paths_of(self._values))}") from None
 
     def has(self, path: str) -> bool:
-        """Return True if a value is stored at the path. It may be None or an empty text."""
+        """Return True if a value is stored at the path. It may be None or an empty string."""
         try:
             part_at(self._values, path)
         except KeyError:
@@ -104,7 +104,7 @@ class GraphDatabase:
         mapping, key = self._mapping_for(path)
         items = mapping.setdefault(key, [])
         if not isinstance(items, list):
-            raise GraphError(f"{path} of the database is not a list, so nothing can be appended to it")
+            raise GraphError(f"{path} in the database is not a list, so nothing can be appended to it")
         items.append(deepcopy(checked_json(value, path)))
 
     def values(self) -> dict[str, JsonValue]:
@@ -126,7 +126,7 @@ class GraphDatabase:
             inner = mapping.setdefault(name, {})
             if not isinstance(inner, dict):
                 parent = ".".join(parents[: number + 1])
-                raise GraphError(f"{path} cannot be stored: {parent} of the database is a value, not a group of values")
+                raise GraphError(f"{path} cannot be stored: {parent} in the database is a value, not a group of values")
             mapping = inner
         self.written[path] = None
         return mapping, key
@@ -134,5 +134,5 @@ class GraphDatabase:
 
 def _check_path(path: str) -> str:
     if not PATH.fullmatch(path):
-        raise GraphError(f"{path!r} is not a path of the database; write names with dots between them: plan.goal")
+        raise GraphError(f"{path!r} is not a database path; write names separated by dots: plan.goal")
     return path

@@ -84,7 +84,7 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
     if isinstance(read, list):
         return None, read
     if not isinstance(read.value, dict):
-        return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
+        return None, [FileFault(1, "", "a graph file must be a mapping; it begins with `nodes:`")]
     nodes = read.value.get("nodes")
     if isinstance(nodes, dict) and len(nodes) > MAX_NODES:  # each node takes long to validate
         return None, [read.fault(("nodes",), too_many_nodes(len(nodes)))]
@@ -169,8 +169,8 @@ def _model_at(where: YamlPath) -> type[BaseModel]:
 _MODELS: Mapping[str, type[BaseModel]] = {"if": IfBranch, "each": EachLoop, "nodes": GraphNode, "node": BaseNode}
 _MESSAGES = {
     "missing": "this is required",
-    "is_instance_of": "this must be a text; quote it, or start it with | and continue on the next line",
-    "string_type": "this must be a text; quote it, or start it with | and continue on the next line",
+    "is_instance_of": "this must be text; quote it, or start it with | and continue on the next line",
+    "string_type": "this must be text; quote it, or start it with | and continue on the next line",
     "dict_type": "this must be a mapping: names, each followed by a colon and a value",
     "model_type": "this must be a mapping: names, each followed by a colon and a value",
     "model_attributes_type": "this must be a mapping: names, each followed by a colon and a value",

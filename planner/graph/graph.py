@@ -227,7 +227,7 @@ class Graph:
 
     def _check_not_evaluated(self, name: str) -> None:
         if name in self._evaluated:
-            raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next")
+            raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next pass")
 
 
 def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
@@ -250,7 +250,7 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
 def whole_graph(file: GraphFile) -> Graph:
     """Return the graph with the nodes of all branches, and with one node for each loop.
 
-    Whatever branches are taken in a pass, this graph has all edges of the pass.
+    No matter which branches are taken in a pass, this graph contains all edges of the pass.
     """
     graph = Graph()
     for node in file.nodes.values():

@@ -46,9 +46,11 @@ def _as_store(value: Any) -> Any:
 
 def _template(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
-        raise ValueError("this is empty; write what the model is asked")
+        raise ValueError("this is empty; write what the model should be asked")
     if isinstance(value, str) and (old := OLD_LOOK_UP.search(value)):
-        raise ValueError(f"{old[0]} is a look-up of planbook 0.1; write it in Jinja, such as {{{{ db.plan }}}}")
+        raise ValueError(
+            f"{old[0]} is a look-up in the syntax of planbook 0.1; write it in Jinja, as in {{{{ db.plan }}}}"
+        )
     return Template.of(value) if isinstance(value, str) else value
 
 
@@ -146,7 +148,7 @@ class GraphNode(BaseNode):
     @field_validator("otherwise")
     @classmethod
     def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
-        """Return the ``else`` value in the form of ``expect``. Unlike an answer, a text or code may be empty here."""
+        """Return the ``else`` value in the form of ``expect``. Here, text or code may be empty."""
         expect = info.data.get("expect")  # missing if ``expect`` is faulty
         if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
             return answer

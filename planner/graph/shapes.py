@@ -99,7 +99,7 @@ class Shape:
                 other_faults.append(f"the field {where} is missing; it must be {_description(shape)}")
             else:
                 got = _shortened(fault["input"])
-                other_faults.append(f"{where or 'the answer'} must be {_description(shape)}, and is {got}")
+                other_faults.append(f"{where or 'the answer'} must be {_description(shape)}, but is {got}")
         for location, names in unknown.items():
             where, known = _format_location(location), ", ".join(self._shape_at(location).fields)
             yield f"{where or 'the answer'} has no field {', '.join(sorted(names))}; its fields are {known}"
@@ -140,7 +140,7 @@ ANY_TEXT = Shape()
 
 
 def shape_of(spec: Any) -> Shape:
-    """Return the shape that the value of ``expect`` in a graph file describes. Raises ValueError if it is no shape."""
+    """Return the shape that the value of ``expect`` in a graph file describes. Raises ValueError for anything else."""
     if isinstance(spec, Shape):
         return spec
     if isinstance(spec, list):
@@ -158,7 +158,7 @@ def _mapping_shape(spec: Mapping[Any, Any]) -> Shape:
     if not spec:
         raise ValueError("there are no fields in {}; write `any` for any JSON")
     if not all(isinstance(name, str) for name in spec):
-        raise ValueError("the names of fields must be texts; quote them")
+        raise ValueError("field names must be strings; quote them")
     if "*" in spec:
         if len(spec) > 1:
             raise ValueError('"*" stands for any name; it cannot be combined with other fields')
@@ -236,14 +236,14 @@ def _refuse_surrogates(text: str) -> None:
 def _read_yes_no(shape: Shape, text: str) -> JsonValue:
     match = _YES_NO.match(text.lstrip(_MARKS))
     if not match:
-        raise ValueError(f"the answer must begin with the word yes or no, and not with {text[:_MAX_TEXT]!r}")
+        raise ValueError(f"the answer must begin with the word yes or no, not with {text[:_MAX_TEXT]!r}")
     return match[1].lower()
 
 
 def _read_number(shape: Shape, text: str) -> JsonValue:
     match = _NUMBER.match(text.lstrip(_MARKS))
     if not match or (shape.kind == WHOLE and "." in match[0]):
-        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, and not with {text[:_MAX_TEXT]!r}")
+        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, not with {text[:_MAX_TEXT]!r}")
     return float(match[0]) if "." in match[0] else int(match[0])
 
 
@@ -254,7 +254,7 @@ def _read_choice(shape: Shape, text: str) -> JsonValue:
             choice = choices[length].get(answer[:length])
             if choice and not (answer[length : length + 1].isalnum() or answer[length : length + 1] == "_"):
                 return choice
-    raise ValueError(f"the answer must begin with one of: {shape._listed_choices}; not with {text[:_MAX_TEXT]!r}")
+    raise ValueError(f"the answer must begin with one of: {shape._listed_choices}, not with {text[:_MAX_TEXT]!r}")
 
 
 _READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {

@@ -33,7 +33,7 @@ _REFUSALS = {
     "Call": "functions cannot be called; use a filter",
     "Concat": "~ is not allowed; write {{ a }}{{ b }}",
     "Pow": "** is not allowed",
-    "Assign": "set is not allowed; `store` of a node keeps values",
+    "Assign": "set is not allowed; to keep a value, use a node's `store`",
 }
 
 _ALWAYS_EVALUATED = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
@@ -71,7 +71,7 @@ def checked_nodes(tree: nodes.Template) -> list[nodes.Node]:
         if problem := _problem(node):
             raise ValueError(problem)
         if len(found) > MAX_SYNTAX_NODES:
-            raise ValueError(f"the text has more than {MAX_SYNTAX_NODES:,} parts of Jinja; split it into several nodes")
+            raise ValueError(f"the template has more than {MAX_SYNTAX_NODES:,} elements; split it across several nodes")
         if depth > MAX_SYNTAX_DEPTH:
             raise ValueError("this is nested too deeply")
         found.append(node)
@@ -88,7 +88,7 @@ def _problem(node: nodes.Node) -> str:
         if isinstance(node.left, nodes.List | nodes.Tuple) or not all(
             isinstance(constant, int | float) for constant in constants
         ):
-            return f"{node.operator} takes numbers; to build a text or list, use {{{{ }}}}, if and for"
+            return f"{node.operator} works only on numbers; to build text or a list, use {{{{ }}}}, if and for"
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
         return f"there is no filter {node.name}{suggestion(node.name, FILTERS)}"
     if isinstance(node, nodes.Test) and node.name not in TESTS:
@@ -129,12 +129,12 @@ def look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: 
         )
 
 
-def truths(node: nodes.Node) -> Iterator[str]:
+def tested_paths(node: nodes.Node) -> Iterator[str]:
     """Yield the paths of the values whose truth a condition tests, such as ``db.plan`` in ``not db.plan``."""
     if isinstance(node, nodes.And | nodes.Or):
-        yield from (*truths(node.left), *truths(node.right))
+        yield from (*tested_paths(node.left), *tested_paths(node.right))
     elif isinstance(node, nodes.Not):
-        yield from truths(node.node)
+        yield from tested_paths(node.node)
     elif path := _path(node):
         yield path
 

@@ -2,7 +2,7 @@
 
 Only a part of Jinja is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON. If a
 value contains ``{{ }}``, this is not evaluated. The work of a template is limited: it may go through at most
-``MAX_ITEMS`` items, and no text that it makes may have more than ``MAX_CHARACTERS`` characters.
+``MAX_ITEMS`` items, and no text that it produces may have more than ``MAX_CHARACTERS`` characters.
 """
 
 import json
@@ -30,7 +30,7 @@ from planbook.planner.graph.template_syntax import (
     comparisons,
     look_ups,
     suggestion,
-    truths,
+    tested_paths,
 )
 from planbook.planner.types import RenderedText
 
@@ -46,7 +46,7 @@ _COUNTED, _RESULT = "counted", "result"
 
 
 def value_text(value: JsonValue) -> str:
-    """Return a value as text for a prompt: a text is not changed, any other value is written as JSON."""
+    """Return a value as text for a prompt: a string is not changed, any other value is written as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
@@ -98,7 +98,7 @@ class _Rendering:
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Subtract the items of a value from the remaining items. Every 1,000 characters of a text count as an item.
+        """Subtract the items of a value from the remaining items. Every 1,000 characters of a string count as an item.
 
         Return the value. An iterator is turned into a list. Raises GraphError if too few items remain.
         """
@@ -107,7 +107,7 @@ class _Rendering:
         length = len(value) if isinstance(value, list | tuple | dict) else 1
         self._remaining_items -= (items or 1 + length) + (len(value) // 1_000 if isinstance(value, str) else 0)
         if self._remaining_items < 0:
-            raise GraphError(f"the template goes through more than {MAX_ITEMS:,} items; select fewer of them")
+            raise GraphError(f"the template loops over more than {MAX_ITEMS:,} items; select fewer of them")
         return value
 
     def _look_up_cost(self, value: Any) -> int:
@@ -130,7 +130,7 @@ _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
 def _size(value: JsonValue) -> int:
-    """Return the number of values in a nested value. In a text, every twenty characters count as another value."""
+    """Return the number of values in a nested value. In a string, every twenty characters count as another value."""
     if isinstance(value, dict | list):
         return 1 + sum(map(_size, value.values() if isinstance(value, dict) else value))
     return 1 + len(value) // 20 if isinstance(value, str) else 1
@@ -144,7 +144,7 @@ def _require(value: Any) -> Any:
 
 def _check_length(characters: int) -> None:
     if characters > MAX_CHARACTERS:
-        raise GraphError(f"the template makes a text of more than {MAX_CHARACTERS:,} characters; leave something out")
+        raise GraphError(f"the template produces more than {MAX_CHARACTERS:,} characters; leave something out")
 
 
 class _JsonSandbox(ImmutableSandboxedEnvironment):
@@ -163,14 +163,14 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         for operand in map(_require, (left, right)):
             if not isinstance(operand, int | float) or abs(operand) > MAX_NUMBER:
-                raise GraphError(f"{operator} takes numbers, of at most {MAX_NUMBER:,}")
+                raise GraphError(f"{operator} works only on numbers, and only up to {MAX_NUMBER:,}")
         return super().call_binop(context, operator, left, right)
 
 
 def _bounded(name: str) -> Callable[..., Any]:
     """Return a function that runs Jinja's filter with this name, and counts the items that it takes and returns.
 
-    It raises GraphError before ``join`` or ``replace`` would make a text that is too long.
+    It raises GraphError before ``join`` or ``replace`` would produce a text that is too long.
     """
 
     @pass_context
@@ -222,7 +222,7 @@ class _JinjaSource:
         parts = checked_nodes(tree)
         _count_items(part for part in parts if isinstance(part, nodes.For))
         conditions = [part.test for part in parts if isinstance(part, nodes.If | nodes.CondExpr)]
-        self.truths = tuple(path for condition in conditions for path in truths(condition))
+        self.tested_paths = tuple(path for condition in conditions for path in tested_paths(condition))
         """The paths of the values whose truth an ``if`` in the text tests."""
         self.comparisons = tuple(comparisons(parts))
         """Pairs of a path and a constant: the value at the path is compared with the constant."""
@@ -255,7 +255,7 @@ class Template(_JinjaSource):
     """The text of a prompt. Templates with the same text are the same object."""
 
     def __init__(self, source: str) -> None:
-        with _reading("the text"):
+        with _reading("the template"):
             tree = _JINJA.parse(source)
             super().__init__(source, tree)
             self._compiled: Any = _JINJA.from_string(tree)
@@ -287,10 +287,10 @@ class Expression(_JinjaSource):
             parser = Parser(_JINJA, source, state="variable")
             expression = parser.parse_expression()
             if parser.stream.current.type != TOKEN_EOF:
-                parser.fail("there is text after its end", 1)
+                parser.fail("there is text after the end of the expression", 1)
             super().__init__(source, _tree(nodes.Output([expression])))
             self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
-            self.as_condition = tuple(truths(expression))
+            self.as_condition = tuple(tested_paths(expression))
             """The paths of the values whose truth the expression tests if it is used as a condition."""
 
     @staticmethod

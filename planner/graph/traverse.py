@@ -222,7 +222,7 @@ class _RunningPass:
             context = ComposeContext(node, self.database.view(), dict(self.result.answers), self.result.number)
             composed_text = call_hook(self.hooks, node.compose, context)
             if not isinstance(composed_text, str):
-                raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
+                raise GraphError(f"{node.name}: the compose hook {node.compose} must return a string")
         try:
             prompt = node.prompt.render(self._variables(**node.loop_variables))
         except GraphError as error:
@@ -331,7 +331,7 @@ class _RunningPass:
                 return []  # the list is an optional field, which the answer lacks
             raise GraphError(f"there is nothing at {loop.items}") from None
         if not isinstance(items, list):
-            raise AfterQueryError(f"{loop.items} must be a list, and is {value_text(items)[:60]!r}")
+            raise AfterQueryError(f"{loop.items} must be a list, but is {value_text(items)[:60]!r}")
         if len(items) > loop.most:
             raise AfterQueryError(f"{loop.items} may have at most {loop.most} items, but has {len(items)}")
         return items

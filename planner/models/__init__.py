@@ -1,7 +1,7 @@
 """Load a language model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names.
 
 - ``types``: the protocol ``Model``, with its messages, sampling parameters, replies, tokens and prices.
-- ``stand_ins``: models that need no language model: a function or a list of replies answers, or a person in files.
+- ``stand_ins``: models without a language model: replies come from a function, a list, or files that a person writes.
 - ``openai_api``: models behind a server that speaks OpenAI's API for chat completions. Import this module only when it
   is needed, because importing OpenAI's SDK takes most of a second.
 - ``openai_replies``: read the replies and the failures of a server that speaks OpenAI's API.
@@ -20,11 +20,11 @@ from planbook.planner.models.types import Model
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
 
 MODEL_FORMS = {
-    "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
+    "openai:NAME": "a model from OpenAI, or from the server at OPENAI_BASE_URL",
     "recorded:FILE": "answers from a recording",
     "recorded:FILE+MODEL": "the same; MODEL answers prompts without a recorded reply, and its replies are recorded",
-    "exchange:DIR": "prompts written as files, answers read as files",
-    "scripted:FILE.py:NAME": "a function (messages, sampling) -> str of yours, or a list of replies",
+    "exchange:DIR": "prompts are written to files, answers are read from files",
+    "scripted:FILE.py:NAME": "your own function (messages, sampling) -> str, or a list of replies",
 }
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 OBJECT_PREFIX = "object:"
@@ -65,7 +65,9 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
     if spec.startswith(OBJECT_PREFIX):
         raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
-        raise UnknownModel(f"none is not a model; it is for planners that need none, such as procedures. {_forms()}")
+        raise UnknownModel(
+            f"none is not a model; it is for planners that need no model, such as procedures. {_forms()}"
+        )
     if kind not in ("openai", "recorded", "exchange", "scripted") or not colon:
         raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
     if not rest:
@@ -76,7 +78,7 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
     if kind == "exchange":
         if Path(rest).is_file():
-            raise UnknownModel(f"{spec} needs a folder, and {rest} is a file")
+            raise UnknownModel(f"{spec} needs a folder, but {rest} is a file")
         return ExchangeModel(rest, stopped=stopped)
     return _recorded_model(rest, stopped, timeouts) if kind == "recorded" else load_script(rest)
 

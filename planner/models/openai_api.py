@@ -147,7 +147,7 @@ class OpenAIModel:
 
     def _log_silence(self) -> None:
         LOG.info(
-            "%s has sent nothing for %.0f s; planbook waits %.0f s in all (--timeout idle=SECONDS)",
+            "%s has sent nothing for %.0f s; planbook waits at most %.0f s (--timeout idle=SECONDS)",
             self._title,
             QUIET_SECONDS,
             self._timeouts.idle,
@@ -206,7 +206,7 @@ def _checked_key(api_key: str | None, url: str) -> str:
             "no key for OpenAI's server: set OPENAI_API_KEY, or OPENAI_BASE_URL to another server that speaks its API"
         )
     if not (key.isascii() and key.isprintable()):
-        raise ModelRefused("OPENAI_API_KEY holds characters that no key has: copy it again")
+        raise ModelRefused("OPENAI_API_KEY contains characters that do not occur in keys: copy it again")
     return key or "none"
 
 

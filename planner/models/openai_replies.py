@@ -125,7 +125,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
             f"{title} does not speak OpenAI's API: {failure}. "
             "What to do: check OPENAI_BASE_URL, which usually ends in /v1"
         )
-    advice = _ADVICE.get(_status(error) or 0, "change what is asked with --sampling NAME=VALUE, such as max_tokens=N")
+    advice = _ADVICE.get(_status(error) or 0, "change the request with --sampling NAME=VALUE, such as max_tokens=N")
     return ModelRefused(f"{title} refuses the request: {failure}. What to do: {advice}")
 
 
@@ -142,7 +142,7 @@ def _symptom_and_advice(error: Failure) -> tuple[str, str]:
         return "sent nothing for too long", advice
     if _is_unreachable(error):
         return "cannot be reached", "Check that the server runs and that OPENAI_BASE_URL names its host and port"
-    symptom = "failed" if isinstance(error, openai.APIStatusError) else "gave no whole reply"
+    symptom = "failed" if isinstance(error, openai.APIStatusError) else "gave no complete reply"
     return symptom, "Look at the server's log"
 
 
@@ -313,7 +313,7 @@ def read_chunks(stream: EventStream, context: int, *, streamed: bool) -> Iterato
         except ValueError as error:
             raise BrokenStream(f"the reply's stream holds a piece that is not JSON: {error}") from error
     if empty and kind != EVENTS:
-        raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
+        raise OtherApi(f"it answers with {kind or 'no content type'}, although a stream of {EVENTS} was requested")
     if stream.ended and not empty:
         yield {"choices": [{"finish_reason": "stop"}]}  # ignored if the server has already given a reason
 

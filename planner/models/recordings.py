@@ -294,7 +294,7 @@ def explain_missing(
     prompt = f" of {label()}" if label() else ""
     problem = f"{path} has no answer to this prompt{prompt} ({_describe_prompt(request)})"
     if strict and entries.find(messages, sampling):
-        return f"{problem} but one to the same data in other words, which --strict-recordings refuses"
+        return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
     if not replies:
         return f"{problem}; it is empty"
     nearest = max(replies, key=lambda entry: _similarity(entry, request))
@@ -319,12 +319,12 @@ def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage
             conversation = (item for item in differing if item[2] is None or item[2].role != "system")
             number, old, new = next(conversation, differing[0])
             if entry.given.data != data.data:
-                other_data = ". The prompt is made from other data, such as another task"
+                other_data = ". The prompt is made from different data, such as a different task"
         return f"{prompt}differs from message {number} on: {_describe(new)} instead of {_describe(old)}{other_data}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
     changed = (name for name in recorded if recorded[name] != current[name])
     changes = ", ".join(f"{name} {current[name]!r} instead of {recorded[name]!r}" for name in changed)
-    return f"{prompt}has the same messages, but was sampled with other parameters: {changes}"
+    return f"{prompt}has the same messages, but was sampled with different parameters: {changes}"
 
 
 def _describe_prompt(request: Sequence[RecordedMessage]) -> str:

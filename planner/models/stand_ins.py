@@ -1,4 +1,4 @@
-"""Models that need no language model: a function or a list of replies answers, or a person or script in files."""
+"""Models without a language model: replies come from a function, a list, or files that a person or script writes."""
 
 import logging
 import os
@@ -61,7 +61,7 @@ class ScriptedModel:
 def _in_order(texts: Sequence[str], name: str) -> Answer:
     """Return a function that returns the texts one after the other, and raises ModelRefused after the last one."""
     if isinstance(texts, str):
-        raise ModelRefused(f"the script of {name} is one str; give a list of replies or a function")
+        raise ModelRefused(f"the script of {name} is a single str; give a list of replies or a function")
     remaining, lock = iter(texts), threading.Lock()
 
     def answer(messages: Sequence[Message], sampling: Sampling) -> str:
@@ -70,7 +70,7 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
         if text is None:
             question = messages[-1].content[:80] if messages else ""
             raise ModelRefused(
-                f"the replies scripted for {name} are used up ({len(texts)} in all), and there is another question: "
+                f"the replies scripted for {name} are used up ({len(texts)} in all), but there is another question: "
                 f"{question!r}. Add replies"
             )
         return text

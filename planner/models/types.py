@@ -278,7 +278,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as other ones."""
+    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -299,7 +299,7 @@ class Prices(Record):
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:
-            raise BadPrices(f"the prices {path} cannot be read: {error.strerror}") from error
+            raise BadPrices(f"the price table {path} cannot be read: {error.strerror}") from error
         except ValidationError as error:
             raise BadPrices(
                 f'{path}: {validation_faults(error)[0]}; a price table is {{"as_of": DAY, "models": '

@@ -46,7 +46,7 @@ class AgentKitOptions(Options):
 
     graph: str | None = Field(
         default=None,
-        description="The name of a shipped graph, or a YAML file; null is the graph named after the environment, or "
+        description="The name of a shipped graph, or a YAML file; null means the graph named after the environment, or "
         "general if there is none. Each node asks the role that it names (graph, small or large in shipped graphs).",
     )
     text: str | None = Field(
@@ -56,9 +56,10 @@ class AgentKitOptions(Options):
     steps: int | None = Field(
         default=None,
         ge=1,
-        description="Maximum number of passes; null is the graph's own, or the episode's action limit if it has none.",
+        description="Maximum number of passes; null means the graph's own limit or, if it has none, the "
+        "episode's action limit.",
     )
-    side_by_side: int = Field(default=1, ge=1, description="Number of nodes that are asked at the same time.")
+    side_by_side: int = Field(default=1, ge=1, description="Maximum number of nodes that are asked at the same time.")
 
     @model_validator(mode="before")
     @classmethod

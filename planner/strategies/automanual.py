@@ -40,8 +40,8 @@ class AutoManualOptions(Options):
     replans: int | None = Field(
         default=None,
         ge=0,
-        description=f"Number of replies after the first; null is the paper's: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
-        "environments where plans pause to look.",
+        description=f"Number of replies after the first; null means the paper's: {REPLANS}, or {REPLANS_WITH_PAUSES} "
+        "on environments where plans pause to look.",
     )
     segments: bool = Field(
         default=True,
@@ -49,9 +49,9 @@ class AutoManualOptions(Options):
         "which keeps the replies of small models short.",
     )
     cooperation: bool = Field(
-        default=True, description="Ask the planner for the rules that it considers, in a segment."
+        default=True, description="Ask the planner to name the rules that it considers, in a segment of its reply."
     )
-    helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
+    helper_methods: bool = Field(default=True, description="Encourage functions that are useful for other tasks, too.")
     procedures_first: bool = Field(
         default=False, description="Run a stored procedure first, and ask a model only if it fails."
     )

@@ -250,7 +250,7 @@ def ask_and_run(
 
 
 def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> str:
-    """Ask a role for a text. Return "" if no reply is usable."""
+    """Ask a role for text. Return "" if no reply is usable."""
     try:
         return scope.ask(role, prompt, read=as_text, **variables).value
     except UnusableReply:
@@ -349,7 +349,9 @@ def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]
         if answer.type == NONE:
             return Match()
         if set(answer.params) != params.get(answer.type):
-            raise ValueError(f"{answer.type!r} with {sorted(answer.params)} is none of the types with their parameters")
+            raise ValueError(
+                f"{answer.type!r} with {sorted(answer.params)} is not one of the types with its parameters"
+            )
         return Match(type=answer.type, params=dict(answer.params), by=MODEL)
 
     return read

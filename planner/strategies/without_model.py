@@ -31,7 +31,9 @@ class RandomOptions(Options):
     """The options of the random baseline."""
 
     steps: int | None = Field(
-        default=None, ge=1, description=f"Maximum number of one-action cells; null is {CELLS_PER_ACTION} per action."
+        default=None,
+        ge=1,
+        description=f"Maximum number of one-action cells; null means {CELLS_PER_ACTION} per allowed action.",
     )
 
 
@@ -113,9 +115,7 @@ class GivenCode(Options):
         default="", description="Plan code that is run first, as a separate cell.", exclude_if=lambda code: not code
     )
     source: str = Field(default="plan", description="Name under which its faults are reported.")
-    told_params: bool = Field(
-        default=False, description="Show the plan only those params of the task that models may know."
-    )
+    told_params: bool = Field(default=False, description="Show the plan only those task params that models may know.")
 
 
 def given_code(episode: Episode, options: GivenCode) -> None:

@@ -61,7 +61,7 @@ def test_replies_to_reworded_prompts_are_counted(planbook: Planbook, play: Planb
 def test_strict_recordings_refuse_reworded_prompts(play: Planbook) -> None:
     played = play("--strict-recordings")
     assert played.returncode == errors.MISSING
-    assert "one to the same data in other words, which --strict-recordings refuses" in " ".join(played.stderr.split())
+    assert "to the same data in different words, which --strict-recordings refuses" in " ".join(played.stderr.split())
 
 
 def test_a_prompt_made_from_other_data_has_no_reply(tree: Path, play: Planbook) -> None:
@@ -76,5 +76,5 @@ def test_a_prompt_made_from_other_data_has_no_reply(tree: Path, play: Planbook) 
     assert played.returncode == errors.MISSING
     said = " ".join(played.stderr.split())
     assert "differs from message 2 on: (user, " in said  # the system prompt has other words, too
-    assert "The prompt is made from other data, such as another task" in said
+    assert "The prompt is made from different data, such as a different task" in said
     assert f"It has the replies for this command: `planbook {' '.join(command_of(NAME))}`. " in said

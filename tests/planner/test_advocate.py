@@ -130,7 +130,7 @@ def test_a_task_considered_complete_ends_the_episode_or_its_round(sandbox: Sandb
     ending, playing = played(sandbox, models, options={"until_solved": until_solved})
     assert branches(playing) == [("agent.touch('wall')", "kept")]
     assert ending.outcome is (Outcome.DIRECT_SUCCESS if until_solved else Outcome.FAILURE)
-    ended = "How it ended: The task was held to be complete."
+    ended = "How it ended: The task was considered complete."
     assert [ended in prompt for prompt in models.prompts("plan")] == ([False, True] if until_solved else [False])
 
 
@@ -148,7 +148,7 @@ def test_code_that_takes_no_actions_ends_its_round(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=code("print(agent.holding)"))
     ending, playing = played(sandbox, models, options={"rounds": 2})
     assert (ending.outcome, len(playing.cells)) == (Outcome.FAILURE, 60)
-    assert "How it ended: 30 pieces of code of this round took no action." in models.prompts("plan")[1]
+    assert "How it ended: 30 pieces of code in this round took no action." in models.prompts("plan")[1]
     assert branches(playing)[-1] == ("print(agent.holding)", "not tried")
 
 
@@ -237,7 +237,7 @@ def test_notes_stay_after_a_rewind_and_in_later_rounds(sandbox: Sandbox) -> None
     _, playing = played(sandbox, models, options={"rounds": 3})
     assert [cell.feedback.output for cell in playing.cells[:2]] == [
         "Noted.\n",
-        "Not noted: a note has 1 to 1000 characters.\n",
+        "Not noted: a note must have 1 to 1000 characters.\n",
     ]
     assert all(prompt.count("- The wall is cold.") == 1 for prompt in models.prompts("plan")[1:])
 

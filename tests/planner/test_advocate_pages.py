@@ -92,7 +92,11 @@ def test_code_whose_object_is_gone_is_not_run(sandbox: Sandbox) -> None:
     _, playing = played(sandbox, models, environment=Pages(), options={"rounds": 1})
     assert len(playing.cells) == 1
     gone = recorded(playing, "branch")[1]
-    assert (gone["fate"], gone["cell"], gone["why"]) == ("failed", None, "What the code works on is no longer there.")
+    assert (gone["fate"], gone["cell"], gone["why"]) == (
+        "failed",
+        None,
+        "The objects that the code works on are no longer there.",
+    )
 
 
 def test_code_runs_unchanged_if_no_reply_adapts_it(sandbox: Sandbox) -> None:

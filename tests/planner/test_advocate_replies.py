@@ -95,7 +95,7 @@ def test_an_alternative_is_code_or_the_word_none() -> None:
         (
             read_outline,
             "**1. Review**\nCold.\n**2. Plan**\n   1. Find\n      it\n\n   2. Heat it\nGood luck.",
-            "subtask 2",
+            "the last subtask, 2,",
         ),
         (read_outline, "\n".join(f"{n}. go" for n in range(1, MAX_PARTS + 2)), f"more than {MAX_PARTS}"),
         (read_verdict, "YES", "'Verdict: ...' is missing"),

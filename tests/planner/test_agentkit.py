@@ -230,7 +230,7 @@ def test_a_step_is_one_call(sandbox: Sandbox) -> None:
     nodes = shopper("x", action=lambda number: code("agent.search('lamp')" if number else two_calls))
     ending, _ = played(sandbox, nodes, "shopping", "test/0", options={"steps": 1})
     assert ending.actions == 1
-    assert "one action, once" in nodes.questions("action")[1]
+    assert "exactly one call of an action" in nodes.questions("action")[1]
 
 
 def test_text_of_pages_and_answers_is_never_expanded(sandbox: Sandbox) -> None:

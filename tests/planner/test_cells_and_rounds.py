@@ -49,7 +49,7 @@ def test_a_cell_ends_before_it_takes_an_action_too_many(playing: Episode, action
         assert feedback.kind is FeedbackKind.UNFINISHED
         assert not feedback.is_error
         assert len(playing.steps) == playing.actions == number * taken, "the limit applies to each cell"
-        assert ("This code has taken all the actions that it may: touch('" in feedback.text) is (taken < 2)
+        assert ("This code has taken all the actions it is allowed to take: touch('" in feedback.text) is (taken < 2)
         assert feedback.text.endswith("Current state: You hold nothing. On the table: nothing.")
 
 

@@ -147,7 +147,7 @@ def test_a_description_has_the_reason_of_the_controller(sandbox: Sandbox) -> Non
     assert ending.outcome is Outcome.FAILURE
     assert len(playing.steps) == 1
     assert "Result: no key in box_1" in models.prompts()[1]
-    assert "the last line holds no decision" in models.prompts("controller")[2]
+    assert "the last line contains no decision" in models.prompts("controller")[2]
     assert "the list goes from 1 to" in models.prompts("controller")[3]
     assert [(goal["done"], goal["actions"]) for goal in goal_events(playing)] == [(False, 1), (True, 0)]
 

@@ -143,7 +143,7 @@ MIXED = r"mixes AND and OR without brackets; .* as in \(Step 1 OR Step 2\) AND S
         ("Step 1 AND Step 2) AND Step 3", "lacks an opening bracket"),
         (")Step 1 AND Step 2 AND Step 3(", r"cannot be read at '\)Step 1"),
         ("NOT Step 1 AND Step 2 AND Step 3", "cannot be read at 'NOT Step 1"),
-        ("Step 1 XOR Step 2", "cannot be read at 'XOR Step 2'; it holds only steps"),
+        ("Step 1 XOR Step 2", "cannot be read at 'XOR Step 2'; it may contain only steps"),
         ("Step 1 AND Step 2 AND Step 3\nGood luck!", "cannot be read at 'Good luck!'"),
         ("Step 1 AND Step 2 AND", "cannot be read at its end"),
         ("AND Step 1", "cannot be read at 'AND Step 1'"),
@@ -164,8 +164,8 @@ def test_a_faulty_order_is_refused_with_a_short_reason(order: str, message: str)
         ("Step 1:\nStep 2: **\nExecution Order: Step 1 AND Step 2", "the plan has no steps"),
         (STEPS, "the last line is missing: 'Execution Order: ...'"),
         (f"{STEPS}The execution order: Step 1 AND Step 2 AND Step 3", "the last line is missing"),
-        (f"{STEPS}Step 2: again\nExecution Order: Step 1", "two steps of the number 2"),
-        ("Step 1: a\nStep 01: b\nExecution Order: Step 1", "two steps of the number 01"),
+        (f"{STEPS}Step 2: again\nExecution Order: Step 1", "two steps with the number 2"),
+        ("Step 1: a\nStep 01: b\nExecution Order: Step 1", "two steps with the number 01"),
     ],
 )
 def test_a_plan_without_sound_steps_and_an_order_is_refused(reply: str, problem: str) -> None:
@@ -258,7 +258,7 @@ def test_the_most_deeply_nested_order_runs_in_the_sandbox(sandbox: Sandbox) -> N
 
 @pytest.mark.parametrize("depth", [MAX_NESTING + 1, 5_000])
 def test_a_more_deeply_nested_order_is_refused(depth: int) -> None:
-    with pytest.raises(ValueError, match=f"brackets {depth} deep, more than {MAX_NESTING}"):
+    with pytest.raises(ValueError, match=f"brackets {depth} deep; at most {MAX_NESTING} is"):
         read_decomposition(f"{STEPS}Execution Order: {nested(depth)}")
     with pytest.raises(ValueError, match=f"brackets {depth} deep"):
         read_decomposition(f"{STEPS}Execution Order: {'(' * depth}Step 1 AND Step 2 AND Step 3{')' * depth}")
@@ -268,7 +268,9 @@ def test_a_plan_too_long_for_a_cell_is_refused() -> None:
     steps = f"Step 1: {'look ' * 200}\nExecution Order: "
     plan = read_decomposition(steps + " AND ".join(["Step 1"] * 90))
     assert check(plan.code, {"achieve": lambda step: True, "finish": lambda done: None}) == []
-    with pytest.raises(ValueError, match=r"the plan is too long: as code it has 1\d\d,\d\d\d characters of 100,000"):
+    with pytest.raises(
+        ValueError, match=r"the plan is too long: as code, it has 1\d\d,\d\d\d characters; at most 100,000 are"
+    ):
         read_decomposition(steps + " AND ".join(["Step 1"] * 110))
 
 

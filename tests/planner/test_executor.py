@@ -53,7 +53,7 @@ def test_an_executor_works_until_it_calls_finish(sandbox: Sandbox) -> None:
 def test_without_finish_a_subtask_fails_after_its_replies(sandbox: Sandbox, replies: int) -> None:
     journal = MemoryJournal()
     claim, playing, models = execute_cells(sandbox, "agent.open('box_1')", replies=replies, journal=journal)
-    assert (claim.done, claim.note) == (False, f"no finish() within {replies} replies")
+    assert (claim.done, claim.note) == (False, f"finish() was not called within {replies} replies")
     assert len(models.asked) == len(playing.cells) == replies
     assert [each["replies"] for each in claims(journal)] == [replies]
     last = [prompt for prompt in models.prompts("executor")[1:] if "This is your last reply" in prompt]
@@ -62,7 +62,7 @@ def test_without_finish_a_subtask_fails_after_its_replies(sandbox: Sandbox, repl
 
 def test_without_finish_a_subtask_fails_after_its_actions(sandbox: Sandbox) -> None:
     claim, playing, models = execute_cells(sandbox, "while True:\n    agent.open('box_1')", subtask_actions=5)
-    assert (claim.done, claim.note) == (False, "no finish() within 5 actions")
+    assert (claim.done, claim.note) == (False, "finish() was not called within 5 actions")
     assert len(playing.steps) == 5
     assert len(models.asked) == 1
 
@@ -127,7 +127,7 @@ def test_with_one_action_a_reply_the_code_ends_before_a_second(sandbox: Sandbox)
     assert (claim.done, actions(playing)) == (True, ["touch('x1')", "touch('y')"])
     assert kinds(playing) == ["unfinished"] * 2, "being cut off is not an error"
     assert playing.feedbacks[0].output == "You touch x1.\n"
-    message = "This code has taken all the actions that it may: touch('x2') was not taken."
+    message = "This code has taken all the actions it is allowed to take: touch('x2') was not taken."
     assert message in models.prompts("executor")[1]
     assert "Write one action in each reply" in models.all_text("executor")
 

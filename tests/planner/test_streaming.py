@@ -189,7 +189,7 @@ ACTS = "agent.open('box_1')\n"
 REFUSED_PARTS = [
     (reply(FAULTY), 2, "line 3: unknown-action: agent has no action or attribute opne"),
     (reply(BROKEN), 1, "line 2: syntax: '(' was never closed"),
-    (REVISED, 3, "revised: a later block of the reply defines again"),
+    (REVISED, 3, "revised: a later block of the reply redefines"),
     (reply(FAULTY_AT_ONCE), 0, "line 2: unknown-action"),
     (reply("def f(x):\n    return eval(x)\n" + 3 * ACTS), 0, "line 2: forbidden-name: `eval` is not available"),
     (reply(ACTS + "def f():\n    return nobody()\n" + 2 * ACTS), 1, "line 3: unknown-name: nobody is not defined"),

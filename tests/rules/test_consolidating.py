@@ -82,7 +82,7 @@ def test_a_prompt_has_the_evidence_of_each_rule(sandbox: Sandbox) -> None:
     evidence = {"rule_0": Evidence(cited=2, unblamed=1, solved=1), "rule_7": Evidence(cited=9)}
     _, _, model = run_consolidator(sandbox, edits(STOP), evidence=evidence)
     prompt = model.prompt(0)
-    parts = ("# The rules now: 4 (at most 12)", "## rule_0", "cited in 2 episodes, without blame in 1, solved 1")
+    parts = ("# The rules now: 4 (at most 12)", "## rule_0", "cited in 2 episodes (1 without blame, 1 solved)")
     positions = [prompt.index(part) for part in (*parts, "## rule_1", "Given by the user.")]
     assert positions == sorted(positions)
     assert "cited in 9 episodes" not in prompt, "rule_7 was deleted"

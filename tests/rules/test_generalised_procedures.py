@@ -194,7 +194,7 @@ BAD = {
     ),
     "acts outside": (reply(f"{GENERAL}\nagent.put('key')"), "actions only inside solve"),
     "unknown action": (reply(GENERAL.replace("agent.put", "agent.drop")), "agent.drop"),
-    "depends on the task": (reply(GENERAL + "    assert task.id != 'fetch/0'\n"), "leave task.id out"),
+    "depends on the task": (reply(GENERAL + "    assert task.id != 'fetch/0'\n"), "do not use task.id"),
     "too long": (reply(GENERAL + "# " + "x" * MAX_CODE), f"at most {MAX_CODE}"),
 }
 

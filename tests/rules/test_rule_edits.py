@@ -112,7 +112,7 @@ def test_a_bad_edit_refuses_the_batch_and_every_fault_is_reported() -> None:
         ("edit 3, write_rule", "no type 'Success Story'"),
         ("edit 4, update_rule rule_0", "no attributes were given"),
         ("edit 6, delete_rule rule_3", "already deletes rule_3: delete it only once"),
-        ("edit 7, update_rule rule_3", "edit 5 of this batch deletes rule_3: either update it or delete it"),
+        ("edit 7, update_rule rule_3", "edit 5 in this batch deletes rule_3: either update it or delete it"),
         ("edit 8, write_rule", "builds_on: there is no rule_77"),
     ]
     for fault, (edit, message) in zip(faults, expected, strict=True):
@@ -129,16 +129,16 @@ SAME = MECHANISM.content.upper().replace(" ", "  \n")
     [
         (
             [UpdateRule(id="rule_3", content="Known now."), DeleteRule(id="rule_3")],
-            "edit 2, delete_rule rule_3: edit 1 of this batch changes rule_3: either update it or delete it",
+            "edit 2, delete_rule rule_3: edit 1 in this batch changes rule_3: either update it or delete it",
         ),
         ([UpdateRule(id="rule_0", content=f" {MECHANISM.content}\n")], "changes nothing"),
-        ([note(SAME)], "its content is that of rule_0: update rule_0 instead"),
-        ([UpdateRule(id="rule_3", content=SAME)], "its content is that of rule_0"),
+        ([note(SAME)], "its content is the same as that of rule_0: update rule_0 instead"),
+        ([UpdateRule(id="rule_3", content=SAME)], "its content is the same as that of rule_0"),
         (
             [UpdateRule(id="rule_0", content=UNRESOLVED.content), UpdateRule(id="rule_3", log="seen again")],
-            "edit 1, update_rule rule_0: its content is that of rule_3",
+            "edit 1, update_rule rule_0: its content is the same as that of rule_3",
         ),
-        ([note("Twice."), note("twice.")], "edit 2, write_rule: its content is that of rule_4"),
+        ([note("Twice."), note("twice.")], "edit 2, write_rule: its content is the same as that of rule_4"),
         ([note("See rule_8.")], "the text names rule_8, but there is no rule_8"),
         ([UpdateRule(id="rule_0", builds_on=("rule_0",))], "cannot build on itself"),
         ([WriteRule(content="Typeless.")], "a rule needs a type"),

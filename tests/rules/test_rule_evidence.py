@@ -37,6 +37,6 @@ def test_the_table_has_a_row_for_every_rule() -> None:
 
 def test_evidence_is_printed_as_one_line() -> None:
     counted = count_evidence(CITATIONS)
-    assert str(counted["rule_0"]) == "cited in 1 episode, without blame in 1, solved 1"
-    assert str(counted["rule_2"]) == "cited in 3 episodes, without blame in 2, solved 2"
+    assert str(counted["rule_0"]) == "cited in 1 episode (1 without blame, 1 solved)"
+    assert str(counted["rule_2"]) == "cited in 3 episodes (2 without blame, 2 solved)"
     assert str(NO_EVIDENCE) == "never cited"

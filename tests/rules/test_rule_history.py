@@ -69,7 +69,7 @@ def test_a_change_for_another_book_is_not_recorded(history: History) -> None:
     change = apply(BOOK, batch(UpdateRule(id="rule_3", log="x")), USER)
     with pytest.raises(BadHistory, match="rule_3 differs from"):
         history.record(change)
-    with pytest.raises(BadHistory, match="entry 1 undoes entry 3, which is not an earlier one"):
+    with pytest.raises(BadHistory, match="entry 1 undoes entry 3, which is not an earlier entry"):
         states(BOOK, history.undo(3).entries[3:])[-1]
 
 

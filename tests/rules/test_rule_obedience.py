@@ -108,7 +108,7 @@ def test_without_checks_none_is_asked_for_or_accepted(sandbox: Sandbox) -> None:
         ((0, 0, 4, 2), ""),
         ((2, 1, 2, 1), ""),
         ((3, 0, 3, 3), ""),
-        ((4, 0, 4, 4), "fewer are solved where it is obeyed (p = 0.014)"),
+        ((4, 0, 4, 4), "episodes that obey it are solved less often (p = 0.014)"),
         ((4, 4, 4, 0), ""),
         ((9, 4, 1, 1), ""),
         ((5, 0, 0, 0), ""),
@@ -126,7 +126,7 @@ def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> 
         for number, (done, solved) in enumerate([(True, False), (False, True)] * 4)
     ]
     evidence = count_evidence(citations)
-    assert useless_rules(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
+    assert useless_rules(evidence) == {rule: "episodes that obey it are solved less often (p = 0.014)"}
     table = evidence_table(CHECKED, evidence).splitlines()
     assert table[0].endswith("obeyed  solved if obeyed  not obeyed  solved if not")
     scope, model = scripted_scope(edits(f'delete_rule("{rule}")', STOP))
@@ -134,6 +134,6 @@ def test_the_consolidator_sees_how_often_a_rule_was_obeyed(sandbox: Sandbox) -> 
         scope, sandbox, CHECKED, evidence, lambda ids: "", replace(SETTINGS, form=RuleForm(checks=True))
     )
     counts = "obeyed in 4 of 8 episodes, 0 of them solved, 4 of the other 4 solved"
-    assert f"{counts}: fewer are solved where it is obeyed" in model.prompt(0)
+    assert f"{counts}: episodes that obey it are solved less often" in model.prompt(0)
     assert "Delete a rule that is never obeyed" in model.asked[0][0].content
     assert rule not in book.ids

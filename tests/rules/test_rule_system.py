@@ -117,7 +117,7 @@ def test_stopping_without_edits_is_an_empty_batch(sandbox: Sandbox) -> None:
 
 def test_code_that_calls_nothing_is_refused(sandbox: Sandbox) -> None:
     message = refused(sandbox, "if False:\n    rule_system.stop_generating()")
-    assert "called nothing" in message
+    assert "made no calls" in message
     assert "call rule_system.write_rule, rule_system.update_rule, rule_system.delete_rule" in message
     assert "rule_system.stop_generating() if there is nothing to do" in message
 

@@ -65,7 +65,7 @@ def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     if missing or unknown:
         extra = f" There is no action {', '.join(unknown)}." if unknown else ""
         lacking = f" Missing: {', '.join(missing)}." if missing else ""
-        raise AfterQueryError(f"the table must list every action of the manual under its own name.{lacking}{extra}")
+        raise AfterQueryError(f"the table must list every action in the manual under its own name.{lacking}{extra}")
     return {name: table[_normalized(name)] for name in ACTIONS}
 
 
@@ -76,7 +76,7 @@ def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
         raise AfterQueryError(f"name exactly {CHALLENGE_COUNT} challenges; there are {len(challenges)}")
     ratings = ("urgency", "convenience")
     if any(not 1 <= challenge[name] <= 5 for challenge in challenges for name in ratings):
-        raise AfterQueryError("urgency and convenience are whole numbers from 1 to 5")
+        raise AfterQueryError("urgency and convenience must be whole numbers from 1 to 5")
     return answer
 
 
@@ -92,7 +92,7 @@ def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     allowed = {_normalized(name) for name in _mapping(database.get("allowed_actions"))}
     analyzed = _mapping(_mapping(answer)["actions"])
     if unknown := [name for name in analyzed if _normalized(name) not in allowed]:
-        raise AfterQueryError(f"analyse only the allowed actions, under their own names; not {', '.join(unknown)}")
+        raise AfterQueryError(f"analyse only the allowed actions, under their own names, not {', '.join(unknown)}")
     return answer
 
 
@@ -102,7 +102,7 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     taken = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
     if len(taken) != 1:
         raise AfterQueryError(
-            f"the code must take exactly one of the game's actions, and takes {', '.join(sorted(taken)) or 'none'}. "
+            f"the code must take exactly one of the game's actions, but takes {', '.join(sorted(taken)) or 'none'}. "
             f"The calls are written like this: {AGENT}.{ACTIONS[0]}"
         )
     nodes = list(ast.walk(ast.parse(code)))

@@ -29,5 +29,7 @@ note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only code with a single call of an action: each step is one action. Otherwise raise AfterQueryError."""
     if (count := len(calls_in(str(answer)))) != 1:
-        raise AfterQueryError(f"the code must call one action, once; it has {count} calls. Write the one for now.")
+        raise AfterQueryError(
+            f"the code must make exactly one call of an action, but it makes {count}. Write only the next one."
+        )
     return answer

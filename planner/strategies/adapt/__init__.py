@@ -52,9 +52,9 @@ class DepthOptions(ExecutorOptions):
         default=None,
         ge=1,
         le=20,
-        description="Depth at which nothing is decomposed: with 1, adapt never asks its planner. react gets the "
-        "replies of d_max subtasks (on textcraft, if both numbers are the paper's, 60, as in its appendix A; the "
-        "rule in its section 4.2 gives 80); try-again and reflexion play d_max rounds. null is the paper's number: "
+        description="Depth at which nothing more is decomposed: with 1, adapt never asks its planner. react gets "
+        "the replies of d_max subtasks (on textcraft, if both numbers are the paper's, 60, as in its appendix A; the "
+        "rule in its section 4.2 gives 80); try-again and reflexion play d_max rounds. null means the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 
@@ -75,8 +75,8 @@ class PlannedOptions(ExecutorOptions):
 
     informed_planner: bool = Field(
         default=False,
-        description="Show the planner the state, why the executor gave up, and what it may use; the paper's planner "
-        "sees only the scene.",
+        description="Show the planner the state, why the executor gave up, and how many replies and actions it has for "
+        "a subtask; the paper's planner sees only the scene.",
     )
 
 
@@ -332,6 +332,6 @@ METHODS: Mapping[str, Method] = {
         {REFLECTOR: _has_levels},
     ),
     "try-again": _executor_method(
-        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS
+        try_again, DepthOptions, "separate rounds, of which the best counts", (EXECUTOR,), DEMONSTRATIONS
     ),
 }

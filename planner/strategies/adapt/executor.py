@@ -44,21 +44,25 @@ class ExecutorOptions(Options):
     default_actions: ClassVar[int | None] = 1_000
 
     iterations: int | None = Field(
-        default=None, ge=1, description=f"Number of replies for a subtask; null is the paper's: {REPLIES} in general."
+        default=None,
+        ge=1,
+        description=f"Maximum number of replies for a subtask; null means the paper's number, which is {REPLIES} for "
+        "most environments.",
     )
     actions_per_reply: int | None = Field(
         default=None,
         ge=1,
-        description="Maximum number of actions for the code of one reply: 1 is the paper's; null is no limit.",
+        description="Maximum number of actions for the code of one reply: the paper uses 1; null means no limit.",
     )
     subtask_actions: int | None = Field(
         default=None,
         ge=1,
-        description=f"Maximum number of actions for a subtask; null is {REPLY_ACTIONS} for each of its replies.",
+        description=f"Maximum number of actions for a subtask; null means {REPLY_ACTIONS} for each of its replies.",
     )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
-        description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
+        description="Demonstrations to show: 'task' for whole tasks of the same type, 'hybrid' for atomic skills and "
+        "two whole tasks, 'atomic' for atomic skills alone.",
     )
 
     def shown(self, available: Collection[str]) -> Sequence[str]:
@@ -202,7 +206,8 @@ def execute(
             end(None, str(over))
             raise
         within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
-        return end(claims[-1].done, claims[-1].note) if claims else end(False, f"no finish() within {within}")
+        missing = f"finish() was not called within {within}"
+        return end(claims[-1].done, claims[-1].note) if claims else end(False, missing)
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
@@ -322,15 +327,15 @@ class DecompositionFigures(Figures):
             )
         if claimed:
             yield (
-                f"Solved as claimed {self.claimed_rate:.1%}, as judged {self.judged_rate:.1%}; tasks that the "
-                "environment ended as solved before any claim count in both."
+                f"Solved according to the claims: {self.claimed_rate:.1%}; according to the environment: "
+                f"{self.judged_rate:.1%}; tasks that the environment ended as solved before any claim count in both."
             )
         if claimed or decomposed:
             parts = (
-                f"; of what was decomposed, {planner.done} succeeded, {planner.failed} failed, {planner.none} were cut "
-                "short"
+                f"; of the decomposed subtasks, {planner.done} succeeded, {planner.failed} failed, {planner.none} were "
+                "cut short"
             )
-            said = f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}"
+            said = f"Claims of executors: done {executor.done}, failed {executor.failed}, none {executor.none}"
             yield f"{said}{parts if decomposed else ''}."
 
 

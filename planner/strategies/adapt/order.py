@@ -1,8 +1,8 @@
 """Read a plan of subtasks with its execution order, and turn it into Python (ADaPT paper, section 3.2 and appendix B).
 
 The planner's reply has a line ``Step 1: ...`` for each subtask, and a last line such as
-``Execution Order: (Step 1 OR Step 2) AND Step 3``. Also accepted are square brackets, steps that begin with a number
-alone (``1. ...``), and comments after ``#``.
+``Execution Order: (Step 1 OR Step 2) AND Step 3``. Also accepted are square brackets, steps that begin with only a
+number (``1. ...``), and comments after ``#``.
 """
 
 import re
@@ -67,7 +67,7 @@ def read_decomposition(text: str) -> Decomposition:
     if not steps:
         raise ValueError("the plan has no steps; write each on a separate line, 'Step 1: ...', 'Step 2: ...'")
     if order_line == len(lines):
-        raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined by AND or OR")
+        raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined with AND or OR")
     tree = _parse(_order(lines[order_line:]))
     token_numbers = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
     numbers = [number for number in token_numbers if number is not None]
@@ -77,7 +77,9 @@ def read_decomposition(text: str) -> Decomposition:
         raise ValueError(f"the execution order leaves out {_list_steps(left_out)}; every step must be in it")
     plan = Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
     if len(plan.code) > MAX_SOURCE:
-        raise ValueError(f"the plan is too long: as code it has {len(plan.code):,} characters of {MAX_SOURCE:,}")
+        raise ValueError(
+            f"the plan is too long: as code, it has {len(plan.code):,} characters; at most {MAX_SOURCE:,} are allowed"
+        )
     return plan
 
 
@@ -102,7 +104,7 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
         if match and text:
             current = int(match[1])
             if current in steps:
-                raise ValueError(f"the plan has two steps of the number {match[1]}; number them 1, 2, 3 ...")
+                raise ValueError(f"the plan has two steps with the number {match[1]}; number them 1, 2, 3 ...")
             steps[current] = text
         elif current is not None and text and not text.startswith(("#", "`")):
             steps[current] = f"{steps[current]} {text}"
@@ -127,9 +129,11 @@ def _grammar() -> Lark:
 
 def _parse(order: str) -> Tree[Token]:
     if not order:
-        raise ValueError("the execution order is empty; join the steps in it by AND or OR")
+        raise ValueError("the execution order is empty; join its steps with AND or OR")
     if (depth := max(_bracket_depths(order))) > MAX_NESTING:
-        raise ValueError(f"the execution order has brackets {depth} deep, more than {MAX_NESTING}; write a simpler one")
+        raise ValueError(
+            f"the execution order nests brackets {depth} deep; at most {MAX_NESTING} is allowed: write a simpler one"
+        )
     try:
         tree = _grammar().parse(order)
     except UnexpectedInput as unexpected:
@@ -158,7 +162,7 @@ def _explain(order: str, unexpected: UnexpectedInput) -> str:
     ended = isinstance(unexpected, UnexpectedToken) and unexpected.token.type == "$END"
     at = len(order) if ended else unexpected.pos_in_stream or 0
     where = f"at {order[at : at + MAX_QUOTED]!r}" if order[at:] else "at its end"
-    return f"the execution order cannot be read {where}; it holds only steps ('Step 1'), AND, OR and brackets"
+    return f"the execution order cannot be read {where}; it may contain only steps ('Step 1'), AND, OR and brackets"
 
 
 def _number(token: Token) -> int | None:

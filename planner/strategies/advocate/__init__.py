@@ -1,10 +1,10 @@
 """Three methods that search: Devil's Advocate, and two baselines of its paper, Plan+Act and LATS.
 
 Each round makes a plan of subtasks, and then searches for code that carries out the plan. A state of the search is a
-situation of the environment, and a branch is code that leads from one state to the next. Devil's Advocate keeps a stack
-of the branches that it may still try (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without
-alternatives. LATS grows a tree of sampled code, and continues at the state whose value, given by the evaluator, is most
-promising.
+situation that the environment was in, and a branch is code that leads from one state to the next. Devil's Advocate
+keeps a stack of the branches that it may still try (section 3.3 and algorithm 1 of the paper). Plan+Act is the same
+search without alternatives. LATS grows a tree of sampled code, and continues at the state whose value, given by the
+evaluator, is most promising.
 
 - ``round`` plays one round, which is one attempt at the task with one plan.
 - ``model_calls`` asks the models and reads their replies.
@@ -97,7 +97,7 @@ class PlanActOptions(AdvocateOptions):
 
     reflects: bool = Field(
         default=True,
-        description="Base each plan after the first on the earlier rounds; false is the paper's Plan+Act without "
+        description="Base each plan after the first on the earlier rounds; false means the paper's Plan+Act without "
         "reflection.",
     )
 
@@ -119,7 +119,7 @@ class LatsOptions(AdvocateOptions):
         description="Weight of rarely visited states when the next one is chosen.",
     )
     temperature: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null is the planner's."
+        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null means the planner's."
     )
 
 
@@ -308,7 +308,7 @@ METHODS: Mapping[str, Method] = {
         DevilsAdvocateOptions,
         "remedies before each action, turning back after a wrong one (Devil's Advocate)",
     ),
-    "lats": _search_method(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
+    "lats": _search_method(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (like LATS)"),
     "plan-act": _search_method(
         plan_act, PlanActOptions, "plan and act step by step; an action that does not fit ends the round (Plan+Act)"
     ),

@@ -1,6 +1,6 @@
 """The questions that Devil's Advocate and its baselines ask models, and the functions that read the replies.
 
-Numbers of sections refer to the Devil's Advocate paper. A function that reads a reply raises ValueError if the reply
+Section numbers refer to the Devil's Advocate paper. A function that reads a reply raises ValueError if the reply
 does not have the requested form. The model is then asked to correct the reply.
 """
 
@@ -91,7 +91,7 @@ def read_outline(text: str) -> Outline:
     if not parts:
         raise ValueError("the plan is missing; write each subtask on a separate line, '1. ...', '2. ...'")
     if holds_list:
-        raise ValueError(f"subtask {len(parts)}, the last, has a nested list; write one flat list, '1. ...', '2. ...'")
+        raise ValueError(f"the last subtask, {len(parts)}, has a nested list; write one flat list, '1. ...', '2. ...'")
     if len(parts) > MAX_PARTS:
         raise ValueError(f"the plan has {len(parts)} subtasks, more than {MAX_PARTS}; combine similar ones")
     return Outline("\n".join(lines[:start]).strip(), tuple(parts))
@@ -116,7 +116,7 @@ def read_value(text: str) -> Evaluation:
     """Return the evaluation of code: its effect, and its value for the task."""
     value = _line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
     if not value.isdecimal() or int(value) > MAX_VALUE:
-        raise ValueError(f"the value is {value!r}; write 'Value: ' and a whole number from 0 to {MAX_VALUE}")
+        raise ValueError(f"the value is {value!r}; write 'Value: ' followed by a whole number from 0 to {MAX_VALUE}")
     return Evaluation(_line(text, "Did"), _line(text, "Why"), int(value) / MAX_VALUE)
 
 
@@ -183,8 +183,8 @@ class AdvocateOptions(Options):
     )
     until_solved: bool = Field(
         default=False,
-        description="Begin another round if the task was considered complete and is not; the paper's agent does not "
-        "learn that, and stops.",
+        description="Begin another round if the task was considered complete but is not; the paper's agent is not "
+        "told this, and stops.",
     )
 
 
@@ -303,7 +303,7 @@ class ModelCalls:
         return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
 
     def _shortened(self, state: SearchState) -> str:
-        """Return the report on a state or, if it is long, a summary of it, for which a model is asked.
+        """Return the report on a state or, if it is long, a summary that a model is asked to write.
 
         If the model gives no usable summary, return the beginning of the report.
         """

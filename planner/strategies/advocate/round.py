@@ -1,9 +1,9 @@
 """Play the rounds of Devil's Advocate and its baselines. A round is one attempt at the task with one plan.
 
-A state of the search is a situation of the environment. A branch is code that was proposed for a state, and leads to
-another state. ``AdvocateRound`` runs the code of branches (section 3.2 of the Devil's Advocate paper) and returns to
-earlier states. ``play_rounds`` makes a plan, plays a round, and then plans again with a review of the round (section
-3.3.3).
+A state of the search is a situation that the environment was in. A branch is code that was proposed for a state, and
+leads to another state. ``AdvocateRound`` runs the code of branches (section 3.2 of the Devil's Advocate paper) and
+returns to earlier states. ``play_rounds`` makes a plan, plays a round, and then plans again with a review of the round
+(section 3.3.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class Notebook:
     def note_down(self, text: str) -> str:
         """Keep a piece of information that will be needed later."""
         if not text.strip() or len(text) > MAX_NOTE:
-            return f"Not noted: a note has 1 to {MAX_NOTE} characters."
+            return f"Not noted: a note must have 1 to {MAX_NOTE} characters."
         if len(self.texts) >= MAX_NOTES:
             return f"Not noted: there are {MAX_NOTES} notes already."
         if text not in self.texts:
@@ -56,8 +56,8 @@ class Notebook:
 
 MAX_IDLE = 30
 """A round ends when this many of its cells (pieces of code that are run as a unit) have taken no action."""
-GONE = "What the code works on is no longer there."
-CONSIDERED_COMPLETE = "The task was held to be complete."
+GONE = "The objects that the code works on are no longer there."
+CONSIDERED_COMPLETE = "The task was considered complete."
 
 
 class AdvocateRound:
@@ -109,7 +109,7 @@ class AdvocateRound:
         state.mark = self._episode.mark()
 
     def return_to(self, state: SearchState) -> None:
-        """Restore the environment and the namespace of a state with a checkpoint. Branches after it are abandoned."""
+        """Restore the environment and namespace of a state that has a checkpoint. Branches after it are abandoned."""
         assert state.mark is not None, "the search returns only to states that have a checkpoint"
         page = self._episode.rewind(state.mark).text
         state.update_page(page, self._report("", page), self._scene())
@@ -123,7 +123,7 @@ class AdvocateRound:
         the code first. Return None if this is impossible. Raises RoundOver if the round ends, or EpisodeOver.
         """
         if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
-            raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
+            raise RoundOver(f"{MAX_IDLE} pieces of code in this round took no action.")
         code = branch.code if state.page == state.written_for else self.model_calls.adapt(branch.code, state)
         is_first = branch not in self.tree.tried
         if is_first:
@@ -199,7 +199,11 @@ class AdvocateRound:
         return SearchState(page, report, self._scene(), state.subtask, branch, depth, actions=actions)
 
     def _scene(self) -> str:
-        """Return the scene for prompts. Where plans pause to look, return "", since the observation is the scene."""
+        """Return the scene for prompts.
+
+        If plans of the environment stop early to look at observations (``pauses``), return "", since the observation
+        already shows the scene.
+        """
         environment = self._episode.environment
         return "" if environment.pauses else environment.scene()
 

@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
 A round is one attempt at the task with one plan. The nodes of its tree are states of the search, which are situations
-of the environment. Each branch is a piece of code that leads from one state to the next. The tree records what became
-of each branch (its fate): for example, whether it was kept, failed or was undone.
+that the environment was in. Each branch is a piece of code that leads from one state to the next. The tree records what
+became of each branch (its fate): for example, whether it was kept, failed or was undone.
 """
 
 from collections import Counter
@@ -143,7 +143,7 @@ class Branch(BranchTried):
 
 @dataclass(eq=False)
 class SearchState:
-    """A state of the search in a round: a situation of the environment, and the branches that led to it."""
+    """A state of the search in a round: a situation that the environment was in, and the branches that led to it."""
 
     page: str
     """The observation in this state."""
@@ -315,7 +315,7 @@ class SearchFigures(Figures):
             yield f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}."
         if self.lasting:
             yield (
-                f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past all the same: "
+                f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past anyway: "
                 f"{self.lasting_gone_behind}."
             )
 

@@ -56,7 +56,7 @@ REPLANS = 20
 class ReplanningOptions(PursuitOptions):
     """Options of methods that replan after a failure."""
 
-    rounds: int | None = Field(default=None, ge=0, description=f"Maximum number of replans; null is {REPLANS}.")
+    rounds: int | None = Field(default=None, ge=0, description=f"Maximum number of replans; null means {REPLANS}.")
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
         """Map each option to its value. If ``rounds`` is not set, its value is the default number of replans."""
@@ -73,8 +73,8 @@ class DepsOptions(ReplanningOptions):
 
     selector: SelectorName | None = Field(
         default=None,
-        description="The choice of the next goal; nearest is the oracle; null is horizon if goals were recorded, else "
-        "fixed.",
+        description="How the next goal is chosen; nearest is an oracle; null means horizon if goals were recorded, "
+        "otherwise fixed.",
     )
 
 
@@ -288,16 +288,19 @@ METHODS: Mapping[str, Method] = {
         chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
     ),
     "code-as-policies": _program_method(
-        code_as_policies, Options, "one program that decides by its observations", demonstrations=(POLICIES,)
+        code_as_policies, Options, "one program whose decisions depend on observations", demonstrations=(POLICIES,)
     ),
     "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
     "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
     "inner-monologue": _goal_method(
-        inner_monologue, PursuitOptions, "one goal at a time, chosen by the result of the last", demonstrations=(LISTS,)
+        inner_monologue, PursuitOptions, "one goal at a time, based on the result of the last", demonstrations=(LISTS,)
     ),
     "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
     "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),
     "zero-shot-replan": _goal_method(
-        zero_shot_replan, ReplanningOptions, "goals, replanned on the bare failure", demonstrations=(LISTS,)
+        zero_shot_replan,
+        ReplanningOptions,
+        "goals, replanned after failures without explanations",
+        demonstrations=(LISTS,),
     ),
 }

@@ -159,7 +159,7 @@ class _Collector:
         """Raise CellOver, which stops the plan, if the plan already has ``MAX_GOALS`` goals and unmatched lines."""
         if len(self.goals) + len(self.unmatched) == MAX_GOALS:
             self.too_many = True
-            raise CellOver(f"These are more than {MAX_GOALS} goals.")
+            raise CellOver(f"There are more than {MAX_GOALS} goals.")
 
     def _add(self, action: Action, said: str = "") -> None:
         self._check_count()

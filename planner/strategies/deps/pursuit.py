@@ -94,7 +94,7 @@ def read_move(text: str, count: int) -> Move:
     match = _ANSWER.fullmatch(lines[-1]) if lines else None
     if match is None:
         raise ValueError(
-            "the last line holds no decision; end with 'Answer: ' and a number, 'done' or 'impossible: why'"
+            "the last line contains no decision; end with 'Answer: ' followed by a number, 'done' or 'impossible: why'"
         )
     if match["number"]:
         if not 1 <= int(match["number"]) <= count:
@@ -108,8 +108,8 @@ def _possible_actions(episode: Episode) -> Sequence[Action]:
     possible = episode.environment.possible_actions()
     if possible is None:
         raise EpisodeBroken(
-            f"the goals of {episode.environment.name} need a controller, and its actions cannot be listed: "
-            "the environment must implement possible_actions()"
+            f"the goals of {episode.environment.name} need a controller, which chooses from a list of the "
+            "possible actions: the environment must implement possible_actions()"
         )
     return possible
 
@@ -317,7 +317,7 @@ class GoalFigures(Figures):
         if not goals:
             return None
         played = [pair for pair in pairs if pair[0].outcome.played and pair[1]]
-        replans = [(rounds(of_episode), ending.outcome.solved) for ending, of_episode in played]
+        replans = [(replan_count(of_episode), ending.outcome.solved) for ending, of_episode in played]
         failed = [goal for goal in goals if not goal.done]
         return cls(
             mean_rounds=mean_of(number for number, _ in replans),
@@ -333,7 +333,7 @@ class GoalFigures(Figures):
         )
 
     def describe(self) -> Iterable[str]:
-        """Return sentences on the rounds, the goals and the reasons for failures."""
+        """Return sentences on the replans, the goals and the reasons for failures."""
         chosen = f"; selector: {', '.join(self.selectors)}" if self.selectors else ""
         mapped = f"; lines mapped to a known goal: {self.mapped}" if self.mapped else ""
         yield (
@@ -350,7 +350,7 @@ def _first_sentence(reason: str) -> str:
     return reason.partition(". ")[0].partition("\n")[0][:MAX_REASON_LENGTH]
 
 
-def rounds(goals: Sequence[GoalTried]) -> int:
+def replan_count(goals: Sequence[GoalTried]) -> int:
     """Return the number of replans in an episode.
 
     Old runs do not record this number. For such a run, count the failed goals before the last goal, since each failure

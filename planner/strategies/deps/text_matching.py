@@ -97,7 +97,7 @@ class GoalMatcher:
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
-        """Return the goal that a text means, or None if no goal matches. Of equal matches, the first goal counts."""
+        """Return the goal that a text means, or None if none matches. Of several, the best counts."""
         verb, tokens = self._verb(_TOKEN.findall(text[:MAX_LINE].partition("#")[0].lower()))
         line = self._line(tokens, verb.split("_"))
         if not verb or not line.items:
@@ -173,7 +173,7 @@ class GoalMatcher:
         return max(ranked)[1] if ranked else word
 
     def _match(self, known: _KnownGoal, line: _Line, objects: Set[Name]) -> tuple[Action | None, tuple[float, ...]]:
-        """Return the goal with the count in the line, and the rank of the match. The match of the highest rank counts.
+        """Return the goal with the count in the line, and the rank of the match. The highest rank counts.
 
         Return None and an empty rank if the line does not match the goal. ``objects`` are the names of the objects of
         all goals with the same verb.

@@ -270,7 +270,7 @@ def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> N
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
         (("--input", "road=@none"), "cannot be read"),
-        (("--set", "a b=1"), "is not a path"),
+        (("--set", "a b=1"), "is not a database path"),
         (("--model", "carefull=x"), 'no node in drive asks carefull; did you mean "careful"?'),
     ):
         assert message in refusal(*arguments, "--set", "road=x", *wrong)

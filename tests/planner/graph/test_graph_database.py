@@ -28,9 +28,9 @@ def test_values_are_copied_in_and_out() -> None:
     ("change", "message"),
     [
         (lambda d: d.get("plan.gaol"), 'nothing at plan.gaol; did you mean "plan.goal"?'),
-        (lambda d: d.set("plan.goal.deep", 1), "plan.goal of the database is a value"),
+        (lambda d: d.set("plan.goal.deep", 1), "plan.goal in the database is a value"),
         (lambda d: d.append("plan.goal", 1), "not a list"),
-        (lambda d: d.set("a b", 1), "is not a path"),
+        (lambda d: d.set("a b", 1), "is not a database path"),
         (lambda d: d.set("a", {1, 2}), "only JSON values"),
         (lambda d: d.view().set("plan.goal", 1), "cannot be changed here"),
     ],

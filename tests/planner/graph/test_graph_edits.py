@@ -75,7 +75,7 @@ EDITS: dict[str, Callable[[Graph], None]] = {
 def test_an_evaluated_node_cannot_be_changed(edit: str) -> None:
     graph = chain("a", "b", "c")
     graph.replace_node(make_node("b", "b?", after=("a",), finish="edit"))
-    with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next"):
+    with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next pass"):
         traverse(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
     graph.replace_node(make_node("b", "b?", after=("a",)))
     assert traverse(graph).order == ["a", "b", "c"], "the refused pass changed nothing"

@@ -61,7 +61,7 @@ def test_an_answer_that_does_not_fit_is_repaired_or_fails_the_pass() -> None:
     database = GraphDatabase()
     assert traverse(graph, repaired, database).answers["a"] == "no"
     assert database.values() == {"said": "no"}
-    assert "must begin with the word yes or no, and not with 'perhaps'" in repaired.asked[1][2]
+    assert "must begin with the word yes or no, not with 'perhaps'" in repaired.asked[1][2]
     unusable, journal, database = ScriptedAnswers(a="N/A"), MemoryJournal(), GraphDatabase()
     with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
         traverse(graph, unusable, database, journal=journal)
@@ -87,7 +87,7 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
     [
         ("check", lambda answer, database: dict[str, int]()["x"], "the hook it failed: KeyError: 'x'"),
         ("compose", lambda composing: composing.database.set("a", 1), "a cannot be changed here"),
-        ("compose", lambda composing: 3, "the compose hook it must return a text"),
+        ("compose", lambda composing: 3, "the compose hook it must return a string"),
         ("finish", lambda finishing: 1 / 0, "the hook it failed: ZeroDivisionError"),
         ("compose", lambda composing: int("x"), "the hook it failed: ValueError"),
         ("finish", lambda finishing: int("x"), "the hook it failed: ValueError"),

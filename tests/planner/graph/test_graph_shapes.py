@@ -55,8 +55,8 @@ def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> No
         ({"a": "text"}, "N/A", r"no JSON in the reply that can be read as an object in braces, \{...\}$"),
         ({"a": "text"}, '{"a": "x", "a": "y"}', "the key 'a' appears twice"),
         ({"a": "number"}, '{"a": NaN}', "NaN is not a JSON number"),
-        ({"a": "number"}, '{"a": "3"}', "a must be a number, and is '3'"),
-        ({"a": "whole"}, '{"a": true}', "a must be a whole number, and is True"),
+        ({"a": "number"}, '{"a": "3"}', "a must be a number, but is '3'"),
+        ({"a": "whole"}, '{"a": true}', "a must be a whole number, but is True"),
         ({"a": "text"}, '{"a": "\\ud800"}', "surrogate"),
         (["text"], "[" * 100_000, "nested too deeply"),
         (["text"], '["a"', "delimiter at the end of the text"),
@@ -83,8 +83,8 @@ def test_the_reason_lists_all_faults_of_an_answer() -> None:
         shape.read('{"b": {"c": "perhaps", "d": ""}, "e": {}, "f": 1, "g": ["x", 1]}')
     reason = str(error.value)
     assert reason.startswith("the answer has no field f; ")
-    parts = "the field a is missing|b.c must be yes or no|b.d must be one of: x, y, and is empty|e must be a list"
-    for part in (*parts.split("|"), "g[1] must be text, and is 1"):
+    parts = "the field a is missing|b.c must be yes or no|b.d must be one of: x, y, but is empty|e must be a list"
+    for part in (*parts.split("|"), "g[1] must be text, but is 1"):
         assert part in reason
 
 

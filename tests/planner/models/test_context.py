@@ -121,7 +121,9 @@ def test_several_long_messages_are_cut_to_the_same_length() -> None:
 
 
 def test_a_conversation_that_cannot_fit_is_an_error_with_both_sizes() -> None:
-    with pytest.raises(ContextExceeded, match=r"even cut to 400 characters .* about \d+ tokens, .* room for 20"):
+    with pytest.raises(
+        ContextExceeded, match=r"even with each message cut to 400 characters, .* about \d+ tokens, .* room for 20"
+    ):
         fit([message("system", WORDS), message("user", WORDS)], 20)
     with pytest.raises(ContextExceeded):
         fit([], -1)

@@ -281,7 +281,7 @@ def test_a_local_server_needs_no_key_and_no_proxy(server: Server, monkeypatch: p
         (KEY, "http://", "base URL"),
         (KEY, "http://h:port/v1", "base URL"),
         (KEY, "http://[::1/v1", "base URL"),
-        ("sk-käse", "http://localhost/v1", "characters that no key has"),
+        ("sk-käse", "http://localhost/v1", "characters that do not occur in keys"),
     ],
 )
 def test_an_unusable_key_or_url_is_refused(

@@ -61,5 +61,5 @@ def test_a_failing_script_is_named_and_may_raise_errors_of_models() -> None:
         ScriptedModel(full).complete(ASK, Sampling())
     with pytest.raises(ModelRefused, match="returned a NoneType"):
         ScriptedModel(lambda messages, sampling: None).complete(ASK, Sampling())  # type: ignore[arg-type, return-value]
-    with pytest.raises(ModelRefused, match="one str"):
+    with pytest.raises(ModelRefused, match="a single str"):
         ScriptedModel("not a list")

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from planbook.planner.strategies.deps.pursuit import GoalFigures, GoalTried, rounds
+from planbook.planner.strategies.deps.pursuit import GoalFigures, GoalTried, replan_count
 from tests.rows import FAILED, SOLVED, EpisodeWriter, new_run, summary_of
 
 LOG, PICKAXE = "agent.mine({'log': 1}, None)", "agent.craft({'wooden_pickaxe': 1}, {'planks': 3}, 'crafting_table')"
@@ -47,5 +47,5 @@ def test_replans_are_counted_in_played_episodes_only(tmp_path: Path) -> None:
 
 def test_replans_follow_from_failed_goals_only_if_no_round_was_recorded() -> None:
     recorded = [GoalTried(goal=LOG, done=True, round=0), GoalTried(goal=LOG, done=True, round=2)]
-    assert rounds(recorded) == 2
-    assert rounds([GoalTried(goal=LOG, done=False), GoalTried(goal=LOG, done=False)]) == 1
+    assert replan_count(recorded) == 2
+    assert replan_count([GoalTried(goal=LOG, done=False), GoalTried(goal=LOG, done=False)]) == 1

@@ -87,7 +87,7 @@ def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
     boastful = invoke(*command, *model, "--json", "--out", tmp_path / "boastful")
     assert boastful.result["subtasks"]["audit"]["not_solved"]["done"] == 1
-    assert "Solved as claimed 100.0%, as judged 0.0%;" in boastful.printed
+    assert "Solved according to the claims: 100.0%; according to the environment: 0.0%;" in boastful.printed
 
 
 def test_a_method_without_a_planner_prints_nothing_about_decomposition(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_method_without_a_planner_prints_nothing_about_decomposition(tmp_path:
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
     printed = invoke(*command, *model, "--out", tmp_path / "boastful").printed
     assert "claimed done" in printed
-    assert "Executors said done 1, failed 0, nothing 0." in printed
+    assert "Claims of executors: done 1, failed 0, none 0." in printed
     assert "k_max" not in printed
     (tmp_path / "solver.py").write_text(SOLVER)
     solved = invoke(*command, "--model", f"scripted:{tmp_path}/solver.py:answer", "--out", tmp_path / "solved").printed
