@@ -1,4 +1,4 @@
-"""If planbook is gone, even because of ``kill -9``, end the processes that it started.
+"""When planbook has ended, even by ``kill -9``, end the processes that it started.
 
 This file also runs as a program, ``watchdog.py MARKER``. The marker is a string by which the program recognizes the
 processes to end: only they have it on their command lines or in their environment variables. An example is the path of

@@ -127,7 +127,7 @@ def _listed_ids(line: str) -> Sequence[str] | None:
 
 
 def _first_ids(text: str) -> Sequence[str]:
-    """Return the rule ids with which a text begins: a list of ids, or one item of a list."""
+    """Return the rule ids at the beginning of a text, which is a list of ids or one item of a list."""
     item = _ITEM.match(text)
     return citations(item["ids"]) if item else ()
 

@@ -89,8 +89,8 @@ def _is_within_bounds(value: JsonValue, depth: int = 0) -> bool:
 def _is_plausible(fault: Fault) -> bool:
     """Return whether an honest worker can report this fault.
 
-    A worker does not check plans, so it reports no fault of the kind CHECK. The only limit that it knows is that on
-    memory. It truncates long strings.
+    A worker does not check plans, so it reports no fault of the kind CHECK. The only limit that it can
+    report is the memory limit. It truncates long strings.
     """
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
@@ -299,7 +299,7 @@ class Conversation:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """The wall clock time and the processor time that the cell has used, the latter at the last check."""
+        """The wall clock time and the processor time that the cell has used, the latter as of the last check."""
         return self.seconds, self._cpu
 
     def run(self, start: bytes) -> CellEnd:
@@ -354,7 +354,9 @@ class Conversation:
             raise LimitReached("cpu")
 
     def _print(self, text: str) -> None:
-        if text:  # an empty string is not kept: it adds nothing to the limit, so a plan could send any number of them
+        if (
+            text
+        ):  # an empty string is not kept: it does not count towards the limit, so a plan could send any number of them
             self._printed.append(text)
         self._printed_chars += len(text)
         if self._printed_chars > self._limits.output_chars:

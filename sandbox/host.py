@@ -171,7 +171,7 @@ class Sandbox:
           dotted names (``agent.location``) to their current values.
         - ``limits`` apply to each cell. ``seed`` seeds the plan's ``random``.
         - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an
-          exception, which ends the worker and passes through ``run``.
+          exception, which ends the worker and propagates out of ``run``.
 
         Raises SandboxClosed if the sandbox is closed, or BadFunction if a function has no usable signature or if plans
         cannot use a name.
@@ -261,7 +261,7 @@ class Sandbox:
     def _record_mechanisms(self, message: list[object]) -> None:
         """Record which mechanisms restrict a worker. ``message`` is the worker's first message, "locked".
 
-        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if the message is another one.
+        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if it is any other message.
         """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")

@@ -54,7 +54,7 @@ Polling is faster than sleeping, since waking a process on another core takes lo
 other processes may run.
 """
 SLEEPS = 10
-"""After no poll has found data, this many reads follow without polling, since the other side is probably busy."""
+"""If none of the polls finds data, this many of the next reads do not poll, since the other side is probably busy."""
 MEMORY_BYTES = 4
 """Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
@@ -91,7 +91,7 @@ class Receiver:
         self._sock, self._sleeps = sock, 0
 
     def receive(self, size: int, flags: int = 0) -> bytes:
-        """Return at most ``size`` bytes, with the arguments and the exceptions of ``socket.recv``."""
+        """Return at most ``size`` bytes. Takes the same arguments and raises the same exceptions as ``socket.recv``."""
         if self._sleeps:
             self._sleeps -= 1
             return self._sock.recv(size, flags)

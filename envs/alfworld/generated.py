@@ -4,7 +4,7 @@ A game depends only on its type and its seed. A floor plan from the package is c
 and a task in it are then written as a PDDL problem, which is the form of alfworld's own games.
 
 Every game can be won: its objects are in receptacles of the room, and the room has the machine, the target or the lamp
-that the goal needs. A test wins games with a search that knows the whole state.
+that the goal needs. A test checks this: it wins games by a search that knows the whole state.
 
 The files of the package are read as data. Nothing in the package is imported or run.
 """
@@ -161,7 +161,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 # Rooms.
 
 _OPEN_WEIGHT = 3
-"""How many times likelier an object is placed in an always open receptacle than in one that can be opened."""
+"""How many times more likely an object is placed in a receptacle that is always open than in one that opens."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """For each kind, the number of objects is drawn from these numbers."""
 

@@ -55,7 +55,7 @@ ALL_UNLOCKED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time 
 
 
 class Crafter(Environment):
-    """One game. A task's id is its type and seed (``survive/3``): the whole game, or a single achievement.
+    """One game. The task type is ``survive`` (the whole game) or a single achievement; ids are like ``survive/3``.
 
     The whole game is solved, and ends, when all achievements are unlocked; its score is the share of unlocked ones. The
     task of a single achievement ends as soon as it is unlocked. Both kinds also end when the player dies, and are
@@ -134,7 +134,7 @@ class Crafter(Environment):
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a description of the current view, since no fact in the first observation stays true."""
+        """Return a description of the current view, because none of the facts in the first observation stays true."""
         return f"Step {self.player_view.step}.\n{view.describe_view(self.player_view)}"
 
     def state(self) -> str:

@@ -61,7 +61,7 @@ class CrafterGame(Env):  # type: ignore[misc]
     def reward(self) -> float:
         """The sum of the rewards so far.
 
-        A step that unlocks an achievement has the reward 1. A tenth of the step's change in health is added to this.
+        The reward of a step is a tenth of its change in health, plus 1 if the step unlocks an achievement.
         """
         return float(self.tenths / 10)
 
@@ -76,7 +76,7 @@ class CrafterGame(Env):  # type: ignore[misc]
         return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:
-        """Take one step of the game. ``action`` is the game's name of an action."""
+        """Take one step of the game. ``action`` is the game's name for an action."""
         _, reward, *_ = self.step(constants.actions.index(action))
         self.tenths += round(10 * reward)
         counts = self._player.achievements
@@ -108,7 +108,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
 
 def _reduce_array(array: Any) -> Any:
-    """Return what pickle needs to restore an array. Positions become lists, since numpy's way is much slower."""
+    """Return what pickle needs to restore an array. Positions are pickled as lists: numpy's own way is slower."""
     is_position = array.ndim == 1 and array.dtype == int
     return (np.array, (array.tolist(),)) if is_position else array.__reduce__()
 
@@ -131,7 +131,7 @@ class _GamePickler(pickle.Pickler):
 
 @lru_cache(maxsize=16)
 def _start_of_game(seed: int) -> bytes:
-    """Return the state of a game at its start, in the form of ``save``.
+    """Return the state of a game at its start, in the form that ``save`` returns.
 
     It is cached, since generating a map takes about a second.
     """

@@ -52,7 +52,7 @@ UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluat
 regular expressions may take exponential time, and jsonschema compares all items or properties with each other.
 """
 UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
-"""Keywords that may seem to be violated because an unchecked keyword inside them seems not to be."""
+"""Keywords that may seem to be violated only because an unchecked keyword inside them counts as satisfied."""
 MAX_STEPS = 10_000
 """Maximum number of keywords that are applied to check one value. The server checks what is left."""
 _COUNTS: ContextVar[Counter[str]] = ContextVar("counts")

@@ -99,7 +99,7 @@ class Learner:
         self._states[group] = with_undos(KnowledgeState.model_validate(recorded), group, self._undone)
 
     def _recorded_initial_state(self, group: str) -> KnowledgeState:
-        """Return the initial knowledge of a group. The first call records it, because its library may change later."""
+        """Return the initial knowledge of a group. The first call records it: the run's library may change later."""
         path = initial_state_path(group)
         scope = Scope(self._run.journal(path), path)
         recorded = scope.get_or_record("learnt", lambda: initial_state(self._config, group).model_dump(mode="json"))
@@ -151,9 +151,11 @@ class Learner:
         return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
 
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
-        """Yield the entries of episodes that have begun, with their tasks: some goals are known only from then on.
+        """Yield the entries of episodes that have begun, with their tasks as recorded at the beginning.
 
-        The episodes up to ``last`` must have ended. Those that were skipped have not begun.
+        Some goals are not known before that.
+
+        The episodes up to ``last`` must have ended or been skipped. A skipped episode has not begun, so it is left out.
         """
         for entry in self._entries[: last + 1]:
             if event := next(iter(self._run.store.events(last_path(self._run, entry), "task")), None):
@@ -198,7 +200,7 @@ class Learner:
         return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
     def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings for building rules. Checks that the Builder writes are tried on all episodes so far."""
+        """Return the settings for building rules. Any check that the Builder writes is tried on all episodes so far."""
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings

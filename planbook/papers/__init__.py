@@ -39,7 +39,7 @@ class PublishedRow(PaperData):
     unit: str = ""
     """The unit of the row's numbers, if it differs from the unit of the table."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options with which our planner corresponds to the row. The value None means no limit.
+    """The options that make our planner correspond to the row. The value None means no limit.
 
     For a method that learns, there are two more entries. ``without`` lists the parts that were left out, with the names
     that ``--without`` accepts, and ``start`` lists the starting examples.
@@ -126,13 +126,13 @@ class PaperSetting(PaperData):
     environment_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     """Maps options of our environment to the values that correspond to the paper's environment.
 
-    Options whose defaults correspond to it are missing. ``--paper`` uses the first value; the other values are
+    Options whose defaults already correspond to it are left out. ``--paper`` uses the first value; the other values are
     equivalent.
     """
     deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
     """Methods to which parts of this setting do not apply.
 
-    The outer dict maps our name of such a method to its exceptions. The inner dict maps the name of a setting to our
+    The outer dict maps our name for such a method to its exceptions. The inner dict maps the name of a setting to our
     value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()

@@ -89,7 +89,7 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
 def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     """Yield a line chart of the tokens per solved task after each episode, with a line for each run.
 
-    Yield nothing if nothing was spent on learning, neither in these runs nor for the libraries that they use.
+    Yield nothing if nothing was spent on learning, either in these runs or for the libraries that they use.
     """
     costs = [(number, run, payoff) for number, run in enumerate(runs, first) if (payoff := run.payoff())]
     if not any(payoff.has_learned for _, _, payoff in costs):

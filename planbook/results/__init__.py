@@ -94,7 +94,7 @@ class RunResults:
 
     @classmethod
     def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
-        """Return the table of a run before any of its events is read. By default, ``price`` is from the run's table."""
+        """Return the table of a run before any event is read. The default ``price`` is from the run's price table."""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
         return cls(run, name, price or run.price, {row.index: row for row in rows})
@@ -207,7 +207,7 @@ class RunResults:
 
     @property
     def seconds(self) -> float:
-        """For how many seconds the run was played, without pauses."""
+        """The number of seconds for which the run was played, without pauses."""
         return self._time.seconds
 
     @property

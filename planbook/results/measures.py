@@ -77,7 +77,7 @@ def _measure(values: Sequence[float]) -> Measure:
 def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
     """Count the episodes that reached each milestone.
 
-    Only task types are counted that are open-ended (see ``is_open_ended``), or whose tasks all have the same goal.
+    Only task types that are open-ended (see ``is_open_ended``), or whose tasks all have the same goal, are counted.
     Frequent milestones come first, because rare ones usually build on them. ``all_milestones`` lists the milestones of
     the environment, if they are the same for every task. If it is given, an open-ended type also has a count of 0 for
     every milestone that no episode reached.
@@ -112,8 +112,7 @@ def known_milestones(config: Config) -> tuple[str, ...]:
 def unlock_score(shares: Iterable[float]) -> float:
     """Return the unlock score in percent (Hafner, 2022). ``shares`` has the share of episodes for each milestone.
 
-    The score is a geometric mean. So it grows more if a rare milestone becomes more frequent than if a frequent one
-    does.
+    The score is a geometric mean. So the same increase counts more for a rare milestone than for a frequent one.
     """
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
@@ -191,7 +190,7 @@ class MatchCounts(BaseModel):
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
-    """Count the matches and abstentions of the played episodes, or return None if no goal was to be matched."""
+    """Count the matches and abstentions of the played episodes, or return None if there was no goal to match."""
     matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
         return None
@@ -209,7 +208,7 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
 
 
 def _share(part: Matched, whole: Matched) -> Share:
-    """Return the share of ``part`` in ``whole``. Its interval does not take repeats of a task for independent."""
+    """Return the share of ``part`` in ``whole``. Its interval does not treat repeats of a task as independent."""
     counted = {row.index for row, _ in part}
     return share([row.index in counted for row in repeats] for repeats in by_task(row for row, _ in whole))
 

@@ -35,7 +35,7 @@ HEARTBEAT = (
 """Settings with which the server notices within a minute if this machine is lost. It then releases our locks."""
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
-"""Parameters that a URL in run.json may have. Others could name files, or options for the server to execute."""
+"""Parameters that a URL in run.json may have. Others could name files, or pass options to the server."""
 ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
@@ -67,7 +67,7 @@ SELECT EXISTS (
 WAIT_SECONDS = 0.05
 """Seconds between two attempts to claim a run."""
 PATIENCE_SECONDS = 2
-"""Seconds for which ``claim`` tries again. If the last process died, the server may need this time to notice it."""
+"""Seconds for which ``claim`` keeps trying. If the previous process died, the server may need this long to notice."""
 
 
 def create_schema(location: Schema) -> None:

@@ -1,4 +1,4 @@
-"""Output of the commands for people: tables, lines, progress and errors.
+"""What the commands print for people: tables, lines, progress and errors.
 
 With ``--json``, all of it goes to standard error. ``episode`` renders one episode, as `planbook show` prints it.
 """

@@ -66,7 +66,7 @@ class WorkerReport(NamedTuple):
 def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process, until all episodes have ended or the run is stopped.
 
-    ``is_played`` returns False once the leader has ended: the process whose command began or resumed the run.
+    ``is_played`` returns False once the leader (the process whose command began or resumed the run) has ended.
     """
     meter, error = Meter(), None
     try:

@@ -64,8 +64,8 @@ class Function:
 class Api:
     """Everything that a plan may use.
 
-    That is the session's functions, the dotted names of its attributes, and ``names``, which helpers, earlier cells and
-    earlier parts of the plan have defined.
+    That is the session's functions, the dotted names of its attributes, and ``names``: those that helpers, earlier
+    cells and earlier parts of the plan have defined.
     """
 
     functions: tuple[Function, ...]
@@ -142,7 +142,7 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """True if MAX_PROBLEMS faults have been found, so that the checks should stop."""
+        """True if MAX_PROBLEMS faults have been found. The checks should then stop."""
         return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:

@@ -293,7 +293,7 @@ class DryWalk(Calls):
     def _is_endless(self, node: ast.While) -> bool:
         """Return whether only an error can end a loop.
 
-        Such a loop has no ``break``, ``return`` or the like, and takes no action, which could end the episode.
+        Such a loop has no ``break`` or ``return``, and takes no action, since an action could end the episode.
         """
         if self.may_catch_errors or self.blind or not (isinstance(node.test, ast.Constant) and node.test.value):
             return False

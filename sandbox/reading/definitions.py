@@ -22,7 +22,7 @@ _TEXT = re.compile(
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""Matches a string or a comment. One pattern finds both, since a string may contain a ``#``, and a comment quotes."""
+"""Matches a string or a comment. One pattern finds both: a string may contain `#`, and a comment may contain quotes."""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
 """Maximum total number of characters of the cells whose names are cached."""
@@ -201,7 +201,7 @@ def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
 
 
 def _single_import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    """Return the source of an import statement that imports only the name ``alias`` of the statement's names."""
+    """Return the source of an import statement that imports only ``alias``, one of the names in the statement."""
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import([alias]))
     return ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level))

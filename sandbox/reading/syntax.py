@@ -163,7 +163,7 @@ def _unreadable(code: str) -> Fault:
 # The statements of code that may have syntax errors.
 
 MAX_PARSED = 200_000
-"""Maximum total number of characters in all attempts to parse parts of one text. What follows counts as prose."""
+"""Maximum number of characters in all attempts to parse parts of one text. The rest of the text counts as prose."""
 _MIN_COST = 100
 """An attempt to parse counts as at least this many characters."""
 _MAX_STATEMENT_LINES = 60
@@ -218,7 +218,7 @@ def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None
 def _next_start(lines: Sequence[str], start: int) -> int:
     """Return the number of the next line that may begin a statement.
 
-    Such a line is not blank, not indented, does not continue a statement, and is not below a decorator.
+    Such a line is neither blank nor indented, does not continue a statement, and is not directly below a decorator.
     """
     for number in range(start + 1, len(lines)):
         line = lines[number]

@@ -36,7 +36,7 @@ REHEARSAL_SETTINGS = {
     "values": {"record": {"a": 1}},
 }
 PART = "part"
-"""The kind of a message that contains a part of a cell. The message that ends the cell is of the kind "run"."""
+"""The kind of a message with a part of a cell. The host's last message for the cell is of the kind "run"."""
 PART_END = to_bytes(["end", None, []])
 """The "end" message of a part that ended without a fault. It contains no value, since only a whole cell has one."""
 MAX_VALUE = MAX_FROM_WORKER // 4
