@@ -212,10 +212,11 @@ class Session:
         """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
-        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. So it is if
-        the cell differs from its first run after a crash. The limits hold for the time in all workers together.
+        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. The same
+        happens if this cell or an earlier one differs from its first run after a crash. The limits hold for the time in
+        all workers together, except for the first one if it was killed from outside.
         """
-        worker, losses = self._worker or self._rebuild(), WorkerLosses()
+        worker, losses, was_lost = self._worker or self._rebuild(), WorkerLosses(), False
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
         conversation, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
         while True:
@@ -239,8 +240,16 @@ class Session:
                 self._lose(worker, losses, len(conversation.exchanges))
                 if losses.crashes == MAX_CRASHES:
                     return NO_END, (limit_fault("crashed", self._limits),)
-                past = max(conversation.recorded.exchanges, conversation.exchanges, key=len)
-                view, worker = self._answers.view, self._rebuild()
+                if not (losses.any_crash or was_lost):
+                    spent = 0.0, 0.0  # one kill from outside costs the plan no time
+                past, was_lost = max(conversation.recorded.exchanges, conversation.exchanges, key=len), True
+                view = self._answers.view
+                try:
+                    worker = self._rebuild()
+                except RebuildDiverged as error:
+                    if not losses.any_crash:
+                        raise
+                    return NO_END, (limit_fault("crashed", self._limits, str(error)),)
                 self._answers.restore(view)
                 conversation, starts = self._conversation(worker, cell, past, spent), cell.starts
                 continue

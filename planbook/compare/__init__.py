@@ -201,7 +201,7 @@ def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
-    low, high = solved_interval(rows) or (None, None)
+    low, high = (None if run.only_solved else solved_interval(rows)) or (None, None)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
     payoff = run.payoff(rows)
     return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=payoff)
@@ -237,6 +237,11 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
             "but plans and the models that take a seed had different random numbers."
         )
     for run in (first, second):
+        if run.only_solved:
+            yield (
+                f"{run.name} has only solved episodes (exported with --solved), so differences in success, measures "
+                "and costs say nothing."
+            )
         if run.is_building_run:
             yield (
                 f"{run.name} is a run of `planbook build`: its later tasks were played with knowledge from the earlier "

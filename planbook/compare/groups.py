@@ -14,6 +14,7 @@ from planbook.compare.settings import (
     abridged,
     differing_inputs,
     have_same_inputs,
+    recorded_pairs,
     setting,
     settings_without,
 )
@@ -121,7 +122,7 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
     """Return the names of the settings, except seeds, and of the inputs in which the runs differ."""
     distinct = [dict(pairs) for pairs in settings_without(runs, SEEDS)]
     names = {name for values in distinct for name in values}
-    inputs = {difference.name for run in runs[1:] for difference in differing_inputs(runs[0], run)}
+    inputs = {difference.name for pair in recorded_pairs(runs) for difference in differing_inputs(*pair)}
     return (*(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1), *sorted(inputs))
 
 
@@ -242,7 +243,7 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
         yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
-    if row.several:
+    if row.several and not row.only_solved:
         yield (
             f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
             f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"

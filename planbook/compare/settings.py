@@ -93,10 +93,16 @@ def differing_inputs(
                 yield SettingDifference(name=change.input, first=_digest(change.then), second=_digest(change.now))
 
 
+def recorded_pairs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, RunResults]]:
+    """Yield the first run that recorded its inputs with each of the others that did."""
+    recorded = [run for run in runs if run.run.made_of]
+    yield from ((recorded[0], other) for other in recorded[1:])
+
+
 def have_same_inputs(runs: Sequence[RunResults]) -> bool:
     """Return True if the inputs of the runs, apart from knowledge, are the same as far as they were recorded."""
     parts = INPUTS.keys() - {"knowledge"}
-    return not any(True for run in runs[1:] for _ in differing_inputs(runs[0], run, parts))
+    return not any(True for pair in recorded_pairs(runs) for _ in differing_inputs(*pair, parts))
 
 
 def _digest(sha256: str | None) -> str:

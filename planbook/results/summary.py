@@ -353,7 +353,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Skipped, because their type had been solved often enough in a row: {summary.left_out}."
-    if summary.spread is not None:
+    if summary.spread is not None and not summary.only_solved:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
 

@@ -163,7 +163,7 @@ def change_path_in_model(model: str, change: ChangePath) -> str:
     if kind == "scripted":
         path, _, name = rest.rpartition(":")
         return f"{kind}:{change(Path(path))}:{name}" if path else model
-    if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
+    if kind != "recorded" or (not Path(rest).is_absolute() and (RECORDINGS / f"{rest}.jsonl").is_file()):
         return model
     path, plus, inner = rest.partition("+")
     return f"{kind}:{change(Path(path))}{plus}{change_path_in_model(inner, change) if inner else ''}"

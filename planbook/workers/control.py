@@ -73,8 +73,9 @@ class Switches:
         self._go.set()
 
     def pause(self) -> None:
-        """Make episodes wait before their next action or model call."""
-        self._go.clear()
+        """Make episodes wait before their next action or model call, unless they are already ending."""
+        if not self.stopped:
+            self._go.clear()
 
     def go_on(self) -> None:
         """End a pause."""
@@ -133,7 +134,7 @@ class RequestListener:
             (switches.stop if request == "stop" else switches.finish_calls)()
             if is_new and self._is_played:
                 self._report_running_calls()
-        elif request == "pause" and not switches.paused:
+        elif request == "pause" and not (switches.paused or switches.stopped):
             switches.pause()
             self._stop_clock()
         elif request == "go on" and switches.paused:

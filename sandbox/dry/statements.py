@@ -45,13 +45,17 @@ class DryWalk(Calls):
         """Follow statements in order. Raises PathEnded if no path reaches the end of the statements."""
         for node in nodes:
             self.step()
+            key = (*map(id, self.call_chain), id(node))
             try:
                 self.visit(node)
             except ErrorRaised as error:
-                if hasattr(node, "lineno"):  # otherwise, the statement stands for a part of a comprehension
-                    self.error = node, tuple(self.call_chain), error
+                # a statement without a line stands for a part of a comprehension; one that has succeeded before is not
+                # at fault, since the actions before it may end the episode
+                is_certain = hasattr(node, "lineno") and key not in self.succeeded
+                self.error = (node, tuple(self.call_chain), error) if is_certain else None
                 raise PathEnded from None
             self.error = None
+            self.succeeded.add(key)
 
     def generic_visit(self, node: ast.AST) -> Value:
         """Visit a node that has no visit method of its own.

@@ -31,8 +31,8 @@ be parsed again at every new line.
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 _HARMLESS = frozenset(
-    """ABCMeta abstractmethod auto cache cached_property classmethod contextmanager dataclass field lru_cache override
-    property setter staticmethod total_ordering wraps""".split()
+    """ABCMeta abstractmethod auto cache cached_property classmethod compile contextmanager dataclass dict field
+    frozenset list lru_cache namedtuple override property set setter staticmethod total_ordering tuple wraps""".split()
 )
 """Decorators, metaclasses and functions that do not call what a definition gives them."""
 _SUBCLASS_HOOKS = frozenset({"__init_subclass__", "__class_getitem__"})

@@ -219,7 +219,7 @@ class _Walker(ast.NodeVisitor):
             return
         use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.in_annotation)
         self.result.uses.append(use)
-        self.result.binds_any_name |= node.id in NAMESPACES
+        self.result.binds_any_name |= node.id in NAMESPACES and node.id not in self.scope.bindings
         if isinstance(node.ctx, ast.Del):
             block = self.open_blocks[-1] if self.open_blocks else NO_BLOCK
             self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
