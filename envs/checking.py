@@ -282,7 +282,7 @@ class _Checker:
         for task in tasks:
             if time.monotonic() > deadline:
                 break
-            with suppress(_AuthorCodeFailed), ExitStack() as stack:
+            with suppress(_AuthorCodeFailed, MissingRequirement), ExitStack() as stack:
                 env = self._call("__init__()", self._env, self._options)
                 stack.callback(self._call, "close()", env.close)
                 self._check_start(env, task)

@@ -75,7 +75,8 @@ def code_files(config: Config) -> dict[str, Path]:
         own = {} if kind == "module" else {f"the environment's file {file.name}": file}
         files |= own | imported_modules(file, "environment")
     for name, path in config.environment.code_files(config.environment_options).items():
-        files |= {f"the {name}": path, **imported_modules(path, name)}
+        is_own = path.is_file() and "site-packages" not in path.parts
+        files |= {f"the {name}": path, **(imported_modules(path, name) if is_own else {})}
     return files
 
 

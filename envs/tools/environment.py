@@ -205,7 +205,7 @@ class ToolEnvironment(Environment):
         folder = Path(ToolOptions.read(options).tasks).parent
         judges = (goal.judge.python for goal in cls.file_goals(options).values() if goal.judge and goal.judge.python)
         files = {name.rpartition(":")[0]: judge_file(name, folder) for name in judges}
-        return {f"judge {name}": path for name, path in files.items() if path.is_file()}
+        return {f"judge {name}": path for name, path in files.items() if path.is_file() or path.is_dir()}
 
     # Actions.
 

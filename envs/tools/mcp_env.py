@@ -195,8 +195,9 @@ class McpEnvironment(ToolEnvironment):
     @classmethod
     def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
         """Return the files of the judges, and the scripts that the servers' commands name."""
+        several = len(cls.mcp_servers) > 1
         scripts = {
-            f"server {Path(word).name}": Path(server.cwd, word).resolve()
+            f"server {f'{server.name}/' if several else ''}{Path(word).name}": Path(server.cwd, word).resolve()
             for server in cls.mcp_servers
             for word in (server.command, *server.args)
             if word.endswith(SCRIPTS) and isfile(Path(server.cwd, word))

@@ -211,11 +211,12 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
 
 
 def judge_file(name: str, folder: Path) -> Path:
-    """Return the file of the module in which ``judge_function`` finds the function of a judge."""
+    """Return the file in which ``judge_function`` finds the function of a judge, or the folder of its package."""
     source = name.rpartition(":")[0]
     if source.endswith(".py"):
         return (folder / source).resolve()
-    return Path(import_module(source).__file__ or "")
+    file = Path(import_module(source.partition(".")[0]).__file__ or "")
+    return file.parent if file.name == "__init__.py" else file
 
 
 def _required_parameters(function: Callable[..., Any]) -> set[str]:

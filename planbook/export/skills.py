@@ -11,7 +11,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from itertools import chain, count
 from os.path import exists  # returns False if a string is too long for a path; the methods of Path raise
@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from planbook.config import FOUND, Config
-from planbook.envs import Task, holds_secret, known_environments
+from planbook.envs import EnvsError, Task, holds_secret, known_environments
 from planbook.errors import BadArgument
 from planbook.inputs import code_files
 from planbook.knowledge import learned_in, with_manual
@@ -186,7 +186,10 @@ def _files(
     if evidence.env_options or evidence.env not in known_environments():
         arguments = shlex.join(_environment_arguments(evidence))
         evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {arguments}"})
-    texts[SKILL] = _skill_text(evidence, procedure, source, [path.name for path in code_files(config).values()])
+    code: list[str] = []
+    with suppress(EnvsError):  # the task file, which names the judges, may be missing now
+        code = [path.name for path in code_files(config).values()]
+    texts[SKILL] = _skill_text(evidence, procedure, source, code)
     digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
     evidence = evidence.model_copy(update={"sha256": digests})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)

@@ -69,7 +69,8 @@ def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: P
         sorted(events_of(folder, "act", "cell", "ask", "outcome"), key=lambda event: event[:3])
         for folder in (streamed, tmp_path / "imported")
     )
-    assert first == copy
+    folder = f"{Path(stepwise_script.__file__).parent}/"
+    assert repr(first).replace(f"scripted:{folder}", "scripted:") == repr(copy), "exports do not name folders"
 
 
 def test_an_episode_killed_during_a_reply_restarts_after_another_reply(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_repeats_of_a_task_are_told_apart(tmp_path: Path) -> None:
     page = reported(toy_run(tmp_path / "run", "react", actions=9, models=models, repeats=3, selection=selection))
     repeats = "fetch/0, fetch/0 (repeat 1), fetch/0 (repeat 2)"
     assert page.all("ul", class_="causes")[0].endswith(f" 3: {repeats}")
-    assert f"Claims that are false: {repeats}" in trust(page)
+    assert f"False claims: {repeats}" in trust(page)
 
 
 def test_the_inputs_of_a_run_are_listed(tmp_path: Path) -> None:
