@@ -110,7 +110,7 @@ def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path:
     for name, value in {"wordy": "yes", "nan": "nan"}.items():
         (tmp_path / "tasks.yaml").write_text(judge.format(name))
         environment = started(environment_class, "a", tasks=tasks)
-        with pytest.raises(EnvironmentBroken, match=f"{name} returned '{value}'; return True, False or a share"):
+        with pytest.raises(EnvironmentBroken, match=f"{name} returned '{value}'; return True, False or a score"):
             environment.verdict()
 
 
