@@ -173,7 +173,6 @@ def summarise(
     played = [PlayedEpisode(row.type, row.ending, row.spans) for row in included]
     repeats = 1 + max((row.repeat for row in rows), default=0)
     of_repeat = [[row.solved for row in included if row.repeat == number] for number in range(repeats)]
-    shares = [fmean(solved) for solved in of_repeat if solved]
     return Summary(
         tasks=len(included),
         solved=sum(row.solved for row in included),
@@ -191,7 +190,7 @@ def summarise(
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(map(sum, of_repeat)),
-        spread=stdev(shares) if len(shares) > 1 and all(row.outcome.played for row in included) else None,
+        spread=_spread(of_repeat) if all(row.outcome.played for row in included) else None,
         methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in included]),
         matches=count_matches(included),
@@ -206,6 +205,12 @@ def summarise(
         broken_messages={row.entry.task.id: row.ending.message for row in included if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in included if row.ending.cause == NOT_JUDGED},
     )
+
+
+def _spread(of_repeat: Iterable[Sequence[bool]]) -> float | None:
+    """Return the standard deviation of the shares of solved episodes in each repeat, or None for a single repeat."""
+    shares = [fmean(solved) for solved in of_repeat if solved]
+    return stdev(shares) if len(shares) > 1 else None
 
 
 def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:

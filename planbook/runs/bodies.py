@@ -9,19 +9,19 @@ from planbook.envs import Observation, Task, validation_faults
 from planbook.planner import Call, Cell, Ending, Recall, Step
 
 
-class _Task(BaseModel):
+class _TaskBody(BaseModel):
     """A task of the run, or the beginning of an episode, which also has a first observation."""
 
     task: Task
     observation: Observation | None = None
 
 
-class _Sitting(BaseModel):
+class _SittingBody(BaseModel):
     seconds: float = 0.0
     again: tuple[str, ...] = ()
 
 
-class _Rewind(BaseModel):
+class _RewindBody(BaseModel):
     path: str
     steps: int
 
@@ -41,15 +41,15 @@ class _SpanChange(BaseModel):
 
 
 BODIES: Mapping[str, TypeAdapter[Any]] = {
-    "task": TypeAdapter(_Task),
+    "task": TypeAdapter(_TaskBody),
     "act": TypeAdapter(Step),
     "cell": TypeAdapter(Cell),
     "ask": TypeAdapter(Call),
     "recall": TypeAdapter(Recall),
-    "rewind": TypeAdapter(_Rewind),
+    "rewind": TypeAdapter(_RewindBody),
     "span": TypeAdapter(_SpanBegin | _SpanChange),
     "outcome": TypeAdapter(Ending),
-    "sitting": TypeAdapter(_Sitting),
+    "sitting": TypeAdapter(_SittingBody),
 }
 """Maps kinds of events to the types of their bodies. The bodies of other kinds may be any objects."""
 PLACE = {"order": 0, "scope": ""}
