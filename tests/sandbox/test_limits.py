@@ -176,7 +176,7 @@ ctypes.string_at(0)
 
 @pytest.mark.parametrize("limit", [Limits(wall_seconds=1.5), Limits(cpu_seconds=1.5)], ids=["wall", "cpu"])
 def test_a_plan_that_crashes_its_workers_gets_no_more_time(unguarded: Sandbox, limit: Limits) -> None:
-    limits = limit.model_copy(update={"host_calls": 12})
+    limits = limit.model_copy(update={"host_calls": 60})
     started = time.time()
     with unguarded.session({"f": lambda x: x}, limits=limits) as session:
         session.run("kept = 1")
