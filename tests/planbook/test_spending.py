@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config, InvocationSettings
-from planbook.envs import Selection
+from planbook.envs import Action, Observation, Selection
 from planbook.errors import BadArgument
-from planbook.planner import Budget, BudgetEnded, Meter, Reply, Spending, Usage
+from planbook.planner import Budget, BudgetEnded, Meter, Reply, Sampling, Spending, Step, Usage
 from planbook.planner.budget import add_cost
 from planbook.results import RunResults
 from planbook.runs import Run
@@ -26,7 +26,8 @@ def event(kind: str, at: float, body: object = None) -> Event:
 
 
 def act(at: float, counted: bool = True) -> Event:
-    return event("act", at, {"counted": counted})
+    step = Step(scope="task/0", cell=0, line=1, action=Action("look"), observation=Observation(""), counted=counted)
+    return event("act", at, step.model_dump(mode="json"))
 
 
 def ask(
@@ -40,7 +41,8 @@ def ask(
     cut: int = 0,
 ) -> Event:
     reply = Reply(text="", usage=Usage(prompt=prompt, completion=completion), replayed=replayed)
-    body = {"model": model, "left_out": left_out, "cut_characters": cut, "reply": reply.model_dump()}
+    asked = {"role": "planner", "template": "task.j2", "sampling": Sampling().model_dump(), "messages": []}
+    body = {**asked, "model": model, "left_out": left_out, "cut_characters": cut, "reply": reply.model_dump()}
     return event("ask", at, body)
 
 
