@@ -6,8 +6,8 @@ and the starting knowledge of runs of ``planbook build``.
 - ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
 - ``markdown``: writes a manual as Markdown, and reads it back.
 - ``coverage``: finds task types without rules, rules that no planner cited, and rules that cite missing ones.
-- ``library``: reads learned knowledge from the files of a library, and writes it to them. Reads demonstrations.
-- ``procedures``: reads the procedures of a library.
+- ``library``: reads learned knowledge from the files of a library, and writes it to them.
+- ``procedures``: reads the procedures and demonstrations of a library.
 - ``start``: reads starts, the knowledge that a run of ``planbook build`` begins with.
 - ``errors``: the errors of this package.
 """
@@ -24,17 +24,22 @@ if TYPE_CHECKING:
     from planbook.manuals.errors import ManualsError
     from planbook.manuals.formulator import PROMPTS, formulate, shorten
     from planbook.manuals.library import (
-        DEMONSTRATIONS_FOLDER,
         MANUAL_FILE,
-        DemonstratingMemory,
-        existing_demonstrations,
         read_knowledge,
         replace_files,
         standalone_code,
         write_knowledge,
     )
     from planbook.manuals.markdown import Manual, Section, excerpt, parse, render
-    from planbook.manuals.procedures import SHIPPED, TYPES_FILE, ProcedureLibrary, module_procedures
+    from planbook.manuals.procedures import (
+        DEMONSTRATIONS_FOLDER,
+        SHIPPED,
+        TYPES_FILE,
+        DemonstratingMemory,
+        ProcedureLibrary,
+        existing_demonstrations,
+        module_procedures,
+    )
     from planbook.manuals.start import Start, default_starts, read_start, types_to_build_on
 else:
     __getattr__ = lazy_getattr(__name__)

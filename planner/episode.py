@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner.agent import AGENT, plan_functions, plan_task, plan_value
@@ -30,6 +30,7 @@ from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sampl
 from planbook.planner.scope import Scope
 from planbook.planner.streaming import PlanResult, RecordPiece, StreamedPlan, StreamingPlan, stream_feedback
 from planbook.planner.types import (
+    OBSERVATION,
     Cell,
     Ending,
     EpisodeSettings,
@@ -43,7 +44,6 @@ from planbook.planner.types import (
 )
 from planbook.sandbox import Sandbox
 
-OBSERVATION = TypeAdapter(Observation)
 MAX_REFUSED = 10
 """The episode ends after this many consecutive plans fail the check, since a model may repeat a fault forever."""
 
@@ -76,19 +76,18 @@ class Episode:
         environment.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
-        self.actions = 0
         self._incomplete_plans = 0
         """Number of plans from a model that ran to their end without doing the task."""
         self.whole_plans = False
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
-        self._actions_used_up, self._refused_plans = False, 0
+        self.actions, self._actions_used_up, self._refused_plans = 0, False, 0
         self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
-        functions = plan_functions(environment.offer, self._act, self._query)
-        self._frames = Frames(sandbox, environment, settings.limits, functions, guard)
+        actions = plan_functions(environment.offer, self._act, self._query)
+        self._frames = Frames(sandbox, environment, settings.limits, actions, guard)
 
     # What planning methods can do.
 
@@ -178,11 +177,11 @@ class Episode:
                 result = frame.session.run(code, source)
             frame.add_names(code, result)
             feedback = result_feedback(result, self._steps_of_cell(frame))
-        except (CellOver, EpisodeOver) as over:
-            feedback = self._close_cell(frame, code, source, thought, self._ending_feedback(over, frame))
-            if isinstance(over, EpisodeOver):
-                raise
-            return feedback
+        except CellOver as over:
+            feedback = self._ending_feedback(over, frame)
+        except EpisodeOver as over:
+            self._close_cell(frame, code, source, thought, self._ending_feedback(over, frame))
+            raise
         return self._close_cell(frame, code, source, thought, feedback)
 
     def stream(
@@ -295,14 +294,8 @@ class Episode:
         return self._judgement().verdict
 
     def _judgement(self) -> Judgement:
-        environment = self.environment
         with environment_errors():
-            current = Judgement(
-                environment.valid_verdict(),
-                tuple(environment.milestones()),
-                environment.finite_measures(),
-                environment.unjudged(),
-            )
+            current = Judgement.of(self.environment)
         return current if self._best is None else max(self._best, current, key=lambda judgement: judgement.rank)
 
     def ending(self, no_plan: str = "") -> Ending:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue
 
 from planbook.envs import Observation, Task
 from planbook.planner.journal import (
@@ -28,9 +28,8 @@ from planbook.planner.journal import (
 from planbook.planner.memory import Recall
 from planbook.planner.models.types import Message, PromptData, Reply, Sampling
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.types import Cell, Ending, Outcome, Record, Step, Text
+from planbook.planner.types import OBSERVATION, Cell, Ending, Outcome, Record, Step, Text
 
-OBSERVATION = TypeAdapter(Observation)
 TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
 """The format of trajectory files. Files in any other format are refused."""
 

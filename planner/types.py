@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, WrapValidator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, TypeAdapter, WrapValidator
 
-from planbook.envs import Action, Observation, Verdict
+from planbook.envs import Action, Environment, Observation, Verdict
 from planbook.sandbox import Fault, Limits
 
 
@@ -275,6 +275,10 @@ NOT_JUDGED = "not_judged"
 """The cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
 
 
+OBSERVATION = TypeAdapter(Observation)
+"""Writes observations as JSON."""
+
+
 class Judgement(NamedTuple):
     """The environment's judgement of one round. For an episode, the judgement with the highest ``rank`` counts."""
 
@@ -283,6 +287,12 @@ class Judgement(NamedTuple):
     measures: Mapping[str, float] = {}
     unjudged: str = ""
     """If the environment cannot judge whether the task was solved: the result in words. Otherwise empty."""
+
+    @classmethod
+    def of(cls, environment: Environment) -> "Judgement":
+        """Return the environment's judgement of its current round."""
+        verdict, milestones = environment.valid_verdict(), tuple(environment.milestones())
+        return cls(verdict, milestones, environment.finite_measures(), environment.unjudged())
 
     @property
     def rank(self) -> tuple[bool, float, int]:

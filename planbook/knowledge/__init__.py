@@ -2,8 +2,8 @@
 
 - ``memory``: chooses the source of the knowledge that a run's planner gets, and the parts to leave out (``--without``).
 - ``learned_memories``: gives planners what a run of `planbook build` learned, or the knowledge in a library's files.
-- ``states``: records what `planbook build` learned, as events, and reads what a run knew before its first episode and
-  after each of its episodes.
+- ``learning_events``: records what `planbook build` learned, as events.
+- ``states``: reads what a run of `planbook build` knew before its first episode and after each of its episodes.
 """
 
 from typing import TYPE_CHECKING
@@ -12,21 +12,23 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.knowledge.learned_memories import known_parts, learned_memory
-    from planbook.knowledge.memory import ABLATIONS, PROCEDURES, RETRIEVAL, check_ablations, memory_of, playing_memory
-    from planbook.knowledge.states import (
+    from planbook.knowledge.learning_events import (
         EVERYTHING,
         LEARNED,
         SPOILT,
-        KnowledgeState,
-        check_environment,
-        formulating_path,
         group_of,
-        initial_state,
         initial_state_path,
         learn_once,
         learned_event,
-        learned_in,
         learning_path,
+    )
+    from planbook.knowledge.memory import ABLATIONS, PROCEDURES, RETRIEVAL, check_ablations, memory_of, playing_memory
+    from planbook.knowledge.states import (
+        KnowledgeState,
+        check_environment,
+        formulating_path,
+        initial_state,
+        learned_in,
         manual_is_outdated,
         read_undos,
         rule_form_without,

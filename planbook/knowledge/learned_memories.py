@@ -8,8 +8,9 @@ from typing import Any
 
 from planbook.config import Config
 from planbook.envs import Task
+from planbook.knowledge.learning_events import group_of
 from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
-from planbook.knowledge.states import check_environment, group_of, learned_in, rule_form_without, start_of, with_manual
+from planbook.knowledge.states import check_environment, learned_in, rule_form_without, start_of, with_manual
 from planbook.manuals import default_starts, excerpt, read_knowledge
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, render_rules

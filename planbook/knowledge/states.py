@@ -3,22 +3,16 @@
 A run of `planbook build` records the state of its knowledge after each episode. If it keeps separate rules for task
 types, there is a state for each group: a set of task types that share their rules. Users can undo changes to the rules.
 An undo is recorded as an event. It does not change the recorded states, but is applied whenever a state is read.
-
-Each step of learning, such as learning from one episode or writing a manual, is recorded as an event ``learnt``. Its
-events are stored under a path, called a scope, such as ``learn/3``.
 """
 
-import itertools
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from typing import Any
 
-from planbook.config import SHIPPED_LIBRARY, Config, LearningSettings
+from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
+from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
-from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.rules import (
     Citation,
     History,
@@ -28,64 +22,8 @@ from planbook.rules import (
     RuleForm,
     count_evidence,
 )
-from planbook.runs import Entry, Run, is_run
-from planbook.store import RESTART, Watch, restart_scope
+from planbook.runs import Run, is_run
 from planbook.wording import counted
-
-EVERYTHING = "all"
-"""The group of all task types. It is the only group, unless each task type has separate rules."""
-LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
-"""Matches the scope in which a run learned from an episode. The first match group is the episode's number."""
-SPOILT = "spoilt"
-"""A key in the ``learnt`` event of a failed step. Its value is the reason for the failure."""
-
-
-def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
-    """Return the recorded result of a step, or carry it out with ``make`` and record its result as a ``learnt`` event.
-
-    If the step was begun earlier but not finished, ``make`` must first repeat the events that it recorded then. If it
-    does not, for example because the user has undone changes since, the step is restarted in the scope
-    ``PATH/restart/N``. ``watch`` is called with every new event. Raises UnusableReply if a model gives no usable reply;
-    the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be asked.
-    """
-    for attempt in _attempts(path):
-        scope = Scope(run.journal(attempt, watch), attempt, roles)
-        try:
-            learned = scope.get_or_record("learnt", partial(make, scope))
-        except JournalMismatch as mismatch:
-            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(mismatch)})
-        except UnusableReply as unusable:
-            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(unusable)})
-            raise
-        else:
-            if SPOILT not in learned:
-                return learned
-    raise AssertionError("there is always another attempt")
-
-
-def learned_event(run: Run, path: str) -> Any:
-    """Return the body of a step's ``learnt`` event, or None if the step is not finished."""
-    return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
-
-
-def _attempts(path: str) -> Iterator[str]:
-    yield path
-    yield from (restart_scope(path, number) for number in itertools.count(1))
-
-
-def group_of(learning: LearningSettings, task_type: str) -> str:
-    """Return the group to which a task type belongs."""
-    return task_type if learning.per_type else EVERYTHING
-
-
-def initial_state_path(group: str) -> str:
-    """Return the scope in which the initial knowledge of a group is recorded."""
-    return f"beginning/{group}"
-
-
-def learning_path(entry: Entry) -> str:
-    """Return the scope in which learning from an episode is recorded."""
-    return f"learn/{entry.index}"
 
 
 def formulating_path(group: str, state: "KnowledgeState") -> str:

@@ -14,8 +14,6 @@ import re
 from pathlib import Path
 
 from planbook.planner.errors import UnknownModel
-from planbook.planner.models.recordings import RecordedModel
-from planbook.planner.models.stand_ins import ExchangeModel, load_script
 from planbook.planner.models.types import Model
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
 
@@ -76,6 +74,8 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
 
         return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
+    from planbook.planner.models.stand_ins import ExchangeModel, load_script  # runs without a model need neither
+
     if kind == "exchange":
         if Path(rest).is_file():
             raise UnknownModel(f"{spec} needs a folder, but {rest} is a file")
@@ -88,6 +88,8 @@ def _forms() -> str:
 
 
 def _recorded_model(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+    from planbook.planner.models.recordings import RecordedModel
+
     match = _INNER.fullmatch(rest)
     if match:
         return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))

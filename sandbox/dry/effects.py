@@ -180,3 +180,24 @@ def _dotted_name(node: ast.expr) -> str:
         parts.insert(0, node.attr)
         node = node.value
     return ".".join([node.id, *parts]) if isinstance(node, ast.Name) else ""
+
+
+def has_jump(node: ast.stmt) -> bool:
+    """Return whether a statement contains a ``return``, ``break`` or ``continue``."""
+    return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
+
+
+def is_computed(annotation: ast.expr) -> bool:
+    """Return whether an annotation calls something or binds a name."""
+    return any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(annotation))
+
+
+def is_plain_field(node: ast.stmt) -> bool:
+    """Return whether a statement of a class body defines no code that may run later.
+
+    Such a statement is a field without a computed default or annotation, a docstring, or ``pass``.
+    """
+    if isinstance(node, ast.AnnAssign):
+        is_name = isinstance(node.target, ast.Name) and not is_computed(node.annotation)
+        return is_name and isinstance(node.value, ast.Constant | None)
+    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

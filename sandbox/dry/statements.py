@@ -66,7 +66,7 @@ class DryWalk(Calls):
         """
         if not isinstance(node, ast.stmt):
             return self.visit_parts(node)
-        if _has_jump(node):
+        if effects.has_jump(node):
             raise NotFollowed
         self.blind = True
         self.assume_any_effects([node])
@@ -96,7 +96,7 @@ class DryWalk(Calls):
 
     def _assume_annotation_effects(self, annotations: list[ast.expr]) -> None:
         """If an annotation contains a call or binds a name, assume that anything may have happened."""
-        if any(map(_is_computed, annotations)):
+        if any(map(effects.is_computed, annotations)):
             self.blind = True
             self.assume_any_effects(annotations)
 
@@ -191,7 +191,7 @@ class DryWalk(Calls):
         Using an instance of the class, for example with an operator, may run any of its methods. So from now on,
         anything may happen at any time. A class without methods is harmless: its instances only hold values.
         """
-        if all(map(_is_plain_field, node.body)) and not node.keywords:
+        if all(map(effects.is_plain_field, node.body)) and not node.keywords:
             for part in (*node.bases, *node.decorator_list):
                 self.escape(self.evaluate(part))
             self.assign(node.name, UNKNOWN, self.frame)
@@ -250,7 +250,7 @@ class DryWalk(Calls):
             self.follow_body(node.finalbody)
             raise PathEnded
 
-        self.blind = self.blind or (bool(node.finalbody) and _has_jump(node))
+        self.blind = self.blind or (bool(node.finalbody) and effects.has_jump(node))
         handlers = (partial(handle, handler) for handler in node.handlers)
         finals = [follow_finally] * bool(node.finalbody)
         self.follow_branches(lambda: self.follow_body([*node.body, *node.orelse]), *handlers, *finals)
@@ -381,24 +381,3 @@ class DryWalk(Calls):
         with suppress(PathEnded):
             iteration()
         self.state = final_state
-
-
-def _has_jump(node: ast.stmt) -> bool:
-    """Return whether a statement contains a ``return``, ``break`` or ``continue``."""
-    return any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in ast.walk(node))
-
-
-def _is_computed(annotation: ast.expr) -> bool:
-    """Return whether an annotation calls something or binds a name."""
-    return any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(annotation))
-
-
-def _is_plain_field(node: ast.stmt) -> bool:
-    """Return whether a statement of a class body defines no code that may run later.
-
-    Such a statement is a field without a computed default or annotation, a docstring, or ``pass``.
-    """
-    if isinstance(node, ast.AnnAssign):
-        is_name = isinstance(node.target, ast.Name) and not _is_computed(node.annotation)
-        return is_name and isinstance(node.value, ast.Constant | None)
-    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))

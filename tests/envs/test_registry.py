@@ -68,7 +68,7 @@ def test_loading_an_environment_imports_no_other() -> None:
     code = "import sys, planbook.envs as envs; envs.load_environment('web'); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     parts = {name.split(".")[2] for name in modules if name.startswith("planbook.envs.")}
-    assert parts & {*SHIPPED, "tools", "checking", "yaml_lines"} == {"web"}
+    assert parts & {*SHIPPED, "tools", "checking", "yaml_files"} == {"web"}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))

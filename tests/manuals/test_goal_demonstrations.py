@@ -10,8 +10,7 @@ from pydantic import JsonValue
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.environment import SPECS
 from planbook.envs.minecraft import Minecraft
-from planbook.manuals.library import DEMONSTRATIONS_FOLDER, DemonstratingMemory
-from planbook.manuals.procedures import SHIPPED
+from planbook.manuals.procedures import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.planner import (
     METHODS,
     Episode,

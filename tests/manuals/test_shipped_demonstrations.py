@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.manuals.library import DEMONSTRATIONS_FOLDER, DemonstratingMemory
-from planbook.manuals.procedures import SHIPPED
+from planbook.manuals.procedures import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome
 from planbook.planner.models.types import estimate_tokens

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from planbook.envs import Environment, Selection, load_environment
-from planbook.manuals.library import DemonstratingMemory
+from planbook.manuals.procedures import DemonstratingMemory
 from planbook.planner import (
     METHODS,
     Episode,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.export.exporting import conversations_of
+from planbook.export.conversations import conversations_of
 from planbook.export.importing import parse_episode
 from planbook.planner import Message
 from tests.flows import BUILD, asks, invoke, scripted
