@@ -50,7 +50,7 @@ def test_a_users_own_library_takes_precedence(tmp_path: Path, monkeypatch: pytes
     write(shipped, "task/fetch", "Shipped, for fetch.")
     write(shipped, "atomic", "Shipped skills.")
     write(own, "task", "Our own, for all.")
-    monkeypatch.setattr("planbook.manuals.library.SHIPPED", shipped)
+    monkeypatch.setattr("planbook.manuals.procedures.SHIPPED", shipped)
     assert shown(own, "task", "atomic") == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     assert shown(own, "task", "atomic", task=OTHER) == {"task": "Our own, for all.", "atomic": "Shipped skills."}
     write(own, "atomic", "")
