@@ -136,7 +136,7 @@ def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
             f"127.0.0.1:{port}": "a server answers, but not like the head of a cluster",
         }.items():
             with pytest.raises(
-                MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check with"
+                MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check it with"
             ):
                 workers_module.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
