@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
-from planbook.envs.requirements import file_digest
+from planbook.envs.requirements import file_digest, package_version
 from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
@@ -284,8 +284,9 @@ class Web(WebActions):
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of the browser and of Selenium, and whether only the paper's actions are offered."""
-        return chromium.versions() | {"paper_actions": str(not self.offer.queries).lower()}
+        """Return the versions of the browser, Selenium and Trac, and whether only the paper's actions are offered."""
+        packages = chromium.versions() | {"trac": package_version("trac")}
+        return packages | {"paper_actions": str(not self.offer.queries).lower()}
 
     def _save(self) -> object:
         return self._open_browsing().save(), tuple(self._notes)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
 from planbook import errors
@@ -287,13 +287,7 @@ def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
 
 def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
     """Describe which versions have changed, among those that an environment reports only while it is played."""
-    before, after = _environment_versions(first), _environment_versions(second)
-    changed = [name for name in before if name in after and after[name] != before[name]]
-    return tuple(f"{name}: {before[name]}, now {after[name]}" for name in changed)
-
-
-def _environment_versions(run: Run) -> dict[str, JsonValue]:
-    return {name: version for row in run.store.events("run", "versions") for name, version in row.body.items()}
+    return tuple(map(str, changed_versions(first.environment_versions, second.environment_versions)))
 
 
 def _show_result(out: Console, result: Rerun) -> None:

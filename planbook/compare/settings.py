@@ -67,8 +67,8 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
     """Return the settings that differ between two runs, then the inputs, then the versions of software."""
     differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
     differences += differing_inputs(first, second)
-    shared = [name for name in first.run.versions if name in second.run.versions]  # old runs list more packages
-    one, other = ({name: run.run.versions[name] for name in shared} for run in (first, second))
+    shared = first.run.versions.keys() & second.run.versions.keys()  # old runs list more packages
+    one, other = ({name: run.run.versions[name] for name in sorted(shared)} for run in (first, second))
     versions = _differing_values(one | first.versions, other | second.versions)
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 

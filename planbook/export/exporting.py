@@ -137,13 +137,13 @@ def facts_of(run: Run, index: int) -> RunFacts:
     """Return facts about the run of an episode. If the episode was imported, its original run is described."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
-    config, versions = without_folders(run.config), run.store.events("run", "versions")
+    config = without_folders(run.config)
     return RunFacts(
         planner=config.planner,
         config=config.model_dump(mode="json"),
         begun=run.begun,
         versions=run.versions,
-        environment={name: str(version) for event in versions for name, version in event.body.items()},
+        environment=run.environment_versions,
     )
 
 

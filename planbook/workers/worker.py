@@ -32,7 +32,7 @@ from planbook.planner import (
     no_model,
     play,
 )
-from planbook.runs import DIVERGED, Entry, Run, index_of, superseded_scopes
+from planbook.runs import DIVERGED, Entry, Run, changed_versions, index_of, superseded_scopes
 from planbook.sandbox import Sandbox
 from planbook.store import Losses, Watch, restart_scope
 from planbook.workers.control import Switches, append_event, in_threads
@@ -321,6 +321,8 @@ def _record_versions(run: Run, environment: Environment) -> None:
     current = dict(environment.versions())
     recorded = [dict(row.body) for row in run.store.events("run", "versions")]
     if recorded[-1:] != [current]:
+        if changed := changed_versions(run.environment_versions, current):
+            LOG.warning("Other versions than in earlier episodes of this run: %s.", ", ".join(map(str, changed)))
         append_event(run.store, "run", "versions", current)
 
 

@@ -33,6 +33,9 @@ class Shifting(Environment):
         there = os.environ.get("SHIFTING", "a mug")
         return Observation(f"You see {there}.", terminated=self.looks == 2 and there != "nothing")
 
+    def versions(self):
+        return {"shifting": os.environ.get("SHIFTING_VERSION", "1")}
+
     def verdict(self):
         solved = self.looks == 2 and os.environ.get("SHIFTING") != "nothing"
         return Verdict(solved, float(solved))

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +182,8 @@ def test_a_changed_mcp_server_is_refused(edit: tuple[str, str], changes: str, tm
     (tmp_path / "server.py").write_text(SERVER)
     env = f"mcp:{sys.executable} server.py"
     assert resume_with_changes(tmp_path, env, {"answer": 1}, {"server.py": edit}) == changes
-    versions = json.loads((tmp_path / "run" / "run.json").read_text())["versions"]
-    assert {"mcp", "gymnasium"} <= versions.keys()
+    with closing(Run.open(tmp_path / "run")) as run:
+        assert {"mcp", "tools of server"} <= run.environment_versions.keys()
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
@@ -194,6 +195,18 @@ def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
     again = invoke("rerun", tmp_path / "run", "--out", tmp_path / "again")
     assert again.returncode == 0
     assert "pydantic 1.0, now 2." in again.printed
+
+
+def test_other_versions_of_an_environment_are_reported_on_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
+    folder = play_shifting(tmp_path)
+    monkeypatch.delenv("SHIFTING_BROKEN")
+    monkeypatch.setenv("SHIFTING_VERSION", "2")
+    resumed = invoke("run", "--resume", folder, "--again", "broken")
+    assert resumed.returncode == 0
+    assert "Other versions than in earlier episodes of this run: shifting 1, now 2." in resumed.printed + caplog.text
 
 
 GRAPH = "nodes:\n  act: {prompt: 'Write the next line.', expect: code}\ncode: act\n"
@@ -258,4 +271,5 @@ def test_the_version_of_our_code_is_a_digest_without_git(tmp_path: Path, monkeyp
 
 def test_versions_that_were_not_recorded_are_no_change() -> None:
     assert changed_versions({"a": "1"}, {"a": "1", "b": "2"}) == []
-    assert changed_versions({"a": "1"}, {}) == [InputChange("versions", "a", "1", None)]
+    assert changed_versions({"a": "1"}, {}) == []
+    assert changed_versions({"a": "1"}, {"a": "2"}) == [InputChange("versions", "a", "1", "2")]
