@@ -3,7 +3,7 @@
 Base classes and data types
 
 - ``base``: ``Environment``, the base class of all environments, and the decorators ``@action`` and ``@query``.
-- ``optional_members``: the members of ``Environment`` that an environment may override. One of them is its goals, among
+- ``optional_members``: the members of ``Environment`` that an environment may override. They include its goals, from
   which the planning method DEPS selects.
 - ``types``: tasks, selections of tasks, actions, observations, verdicts, snapshots.
 - ``preconditions``: declare what actions need and what they change, so that plans can be checked before they run.

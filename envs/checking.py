@@ -1,6 +1,6 @@
 """Check an environment for its author: play a few tasks of each split with random actions, and list the mistakes.
 
-Each task is played several times with the same actions. The observations must be the same each time. Of the other
+Each task is played several times with the same actions. The observations must be the same each time. For the other
 tasks, only the start is checked.
 """
 
@@ -32,9 +32,9 @@ MAX_TASKS = 3
 MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
-"""Seconds on one task after which no more random actions are taken, and for the starts of all tasks not played."""
+"""Time limit in seconds for the random actions on one task, and another for the starts of all tasks not played."""
 SLOW = 5.0
-"""Seconds after which a call of the author's code is reported as slow."""
+"""Seconds after which a call to the author's code is reported as slow."""
 SEEDS = (0, 1, 2)
 """The seeds to select if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
@@ -57,7 +57,7 @@ def check_environment(
 ) -> CheckReport:
     """Check an environment with random actions on a few tasks of each split.
 
-    If a call of the author's code has been running for SLOW seconds, ``on_slow`` is called in another thread with a
+    If a call to the author's code has been running for SLOW seconds, ``on_slow`` is called in another thread with a
     line that says so. Raises MissingRequirement if a package or program that the environment needs is not installed.
     """
     checker = _Checker(env, options, on_slow)
@@ -374,7 +374,7 @@ class _Checker:
             return {}
         for name in env.attributes:
             if name not in values:
-                self._note(f"attribute_values() has no {name!r}, which attributes declares", env.attribute_values)
+                self._note(f"attribute_values() has no {name!r}, which `attributes` declares", env.attribute_values)
         answers = {f"attribute {name}": value for name, value in values.items()}
         for name, spec in env.offer.queries.items():
             if not spec.signature.parameters:

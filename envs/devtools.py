@@ -59,7 +59,7 @@ def _report_lost_browser(command: str = "") -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, _websocket().WebSocketException) as error:
-        raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error}){command}") from error
+        raise EnvironmentBroken(f"the browser disconnected ({type(error).__name__}: {error}){command}") from error
 
 
 class Connection:

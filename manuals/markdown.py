@@ -212,7 +212,7 @@ def render(
 
 
 def render_rule(rule: Rule, *, example: bool = True) -> str:
-    """Return one rule as Markdown. Raises BadManual if its id is invalid, or the id of a rule that it builds on."""
+    """Return one rule as Markdown. Raises BadManual if its id or that of a rule it builds on is invalid."""
     try:
         for id in (rule.id, *rule.builds_on):
             rule_number(id)

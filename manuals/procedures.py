@@ -1,4 +1,4 @@
-"""Read the procedures and demonstrations of a library: the shipped one, or a folder of the user.
+"""Read the procedures and demonstrations of a library: the shipped one, or the user's own folder.
 
 A library has a folder for each environment; ``library`` describes the other files in it. ``procedures/`` holds the
 procedures, ``helpers/`` the plan code that several procedures use, and ``demonstrations/`` the examples that a method
@@ -35,7 +35,7 @@ _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 class ProcedureLibrary:
     """The procedures of a library for one environment, except those for ``excluded_types``.
 
-    A procedure is checked only when it is requested, against the actions that ``options`` leave.
+    A procedure is checked only when it is requested, against the actions that remain under ``options``.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return those of the ``names`` for which an environment has a demonstration, at least for one task type."""
+    """Return those of the ``names`` for which an environment has a demonstration for at least one task type."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name

@@ -321,7 +321,7 @@ def serve(
 
 
 async def _serve_stdio(server: MCPServer) -> None:
-    """Serve until the client closes the connection or Ctrl-C, which the SDK alone notices only at the next message."""
+    """Serve until the connection is closed, or until Ctrl-C, which the SDK itself would notice at the next message."""
     with relayed_input():
         await asyncio.shield(server.run_stdio_async())
 
@@ -378,7 +378,7 @@ def _annotation(values: Sequence[JsonValue]) -> Any:
 
 def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:
     goal, params = examples[0] if examples else ("", {})
-    example = f", such as {json.dumps(params)} to {goal!r}" if params else ""
+    example = f", such as {json.dumps(params)} for the goal {goal!r}" if params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
         f"`task`, it begins that task afresh; otherwise it continues from the current state, with `params`{example}. "

@@ -37,7 +37,7 @@ def prices_from(path: Path | None) -> Pricing:
 
 
 def _kind_and_name(model: str) -> tuple[str, str]:
-    """Return a model's kind and its name in price tables, which is the name without the folders of a script."""
+    """Return a model's kind and its name in price tables, without the folders of a script's path."""
     kind, _, name = without_recording(model).partition(":")
     return kind, name.rpartition("/")[2] if kind in FREE_KINDS else name
 

@@ -108,7 +108,7 @@ def fenced(text: str, info: str = "") -> str:
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON. This replaces Jinja's filter, whose escapes of quotes and letters models would copy."""
+    """Return a value as JSON. Models would copy the escapes that Jinja's own filter writes for quotes."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -193,7 +193,7 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """True if the cell ended in an error. It is no error if a plan ends before the task is done."""
+        """True if the cell ended in an error. It is not an error if a plan ends before the task is done."""
         return self.kind in ERROR_KINDS
 
 

@@ -22,7 +22,7 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 from planbook.sandbox import parse_source
 
 MIN_EXAMPLES = 3
-"""From this many examples on, a constant that is the same in all of them may be part of the type.
+"""With at least this many examples, a constant that is the same in all of them may be part of the type.
 
 With fewer examples, such a constant is regarded as a parameter that has had only one value so far.
 """
@@ -87,7 +87,7 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of the goal's first words. A model may replace it by a better name."""
+    """Return a name for the type of a goal, made of the goal's first words. A model may choose a better one."""
     return "_".join(words(goal)[:4]) or "task"
 
 

@@ -23,8 +23,7 @@ _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
     """Return code that may define helpers: the examples of rules, then the code of the skills.
 
-    Only the examples of rules of type USEFUL_HELPER_METHOD are returned, and those of rules without a type, which may
-    be of any kind.
+    Only rules of type USEFUL_HELPER_METHOD and rules without a type, which may be of any kind, contribute examples.
     """
     rules = (rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example)
     return [rule.example for rule in rules] + [skill.code for skill in skills]

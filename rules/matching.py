@@ -22,7 +22,7 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""At most this many ways are kept of fitting a pattern to a goal, or its last parts to the goal's last words."""
+"""The most ways that are kept to fit a pattern to a goal, or the pattern's last parts to the goal's last words."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Limits for a question to a model: the number of types, of goals per type, and of example values per parameter."""
 MAX_WORDS = 3

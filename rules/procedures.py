@@ -84,7 +84,7 @@ def params_read(code: str) -> list[str]:
 
 
 def params_ignored(code: str, names: Collection[str]) -> set[str]:
-    """Return those of the params ``names`` that a procedure certainly does not read.
+    """Return the params in ``names`` that a procedure certainly does not read.
 
     If the procedure uses ``task`` other than in ``task.params["NAME"]``, it may read every param, so the result is
     empty.

@@ -14,7 +14,7 @@ from planbook.planner import Conclusion, Outcome, Procedure, Trajectory
 
 
 class RuleType(StrEnum):
-    """The six types of a rule."""
+    """The six types of rules."""
 
     SPECIAL_PHENOMENON = "Special Phenomenon"
     SPECIAL_MECHANISM = "Special Mechanism"
@@ -98,8 +98,8 @@ class Example(Learned):
 class Wording(Learned):
     """A pattern of goals, such as ``put {object} in {target}``, and the goals from which it was made.
 
-    ``{*}`` in a pattern matches any number of words, or none. If the pattern was merged from several ones, ``joined``
-    lists those.
+    ``{*}`` in a pattern matches any number of words, or none. If the pattern was merged from several patterns,
+    ``joined`` lists them.
     """
 
     pattern: str

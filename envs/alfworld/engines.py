@@ -35,7 +35,7 @@ class AlfworldGame:
 
     @property
     def uses_put(self) -> bool:
-        """True if the game calls putting something down ``put`` (before alfworld 0.4), False if it says ``move``."""
+        """True if the game's verb for putting something down is ``put`` (before alfworld 0.4), and not ``move``."""
         return "put {o} in/on {r}" in self.text("grammar")
 
     def text(self, key: str) -> str:
@@ -285,7 +285,7 @@ _ACTIONS: dict[str, Callable[..., Outcome]] = {
 
 
 _LOCK = RLock()
-"""The lock that is held during every call of textworld, since textworld's loading of games is not thread-safe."""
+"""The lock that is held during every call to textworld, since loading games in textworld is not thread-safe."""
 _IDLE: list[Any] = []
 """Environments of textworld that can be reused. Creating a new environment leaks about a megabyte."""
 

@@ -284,7 +284,9 @@ def _read(file: str, expected: type) -> Any:
     except (OSError, ValueError) as error:
         raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
     if not isinstance(content, expected):
-        raise BadSelection(f"shopping: {file} must be {'a product list' if expected is list else 'an object with ids'}")
+        raise BadSelection(
+            f"shopping: {file} must be {'a product list' if expected is list else 'an object keyed by id'}"
+        )
     return content
 
 

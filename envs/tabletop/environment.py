@@ -163,7 +163,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return whether every thing of the task is in place. The score is the fraction of things that are in place."""
+        """Return whether everything in the task is in place. The score is the fraction of things that are in place."""
         fraction = fraction_done(self._scene, self.table) if self.task else 0.0
         return Verdict(fraction == 1.0, fraction)
 

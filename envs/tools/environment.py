@@ -25,7 +25,7 @@ from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Off
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MAX_LISTED_TOOLS = 50
-"""Up to this number of tools, prompts list all tools. If there are more, prompts list some, and plans can search."""
+"""Maximum number of tools that prompts list in full. If there are more, prompts list some, and plans can search."""
 MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
@@ -62,7 +62,7 @@ class ToolOptions(EnvironmentOptions):
 
 
 class ToolFailed(Exception):
-    """A call of a tool failed. In the plan, the call raises a RuntimeError with the same text."""
+    """A tool call failed. In the plan, it raises a RuntimeError with the same text."""
 
 
 class ToolTimeout(ToolFailed):
@@ -340,8 +340,8 @@ def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Js
 
 def _fault_text(fault: Fault, code: str) -> str:
     if fault.type == "empty":
-        return "this holds always or never; write an assertion that reads the state, `answer` or `task`"
-    where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
+        return "this is always true or always false; write an assertion that reads the state, `answer` or `task`"
+    where = f"line {fault.line} of the assertion: " if "\n" in code.strip() else ""
     return where + fault.summary
 
 

@@ -46,14 +46,14 @@ T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 REDACTED = "***"
 MAX_STDERR = 500
-"""If a server died, the maximum number of characters that a message quotes from its standard error."""
+"""Maximum number of characters that a message quotes from the standard error of a server that died."""
 CONNECTION_CLOSED = -32000
 REQUEST_TIMEOUT = -32001
 """The SDK's error codes for a closed connection, and for a request that was not answered in time."""
 _CLOSED = re.compile(r"Connection closed$|SSE stream ")
 """Matches the SDK's messages about a closed connection. The code alone says little, since servers may use it, too."""
 MAX_PAGES = 100
-"""Maximum number of pages to read of a server's list of tools."""
+"""Maximum number of pages of a server's tool list to read."""
 TIMEOUT = 30.0
 """Default maximum time that a server may take to start, and that a call may take, in seconds."""
 MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
@@ -173,7 +173,7 @@ class McpConnection:
         self._server, self._secrets = server.fill_variables()
         self._timeout, self._start_timeout = timeout, server.start_timeout or max(TIMEOUT, timeout)
         self.changed = False
-        """True if the server has reported a change of its tools since the last call of ``tools``."""
+        """True if the server has reported a change in its tools since the last call of ``tools``."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
@@ -295,7 +295,7 @@ class McpConnection:
                 raise self._timeout_error(activity) from error
             raise self._failure(f"reported an error while {activity}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave a result that cannot be used while {activity}: {error}") from error
+            raise self._failure(f"gave an unusable result while {activity}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
 

@@ -58,7 +58,7 @@ class GraphArguments(NamedTuple):
     """Maps paths in the graph's database to the user's values for these paths."""
     invocation: InvocationSettings
     passes: int = 1
-    side_by_side: int = 1
+    max_concurrent: int = 1
 
 
 class GraphResult(BaseModel):
@@ -182,9 +182,11 @@ class _GraphPasses:
         Scope(journal, EPISODE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
 
     def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
-        limit = self.arguments.side_by_side
+        limit = self.arguments.max_concurrent
         hooks = self.file.hooks
-        done = run_pass(graph, self.database, scope, number=number, hooks=hooks, side_by_side=limit, retry_failed=True)
+        done = run_pass(
+            graph, self.database, scope, number=number, hooks=hooks, max_concurrent=limit, retry_failed=True
+        )
         answer = done.answers[self.file.code] if self.file.code else done.last
         self.result = self.result.model_copy(
             update={

@@ -59,7 +59,7 @@ def show_format() -> int:
 @graph.command()
 @click.argument("file", type=OUT)
 def new(file: Path) -> int:
-    """Write FILE, a small graph with comments to edit; it runs as it is."""
+    """Write FILE, a small commented graph to edit; it runs as it is."""
     path = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
     text = (resources.files(__package__) / "new_graph.yaml").read_text("utf-8").replace("FILE", str(path))
     try:
@@ -140,11 +140,17 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
 @click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
 @click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
 @click.option("--passes", default=1, type=click.IntRange(min=1), help="Number of passes over the graph.")
-@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Number of nodes asked at the same time.")
+@click.option(
+    "--side-by-side",
+    "max_concurrent",
+    default=1,
+    type=click.IntRange(min=1),
+    help="Number of nodes asked at the same time.",
+)
 @options("Models", "Spending", "out")
 @JSON
 def run(
-    name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, side_by_side: int, settings: Settings
+    name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, max_concurrent: int, settings: Settings
 ) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
     from planbook.commands.graph_runs import GraphArguments, run_graph  # checking and drawing need no run
@@ -160,7 +166,7 @@ def run(
         values=with_inputs(file, database_values),
         invocation=settings.execution(),
         passes=passes,
-        side_by_side=side_by_side,
+        max_concurrent=max_concurrent,
     )
     code, result = run_graph(file, text, arguments, settings.out)
     if not ends_in_json() and not result.problem:

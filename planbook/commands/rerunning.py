@@ -101,7 +101,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
 def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings) -> tuple[int, Rerun]:
     """Continue EPISODE of RUN from one of its actions: with a plan, another model, or without a rule.
 
-    EPISODE is a number (from 0), the id of a task, or `failed`. Until the action --at, replies come from the record;
+    EPISODE is a number (from 0), the id of a task, or `failed`. Up to action number --at, replies come from the record;
     after it, the model is asked or the plan is run. The branch is a run of one episode below RUN/branches, unless --out
     names another folder. The report of RUN shows it next to the episode.
     """

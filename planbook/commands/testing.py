@@ -117,7 +117,7 @@ class Series:
     ) -> tuple[int, Summary]:
         """Play a run of ``tasks`` (by default, those that ``config`` selects). Return its exit code and its summary.
 
-        Unless the run can be resumed ``alone``, the caller says how to continue the series, if the run is stopped.
+        If the run is stopped and cannot be resumed ``alone``, the caller says how to continue the series.
         """
         execution = self._execution.model_copy(update={"budget": self._remaining()})
         code, summary = play(config, out, execution, store=self._store, tasks=tasks, in_series=not alone)

@@ -166,8 +166,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     """Return the recorded steps that a fork repeats before it continues with a new plan.
 
     The fork begins after the first ``action_count`` actions of the episode. Of these, it repeats only those in the
-    round in which it begins (a round is the part between two resets of the environment), except actions that had been
-    undone before the fork begins.
+    round in which it begins (a round is the part between two resets of the environment), except actions that were
+    already undone when the fork begins.
     """
     for played in episode.rounds:
         if action_count <= len(played.steps):
@@ -187,8 +187,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
 def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
-    If ``planned`` is given, it describes a fork of the episode that continues with a new plan. Then those of the
-    episode's actions that come before the fork, but that the fork does not repeat, are left out.
+    If ``planned`` is given, it describes a fork of the episode that continues with a new plan. In that case,
+    actions that come before the fork and are not repeated by it are left out.
     """
     path = last_path(run, entry)
     steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]

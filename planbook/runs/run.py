@@ -59,7 +59,7 @@ OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FI
 class Run:
     """An open run. ``file`` is the content of its run.json, and ``store`` holds its events.
 
-    One command that plays the run is an invocation. A run has several invocations if it is resumed.
+    An invocation is one command that plays the run. A run has several invocations if it is resumed.
     """
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
@@ -96,7 +96,7 @@ class Run:
         ``run.json`` is written last. If it is missing, but the folder has other files of a run, these are left from a
         run that was killed at its beginning, and are deleted.
 
-        Raises BadRun if the folder holds a run with other settings or files that are not a run's, or if it cannot be
+        Raises BadRun if the folder holds a run with other settings, holds files that are not a run's, or cannot be
         used; BadArgument if the URL is wrong; or MissingRequirement if the driver for PostgreSQL is missing.
         """
         with ExitStack() as cleanup:
@@ -284,7 +284,7 @@ class Run:
         return EpisodeJournal(self.store, path, metered)
 
     def mark_imported(self, imported: Imported, config: Config) -> None:
-        """Record that the run was imported from files, and its configuration. From then on, it can only be read."""
+        """Record the run's configuration, and that it was imported from files. From then on, it can only be read."""
         self.file = self.file.model_copy(update={"imported": imported, "config": config})
         self.imported, self.config = imported, config
         self.file.write(self.folder)
@@ -324,7 +324,7 @@ because this invocation plays their episodes again."""
 def _declarations(env: str) -> dict[str, Any]:
     """Return what run.json records about an environment, so that readers of the run need not load it.
 
-    The dict is empty for a shipped or installed environment, which readers may load, and if it cannot be loaded now.
+    The dict is empty if the environment is shipped or installed, since readers may load it, or if it cannot be loaded.
     """
     if env in known_environments():
         return {}

@@ -80,7 +80,7 @@ def spending(spent: Spending, budget: Budget) -> str:
 def stream_line(summary: Summary) -> str:
     """Return a line about the model replies that a run with ``--stream`` stopped early."""
     replies = counted(summary.model_calls, "reply", "replies")
-    return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only tokens received by then count."
+    return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only received tokens are counted."
 
 
 def _of_limit(limit: int | None) -> str:
@@ -107,7 +107,7 @@ class EventPrinter:
     def _print(self, text: str) -> None:
         self._shown += len(text)
         if text:
-            more = f"\n... {len(text) - SHOWN_CHARS:,} characters more, in the run" if len(text) > SHOWN_CHARS else ""
+            more = f"\n... {len(text) - SHOWN_CHARS:,} more characters, in the run" if len(text) > SHOWN_CHARS else ""
             self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}", soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Draw a prompt graph as Mermaid text, or as an SVG image if the program ``dot`` of Graphviz is installed.
+"""Draw a prompt graph as Mermaid text, or as an SVG image if Graphviz's ``dot`` program is installed.
 
 All text from the graph is escaped.
 """

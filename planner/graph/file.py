@@ -26,7 +26,7 @@ _MAX_VALUES = 20_000
 _MAX_FAULTS = 100
 """Maximum number of faults that an error lists."""
 _MAX_VALIDATIONS = 20
-"""How often a file is validated at most.
+"""Maximum number of times that a file is validated.
 
 After each validation, the faulty parts are removed, and the rest is validated again, until no fault is found.
 """
@@ -86,7 +86,7 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
     if not isinstance(read.value, dict):
         return None, [FileFault(1, "", "a graph file must be a mapping; it begins with `nodes:`")]
     nodes = read.value.get("nodes")
-    if isinstance(nodes, dict) and len(nodes) > MAX_NODES:  # each node takes long to validate
+    if isinstance(nodes, dict) and len(nodes) > MAX_NODES:  # each node takes a long time to validate
         return None, [read.fault(("nodes",), too_many_nodes(len(nodes)))]
     file, faults = _validate(read, path.stem)
     if file is not None:
@@ -147,7 +147,7 @@ _STAND_INS: Mapping[str, Any] = {
 
 
 def _message(error: Any, where: YamlPath) -> str:
-    """Return the message for an error of pydantic, in terms that the author of a graph file knows."""
+    """Return the message for a pydantic error, in terms that the author of a graph file knows."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())

@@ -1,8 +1,8 @@
 """Run one pass over a prompt graph, layer by layer.
 
-A layer consists of the nodes that no longer wait for any other node. First, all nodes of a layer are asked. Then, one
-node after the other in the order of their definition, their answers are stored, and their branches, loops and hooks
-change the rest of the pass. So it does not matter whether the nodes of a layer are asked at the same time.
+A layer consists of the nodes that no longer wait for any other node. First, all nodes of a layer are asked. Then,
+node by node in the order of definition, each answer is stored, and the node's branches, loops and hooks change the rest
+of the pass. So it does not matter whether the nodes of a layer are asked at the same time.
 
 Each node asks in its own scope (place) of the journal, which records every answer. If the process is killed during a
 pass, running the pass again with the same journal continues it.
@@ -111,19 +111,19 @@ def run_pass(
     *,
     number: int = 0,
     hooks: Hooks | None = None,
-    side_by_side: int = 1,
+    max_concurrent: int = 1,
     retry_failed: bool = False,
 ) -> PassResult:
-    """Run pass ``number`` (counted from 0) over the graph. At most ``side_by_side`` nodes are asked at the same time.
+    """Run pass ``number`` (counted from 0) over the graph. At most ``max_concurrent`` nodes are asked at the same time.
 
     A pass that failed can be run again with the same journal. Then, with ``retry_failed``, a node that got no usable
     reply is asked again. Without it, the recorded reply makes the pass fail again.
 
     Raises GraphError if there is a cycle, if a node that others wait for is missing, if a template or hook fails, or if
     an edit is refused. Cycles and missing nodes are found before any node is asked. Raises UnusableReply if the model
-    does not repair an unusable answer. Errors of asking a model, such as ModelError, are raised unchanged.
+    does not repair an unusable answer. Errors from asking a model, such as ModelError, are raised unchanged.
     """
-    running_pass = _RunningPass(graph, database, scope, hooks or {}, PassResult(number), side_by_side, retry_failed)
+    running_pass = _RunningPass(graph, database, scope, hooks or {}, PassResult(number), max_concurrent, retry_failed)
     with graph.open_pass():
         graph.layers()
         while layer := graph.ready():
@@ -139,7 +139,7 @@ class _RunningPass:
     scope: Scope
     hooks: Hooks
     result: PassResult
-    side_by_side: int
+    max_concurrent: int
     retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
     """Maps each node that was asked to its open span, which ends after the node's answer has been applied."""
@@ -190,7 +190,7 @@ class _RunningPass:
         def answer(index: int) -> JsonValue:
             return self._answer(nodes[index], questions[index])
 
-        answers = _run_concurrently(answer, len(nodes), self.side_by_side)
+        answers = _run_concurrently(answer, len(nodes), self.max_concurrent)
         return {node.name: value for node, value in zip(nodes, answers, strict=True)}
 
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
@@ -341,21 +341,21 @@ class _RunningPass:
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Make the nodes in ``before`` that no hook has left out wait for the nodes in ``names``."""
+        """Make each node in ``before``, unless a hook left it out, wait for the nodes in ``names``."""
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
 
 
-def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
+def _run_concurrently(answer: Callable[[int], JsonValue], count: int, max_concurrent: int) -> list[JsonValue]:
     """Call ``answer`` with each index below ``count``, and return the results in the order of the indices.
 
     If calls fail, wait until all running calls have ended, and raise the error of the failed call with the lowest
     index.
     """
-    if side_by_side <= 1 or count <= 1:
+    if max_concurrent <= 1 or count <= 1:
         return [answer(index) for index in range(count)]
-    with ThreadPoolExecutor(min(side_by_side, count)) as pool:
+    with ThreadPoolExecutor(min(max_concurrent, count)) as pool:
         futures = [pool.submit(answer, index) for index in range(count)]
         try:
             return [future.result() for future in futures]

@@ -49,7 +49,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """The name of an environment variable. If it is 1, requests are allowed only to servers on this machine."""
 MAX_BACK_OFF = 60.0
-"""Maximum number of seconds between two tries, to which jitter may add a quarter, unless the server names a time."""
+"""Maximum number of seconds between two tries, unless the server names a time. Jitter may add a quarter to it."""
 _CONNECTION_VARIABLE = re.compile(r"(ALL|HTTPS?)_PROXY|SSL_CERT_(FILE|DIR)", re.IGNORECASE)
 _JITTER = random.Random()  # not the global generator, which a run may seed
 
@@ -91,7 +91,7 @@ class OpenAIModel:
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
         self._was_there = False
-        """Whether something has ever listened at the server's host and port."""
+        """Whether something has ever listened on the server's host and port."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -237,7 +237,7 @@ def _check_url(url: str) -> str:
 
 
 def _is_refused(error: Failure) -> bool:
-    """Return True if nothing listens at the server's host and port."""
+    """Return True if nothing listens on the server's host and port."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
         cause = cause.__cause__ or cause.__context__

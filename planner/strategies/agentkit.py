@@ -59,7 +59,7 @@ class AgentKitOptions(Options):
         description="Maximum number of passes; null means the graph's own limit or, if it has none, the "
         "episode's action limit.",
     )
-    side_by_side: int = Field(default=1, ge=1, description="Maximum number of nodes that are asked at the same time.")
+    max_concurrent: int = Field(default=1, ge=1, description="Maximum number of nodes that are asked at the same time.")
 
     @model_validator(mode="before")
     @classmethod
@@ -128,7 +128,7 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
         with episode.frame("step", helpers=episode.recall().helpers, task=model_task(episode)) as frame:
             try:
                 result = run_pass(
-                    graph, database, frame.scope, number=number, hooks=file.hooks, side_by_side=options.side_by_side
+                    graph, database, frame.scope, number=number, hooks=file.hooks, max_concurrent=options.max_concurrent
                 )
             except UnusableReply as unusable:
                 raise episode.no_plan(ROLE, str(unusable)) from unusable

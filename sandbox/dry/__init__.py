@@ -149,7 +149,7 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
 def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
     """Assume that any part of the earlier cells may have run. ``values`` has the names of the plan's values.
 
-    If these cells may have left functions behind that act, any name that the cells bind may refer to such a function.
+    If these cells may have left behind functions that act, any name that the cells bind may refer to such a function.
     If a helper, an attribute or one of the plan's values may refer to such a function too, the walk is blind from the
     start.
     """

@@ -31,7 +31,7 @@ from planbook.sandbox.dry.walk import BaseWalk
 
 
 class Expressions(BaseWalk):
-    """Evaluates expressions, and converts values of the dry run from and to plain Python values."""
+    """Evaluates expressions, and converts values of the dry run to and from plain Python values."""
 
     def plain(self, value: Value) -> Plain:
         """Convert a value of the dry run to a plain Python value, such as a list.
@@ -198,7 +198,7 @@ class Expressions(BaseWalk):
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
     def _evaluate_right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
-        """Return the right side of a comparison. It escapes if it may be a generator, whose code ``in`` would run."""
+        """Return the right side of a comparison. A possible generator escapes: ``in`` would run its code."""
         value = self.evaluate(node)
         if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
             self.escape(value)

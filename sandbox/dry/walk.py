@@ -84,7 +84,7 @@ class BaseWalk(ast.NodeVisitor):
     If it is not None at the end of the walk, no path gets past this statement.
     """
     succeeded: set[tuple[int, ...]] = field(default_factory=set)
-    """The statements that some path has got past, each as the ids of the ``call_chain`` and its own."""
+    """The statements that some path has got past, each as the ids of its ``call_chain`` followed by its own id."""
     is_complete: bool = True
     """False if the walk has given up."""
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)

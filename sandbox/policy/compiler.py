@@ -169,8 +169,8 @@ def compile_cell(
 ) -> CompiledCell:
     """Compile a cell. If ``guarded``, apply the policy. Raises PolicyRefused if there is any problem.
 
-    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), it may use names such
-    as ``open``, which are refused as built-ins, since another part may define a function of the same name.
+    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), it may use names
+    that are refused as built-ins, such as ``open``, because another part may define a function of the same name.
     """
     bound = (NAME_HINTS if is_part else ()) if guarded else None
     return _compile(source, name, bound, context)

@@ -27,7 +27,7 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
 """Maximum total number of characters of the cells whose names are cached."""
 MAX_PARTS = 500
-"""If code has more top-level definitions, imports and constants, nothing is extracted from it. Each of them may need
+"""If code has more top-level definitions, imports and constants than this, nothing is extracted from it: each may need
 all others, so the time would grow with the square of their number.
 """
 ANY_NAME = "*"

@@ -287,8 +287,8 @@ def run_namespace_init(zygote_pidfd: int) -> NoReturn:
 def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
     """Limit the processor time and the address space, in bytes, of the worker with this pid.
 
-    If ``isolated``, also keep the worker from opening files and starting processes. The zygote calls this, and not the
-    worker itself, since the worker would first have to copy the memory pages to which the call writes.
+    If ``isolated``, also keep the worker from opening files and starting processes. The zygote, not the worker
+    itself, calls this, since the worker would first have to copy the memory pages to which the call writes.
     """
     resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]

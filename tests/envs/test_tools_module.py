@@ -291,8 +291,8 @@ def test_all_faults_of_ids_and_judges_are_reported_with_their_lines(tmp_path: Pa
     ("judge", "fault"),
     [
         ("assert: []", "there are no assertions"),
-        ("assert: ''", "this holds always or never"),
-        ("assert: 'False'", "this holds always or never"),
+        ("assert: ''", "this is always true or always false"),
+        ("assert: 'False'", "this is always true or always false"),
         ("python: ''", "does not name a function"),
     ],
 )

@@ -44,7 +44,7 @@ def limited(tmp_path: Path) -> Iterator[NewMeter]:
         yield new_meter
 
 
-def side_by_side(count: int, work: Callable[[int], object]) -> None:
+def max_concurrent(count: int, work: Callable[[int], object]) -> None:
     threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
@@ -105,7 +105,7 @@ def test_calls_in_progress_count(limited: NewMeter, calls: int) -> None:
         except BudgetEnded as ended:
             refused.append(str(ended))
 
-    side_by_side(calls + 7, work)
+    max_concurrent(calls + 7, work)
     assert (model.calls, meter.spent.calls, meter.spent.tokens) == (calls, calls, 4 * calls)
     assert refused == [f"the budget of {calls} call{'s' * (calls > 1)} is used up"] * 7
 
@@ -115,7 +115,7 @@ def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: NewMeter, l
     """A call may use about 4,000 tokens, but uses 4. Two calls run at a time, and all of them run in the end."""
     meter = limited(Budget.model_validate(limit), price=lambda model, reply: reply.usage.total / 1_000)
     model, journal = SlowModel(), MeteredJournal(meter)
-    side_by_side(6, lambda number: ask(journal, model, meter, number))
+    max_concurrent(6, lambda number: ask(journal, model, meter, number))
     assert (model.calls, model.most_running) == (6, 2)
 
 
@@ -146,7 +146,7 @@ def test_no_event_is_lost_between_threads() -> None:
             meter.count("act", {"counted": True})
             meter.count("cell", {})
 
-    side_by_side(6, spend)
+    max_concurrent(6, spend)
     spent = meter.spent
     assert (spent.calls, spent.actions, spent.tokens, spent.money) == (1_200, 1_200, 3_600, 600.0)
 

@@ -116,7 +116,7 @@ class Survivor(Explorer):
                 self.do()
 
     def is_close(self, kind):
-        """Return whether one of a kind is at most two squares away, diagonals included."""
+        """Return whether something of this kind is at most two squares away, diagonals included."""
         rows = self.agent.view[1:6]
         return any(kind in row[2:7] for row in rows)
 
@@ -126,7 +126,7 @@ class Survivor(Explorer):
         self.no_rest_before = self.agent.step + 40
         if not safe and (self.is_night() or self.in_view(THREATS) or self.agent.vitals["energy"] > 1):
             return
-        while self.has_time() and self.is_wanting(health):
+        while self.has_time() and self.needs_rest(health):
             before = self.agent.vitals
             self.done(self.agent.sleep() if before["energy"] < 9 else self.agent.noop())
             now = self.agent.vitals
@@ -135,7 +135,7 @@ class Survivor(Explorer):
         while self.has_time() and self.agent.sleeping and not self.threat():
             self.done(self.agent.sleep())
 
-    def is_wanting(self, health):
+    def needs_rest(self, health):
         """Return whether there is a reason to keep resting."""
         vitals = self.agent.vitals
         return self.agent.sleeping or self.is_night() or vitals["energy"] < 9 or vitals["health"] < health

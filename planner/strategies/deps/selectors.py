@@ -72,9 +72,9 @@ def predictor_for(table: Path) -> HorizonPredictor:
         predictor = HorizonPredictor.model_validate_json(path.read_bytes())
         is_current = predictor.source == sha256(table.read_bytes()).hexdigest()
     except (OSError, ValidationError) as error:
-        raise MissingRequirement(f"the predictor of horizons in {path} cannot be read: {error}. {ADVICE}") from error
+        raise MissingRequirement(f"the horizon predictor in {path} cannot be read: {error}. {ADVICE}") from error
     if not is_current:
-        raise MissingRequirement(f"the predictor of horizons in {path} was learned from another table. {ADVICE}")
+        raise MissingRequirement(f"the horizon predictor in {path} was learned from another table. {ADVICE}")
     return predictor
 
 
@@ -87,7 +87,7 @@ def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
 
 
 def fill_missing(features: Features, medians: Mapping[str, float]) -> dict[str, float | str]:
-    """Return the features with the medians of missing numbers. A number that is not finite counts as missing."""
+    """Return the features, with medians in place of missing numbers. A number that is not finite counts as missing."""
     known = {name: value for name, value in features.items() if isinstance(value, str) or is_finite_number(value)}
     return {**medians, **known}
 

@@ -213,7 +213,7 @@ def test_a_faulty_choice_of_episodes_or_file_is_refused_and_writes_nothing(tmp_p
     assert not list(folder.glob("*.html*"))
 
 
-def test_several_runs_are_shown_side_by_side(tmp_path: Path, folder: Path) -> None:
+def test_several_runs_are_shown_max_concurrent(tmp_path: Path, folder: Path) -> None:
     one = write_closed_run(tmp_path / "one" / "run", many_endings, [SOLVED, FAILED, SOLVED])
     other = write_closed_run(tmp_path / "other" / "run", many_endings, [SOLVED] * 3)
     page = reported(one, other, folder, out=tmp_path / "page.html")

@@ -58,12 +58,12 @@ def traverse(
     number: int = 0,
     journal: Journal | None = None,
     hooks: Hooks | None = None,
-    side_by_side: int = 1,
+    max_concurrent: int = 1,
     repairs: int = 2,
 ) -> PassResult:
     """Run one pass over the graph and return its result."""
     scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or ScriptedAnswers()).roles(repairs))
-    settings = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
+    settings = {"number": number, "hooks": hooks, "max_concurrent": max_concurrent}
     return run_pass(graph, GraphDatabase() if database is None else database, scope, **settings)  # type: ignore[arg-type]
 
 

@@ -107,14 +107,19 @@ class Replies(ScriptedAnswers):
 
 
 def three_passes(
-    nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, side_by_side: int
+    nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, max_concurrent: int
 ) -> Mapping[str, Any]:
     """Return the results of three passes over the graph on one database."""
     graph, database = Graph(*nodes), GraphDatabase()
     edges = graph.edges()
     results: list[Any] = []
     for number in range(3):
-        arguments: dict[str, Any] = {"number": number, "journal": journal, "hooks": HOOKS, "side_by_side": side_by_side}
+        arguments: dict[str, Any] = {
+            "number": number,
+            "journal": journal,
+            "hooks": HOOKS,
+            "max_concurrent": max_concurrent,
+        }
         try:
             done = traverse(graph, replies, database, **arguments)
             results.append((done.layers, done.answers, done.skipped))
@@ -139,7 +144,7 @@ def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(n
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
 def test_passes_that_are_killed_repeatedly_record_the_same_events(
-    nodes: list[GraphNode], every: int, side_by_side: int
+    nodes: list[GraphNode], every: int, max_concurrent: int
 ) -> None:
     complete = MemoryJournal()
     expected = three_passes(nodes, complete, Replies(), 1)
@@ -147,7 +152,7 @@ def test_passes_that_are_killed_repeatedly_record_the_same_events(
     for _ in range(len(complete.events)):
         journal = KilledJournal(every, events)
         try:
-            assert three_passes(nodes, journal, Replies(), side_by_side) == expected
+            assert three_passes(nodes, journal, Replies(), max_concurrent) == expected
             break
         except JournalFailed:
             assert len(journal.events) == len(events) + every
@@ -155,25 +160,25 @@ def test_passes_that_are_killed_repeatedly_record_the_same_events(
     assert dict(untimed(journal)) == dict(untimed(complete))
 
 
-@pytest.mark.parametrize("side_by_side", [1, 4])
-def test_a_resumed_pass_asks_only_the_unanswered_nodes(side_by_side: int) -> None:
+@pytest.mark.parametrize("max_concurrent", [1, 4])
+def test_a_resumed_pass_asks_only_the_unanswered_nodes(max_concurrent: int) -> None:
     graph = Graph(*(make_node(name, "?") for name in "abcd"), make_node("end", "?", after=tuple("abcd")))
     complete = MemoryJournal()
     traverse(graph, ScriptedAnswers(), journal=complete)
     for left in range(len(complete.events)):
         journal, answers = KilledJournal(left), ScriptedAnswers()
         with pytest.raises(JournalFailed):
-            traverse(graph, answers, journal=journal, side_by_side=side_by_side)
+            traverse(graph, answers, journal=journal, max_concurrent=max_concurrent)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
         unanswered = ScriptedAnswers()
         resumed = MemoryJournal()
         resumed.events = dict(journal.events)
-        traverse(graph, unanswered, journal=resumed, side_by_side=side_by_side)
+        traverse(graph, unanswered, journal=resumed, max_concurrent=max_concurrent)
         assert sorted([*saved, *unanswered.names]) == ["a", "b", "c", "d", "end"]
         assert dict(untimed(resumed)) == dict(untimed(complete))
 
 
-def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:
+def test_no_more_nodes_are_asked_max_concurrent_than_allowed() -> None:
     busy, most, lock, met = 0, 0, threading.Lock(), threading.Barrier(3)
 
     def wait(prompt: str) -> str:
@@ -187,7 +192,7 @@ def test_no_more_nodes_are_asked_side_by_side_than_allowed() -> None:
 
     graph = Graph(*(make_node(f"n{number}", "?") for number in range(6)))
     answers = ScriptedAnswers(dict.fromkeys(graph.nodes, wait))
-    assert traverse(graph, answers, side_by_side=3).layers == [list(graph.nodes)]
+    assert traverse(graph, answers, max_concurrent=3).layers == [list(graph.nodes)]
     assert most == 3
 
 
@@ -196,11 +201,11 @@ def test_the_first_failing_node_in_order_of_definition_is_named_and_other_answer
         time.sleep(0.05)
         return "rubbish"
 
-    for side_by_side in (1, 3):
+    for max_concurrent in (1, 3):
         yes, journal = shape_of("yes/no"), MemoryJournal()
         graph = Graph(make_node("ok", "?"), make_node("late", "?", expect=yes), make_node("soon", "?", expect=yes))
         with pytest.raises(Exception, match="no usable reply to late"):
-            traverse(graph, ScriptedAnswers(late=late, soon="rubbish"), journal=journal, side_by_side=side_by_side)
+            traverse(graph, ScriptedAnswers(late=late, soon="rubbish"), journal=journal, max_concurrent=max_concurrent)
         assert ("pass/0/ok/0", "ask", 0) in journal.events
 
 

@@ -117,7 +117,7 @@ def test_an_answer_is_read_once_it_stops_changing(tmp_path: Path) -> None:
     assert [reply.text for reply in replies] == [" \nslowly written down "]
 
 
-def test_threads_wait_for_their_answers_side_by_side(tmp_path: Path) -> None:
+def test_threads_wait_for_their_answers_max_concurrent(tmp_path: Path) -> None:
     model = ExchangeModel(tmp_path, poll=POLL)
     replies: dict[int, str] = {}
 
