@@ -20,6 +20,7 @@ from planbook.knowledge import check_ablations, learned_event, learning_path, me
 from planbook.manuals import existing_demonstrations
 from planbook.planner import METHODS, Body, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
+    INPUTS_KEY,
     InputChange,
     Run,
     RunInputs,
@@ -31,11 +32,6 @@ from planbook.runs import (
 )
 from planbook.workers import Execution, check_executor, check_roles
 
-INPUTS_KEY = "made_of"
-"""Key of the current inputs in the event that begins an invocation.
-
-The event has this key only if the inputs have changed, or are the original ones again after a change.
-"""
 RESTORE_VERSION = "restore the version that it was played with"
 
 
