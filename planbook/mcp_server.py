@@ -166,13 +166,13 @@ class PlanSession:
 
         If ``params`` is empty, the procedure gets the params of the current task. If the procedure's type is a found
         type (one that planbook itself discovered), these params are read from the task's goal. Raises SessionFailed if
-        ``params`` is None, but the current task does not have the procedure's type.
+        there are no params, and the current task does not have the procedure's type.
         """
         if task_id:
             self.begin(task_id)
         episode, _ = self._current()
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
-        if params is None and task_params is None:
+        if not params and task_params is None:
             goal = f"its goal {episode.task.goal!r} is not a goal for {procedure.type}"
             raise SessionFailed(f"{episode.task.id} has begun, but {goal}. Give params as well, or use run_plan.")
         task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}

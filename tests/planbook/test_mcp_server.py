@@ -257,7 +257,7 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
     learned = tmp_path / "learned" / "module_sums"
     (learned / "procedures").mkdir(parents=True)
     (learned / "types.json").write_text(FOUND)
-    for name in ("add_one", "given"):
+    for name in ("add_one", "given", "plain"):
         (learned / "procedures" / f"{name}.py").write_text(PROCEDURE.format(type=name))
 
     async def use(client: Any) -> None:
@@ -268,8 +268,8 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
             done = await call_tool(client, type_name, task=task)
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
         assert (await call_tool(client, "add_one", params={"value": 1}))["value"] == 2
-        for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1")):
-            for arguments in ({"task": task}, {}):
+        for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1"), ("plain", "b")):
+            for arguments in ({"task": task}, {}, *([{"params": {}}] if type_name == "plain" else [])):
                 refused = await call_tool(client, type_name, **arguments)
                 assert f"{task} has begun, but its goal " in refused
                 assert f" is not a goal for {type_name}. Give params" in refused
