@@ -201,3 +201,26 @@ def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_para
     assert copied.result["by_type"].keys() == {"task"}
     procedures = [list((tmp_path / name).glob("learnt/*/procedures/*.py")) for name in ("built", "copied")]
     assert [len(paths) for paths in procedures] == [1, 1]
+
+
+def test_given_types_choose_among_episodes_that_were_played_with_found_types(tmp_path: Path) -> None:
+    (tmp_path / "counter.py").write_text(COUNTER)
+    judge = {"python": "counter.py:judge"}
+    tasks = [
+        {"id": str(n), "goal": f"Add {n} now.", "type": kind, "params": {"start": n}, "judge": judge}
+        for n, kind in ((3, "odd"), (4, "even"), (5, "odd"), (6, "even"), (7, "odd"))
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    building = ("build", "--model", f"scripted:{tmp_path}/counter.py:reply", "--solved-after", 99, "--json")
+    env = ("--env", f"module:{tmp_path}/counter.py:Counter", "-o", f"tasks={tmp_path}/tasks.json")
+    built = invoke(*building, *env, "--types", "found", "--libraries-only", "--out", tmp_path / "built")
+    assert built.returncode == 0, built.printed
+    order = [each.body["task"]["id"] for each in events(tmp_path / "built", "task", "run")]
+    odd, even = ([id for id in order if id in kind] for kind in ("357", "46"))
+    for types, chosen in (("given", {odd[0], even[0]}), ("odd", {odd[0]})):
+        copying = ("--from", tmp_path / "built", "--types", types, "--tasks-per-type", 1, "--no-procedures")
+        copied = invoke(*building, *copying, "--out", tmp_path / types)
+        assert copied.returncode == 0, copied.printed
+        for scope in ("run", "task"):
+            ids = [each.body["task"]["id"] for each in events(tmp_path / types, "task", scope)]
+            assert ids == [id for id in order if id in chosen]
