@@ -201,6 +201,15 @@ def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_para
     assert copied.result["by_type"].keys() == {"task"}
     procedures = [list((tmp_path / name).glob("learnt/*/procedures/*.py")) for name in ("built", "copied")]
     assert [len(paths) for paths in procedures] == [1, 1]
+    (tmp_path / "other.json").write_text((tmp_path / "tasks.json").read_text().replace("Add 3", "Add 9"))
+    testing = ("test", *env[:-1], f"tasks={tmp_path}/other.json", "--library", tmp_path / "built")
+    assert "was built" not in invoke(*testing, "--out", tmp_path / "before").printed, "other tasks are no change"
+    (tmp_path / "counter.py").write_text(f"{COUNTER}\n")
+    noticed = invoke(*testing, "--out", tmp_path / "after").printed
+    warning = (
+        f"Since {tmp_path}/built was built, its environment has changed: data module: changed; the judge counter.py"
+    )
+    assert warning in noticed
 
 
 def test_given_types_choose_among_episodes_that_were_played_with_found_types(tmp_path: Path) -> None:
