@@ -309,15 +309,15 @@ def serve(
     open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]
 ) -> None:
     """Serve a session until the client closes the connection. ``open_session`` is called in the session's thread."""
-    with ThreadPoolExecutor(1) as thread:
-        session = thread.submit(_printing_to_stderr, open_session).result()
-        server = build_server(PlanTools(session, thread), tasks, knowledge)
-        for resource in resources(description, tasks, knowledge):
-            server.add_resource(resource)
-        try:
-            asyncio.run(_serve_stdio(server))
-        finally:
-            thread.submit(_printing_to_stderr, session.close).result()
+    thread = ThreadPoolExecutor(1)  # not in a `with` block: a second Ctrl-C does not wait until its plan ends
+    session = thread.submit(_printing_to_stderr, open_session).result()
+    server = build_server(PlanTools(session, thread), tasks, knowledge)
+    for resource in resources(description, tasks, knowledge):
+        server.add_resource(resource)
+    try:
+        asyncio.run(_serve_stdio(server))
+    finally:
+        thread.submit(_printing_to_stderr, session.close).result()
 
 
 async def _serve_stdio(server: MCPServer) -> None:

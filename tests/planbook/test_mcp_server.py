@@ -175,6 +175,22 @@ def test_ctrl_c_ends_the_command_though_the_client_is_still_connected(plan: str)
         assert server.stderr.read().strip() == "Stopped."
 
 
+def test_a_second_ctrl_c_does_not_wait_for_a_slow_tool(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\n\n\ndef wait(s: int) -> None:\n    print('waits')\n    time.sleep(s)\n"
+    )
+    with started("agent.wait(100)", "--env", f"module:{tmp_path}/slow.py") as server:
+        assert server.stderr is not None
+        assert server.stderr.readline() == "waits\n"
+        for _ in range(2):
+            server.send_signal(signal.SIGINT)
+            time.sleep(1)
+        try:
+            assert server.wait(20) == 130
+        finally:
+            server.kill()
+
+
 def test_the_command_ends_if_its_input_can_no_longer_be_read() -> None:
     terminal, stdin = pty.openpty()
     command, pipe = (sys.executable, "-m", "planbook", "mcp", *TOY), subprocess.PIPE
