@@ -224,12 +224,13 @@ def test_given_types_choose_among_episodes_that_were_played_with_found_types(tmp
     env = ("--env", f"module:{tmp_path}/counter.py:Counter", "-o", f"tasks={tmp_path}/tasks.json")
     built = invoke(*building, *env, "--types", "found", "--libraries-only", "--out", tmp_path / "built")
     assert built.returncode == 0, built.printed
-    order = [each.body["task"]["id"] for each in events(tmp_path / "built", "task", "run")]
+    order = [row.entry.task.id for row in read_folder(tmp_path / "built").episodes.values()]
     odd, even = ([id for id in order if id in kind] for kind in ("357", "46"))
     for types, chosen in (("given", {odd[0], even[0]}), ("odd", {odd[0]})):
         copying = ("--from", tmp_path / "built", "--types", types, "--tasks-per-type", 1, "--no-procedures")
         copied = invoke(*building, *copying, "--out", tmp_path / types)
         assert copied.returncode == 0, copied.printed
-        for scope in ("run", "task"):
-            ids = [each.body["task"]["id"] for each in events(tmp_path / types, "task", scope)]
-            assert ids == [id for id in order if id in chosen]
+        rows = read_folder(tmp_path / types).episodes.values()
+        expected = [id for id in order if id in chosen]
+        assert [row.entry.task.id for row in rows] == expected
+        assert [row.environment_task and row.environment_task.id for row in rows] == expected

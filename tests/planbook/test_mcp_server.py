@@ -285,7 +285,8 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
         assert (await call_tool(client, "add_one", params={"value": 1}))["value"] == 2
         for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1"), ("plain", "b")):
-            for arguments in ({"task": task}, {}, *([{"params": {}}] if type_name == "plain" else [])):
+            without_task: dict[str, object] = {"params": {}} if type_name == "plain" else {}
+            for arguments in ({"task": task}, {}, without_task):
                 refused = await call_tool(client, type_name, **arguments)
                 assert f"{task} has begun, but its goal " in refused
                 assert f" is not a goal for {type_name}. Give params" in refused
