@@ -166,13 +166,13 @@ class PlanSession:
 
         If ``params`` is empty, the procedure gets the params of the current task. If the procedure's type is a found
         type (one that planbook itself discovered), these params are read from the task's goal. Raises SessionFailed if
-        ``params`` is None, but the current task does not have the procedure's type.
+        there are no params, and the current task does not have the procedure's type.
         """
         if task_id:
             self.begin(task_id)
         episode, _ = self._current()
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
-        if params is None and task_params is None:
+        if not params and task_params is None:
             goal = f"its goal {episode.task.goal!r} is not a goal for {procedure.type}"
             raise SessionFailed(f"{episode.task.id} has begun, but {goal}. Give params as well, or use run_plan.")
         task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params or {})}
@@ -309,15 +309,15 @@ def serve(
     open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]
 ) -> None:
     """Serve a session until the client closes the connection. ``open_session`` is called in the session's thread."""
-    with ThreadPoolExecutor(1) as thread:
-        session = thread.submit(_printing_to_stderr, open_session).result()
-        server = build_server(PlanTools(session, thread), tasks, knowledge)
-        for resource in resources(description, tasks, knowledge):
-            server.add_resource(resource)
-        try:
-            asyncio.run(_serve_stdio(server))
-        finally:
-            thread.submit(_printing_to_stderr, session.close).result()
+    thread = ThreadPoolExecutor(1)  # not in a `with` block: a second Ctrl-C does not wait until its plan ends
+    session = thread.submit(_printing_to_stderr, open_session).result()
+    server = build_server(PlanTools(session, thread), tasks, knowledge)
+    for resource in resources(description, tasks, knowledge):
+        server.add_resource(resource)
+    try:
+        asyncio.run(_serve_stdio(server))
+    finally:
+        thread.submit(_printing_to_stderr, session.close).result()
 
 
 async def _serve_stdio(server: MCPServer) -> None:

@@ -5,6 +5,7 @@ since it began, and refuse to mix episodes that were played under different cond
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,19 @@ from planbook.knowledge import check_ablations, learned_event, learning_path, me
 from planbook.manuals import existing_demonstrations
 from planbook.planner import METHODS, Body, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
+    INPUTS_KEY,
     InputChange,
     Run,
     RunInputs,
     changed_versions,
     changes,
     decisive_changes,
+    is_run,
     recorded_endings,
     versions,
 )
 from planbook.workers import Execution, check_executor, check_roles
 
-INPUTS_KEY = "made_of"
-"""Key of the current inputs in the event that begins an invocation.
-
-The event has this key only if the inputs have changed, or are the original ones again after a change.
-"""
 RESTORE_VERSION = "restore the version that it was played with"
 
 
@@ -233,6 +231,19 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
         _latest_inputs(run), current
     )  # even if nothing differs from the original inputs any more
     return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
+
+
+def notice_changes_since_built(library: Path, current: RunInputs) -> None:
+    """Warn if the library is a run, and the environment's code has changed since. Other tasks are no such change."""
+    if not is_run(library):
+        return
+    with closing(Run.open(library)) as built:
+        found = changes(_latest_inputs(built), current)
+    data = [change for change in found if change.part == "data" and None not in (change.then, change.now)]
+    code = [change for change in data if change.name.startswith(("the ", "module"))]
+    if code:
+        message = f"Since {library} was built, its environment has changed: {_join(code)}."
+        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
 
 
 def _refuse_other_release(run: Run, plays_again: bool) -> None:

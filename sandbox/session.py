@@ -100,6 +100,8 @@ class Session:
         self._open_worker, self._answers, self._limits, self._on_wait = open_worker, answers, limits, on_wait
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
+        self._ended_by_plan = False
+        """True after the plan itself ended the worker, until the session is rebuilt."""
         self._owner = os.getpid()
         self._current: Conversation | None = None
         self._growing: GrowingCell | None = None
@@ -213,10 +215,13 @@ class Session:
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
         MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. The same
-        happens if this cell or an earlier one differs from its first run after a crash. The limits hold for the time in
-        all workers together, except for the first one if it was killed from outside.
+        happens if this cell or an earlier one differs from its first run after a crash, or after a cell that reached a
+        limit. The limits hold for the time in all workers together, except for the first one if it was killed from
+        outside.
         """
-        worker, losses, was_lost = self._worker or self._rebuild(), WorkerLosses(), False
+        worker, losses, was_lost = self._worker or self._rebuild_or_fault(), WorkerLosses(), False
+        if isinstance(worker, Fault):
+            return NO_END, (worker,)
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
         conversation, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
         while True:
@@ -238,18 +243,16 @@ class Session:
             except ChannelClosed:
                 spent = conversation.spent
                 self._lose(worker, losses, len(conversation.exchanges))
+                self._ended_by_plan = losses.any_crash
                 if losses.crashes == MAX_CRASHES:
                     return NO_END, (limit_fault("crashed", self._limits),)
                 if not (losses.any_crash or was_lost):
                     spent = 0.0, 0.0  # one kill from outside costs the plan no time
                 past, was_lost = max(conversation.recorded.exchanges, conversation.exchanges, key=len), True
                 view = self._answers.view
-                try:
-                    worker = self._rebuild()
-                except RebuildDiverged as error:
-                    if not losses.any_crash:
-                        raise
-                    return NO_END, (limit_fault("crashed", self._limits, str(error)),)
+                worker = self._rebuild_or_fault()
+                if isinstance(worker, Fault):
+                    return NO_END, (worker,)
                 self._answers.restore(view)
                 conversation, starts = self._conversation(worker, cell, past, spent), cell.starts
                 continue
@@ -276,6 +279,7 @@ class Session:
         seconds, exchanges = conversation.seconds, tuple(conversation.exchanges)
         if any(fault.kind is FaultKind.LIMIT for fault in faults):
             self._kill()
+            self._ended_by_plan = True
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
             starts, ends, view = tuple(cell.starts), tuple(cell.ends), self._answers.view
@@ -300,6 +304,16 @@ class Session:
                 f"{MAX_KILLS} workers in a row were killed from outside {place}; is there enough memory?"
             )
 
+    def _rebuild_or_fault(self) -> WorkerProcess | Fault:
+        """Return a new worker, as ``_rebuild`` does. If the plan ended the last one, a cell that differs is a fault."""
+        try:
+            return self._rebuild()
+        except RebuildDiverged as error:
+            self._kill()
+            if not self._ended_by_plan:
+                raise
+            return limit_fault("crashed", self._limits, str(error))
+
     def _rebuild(self) -> WorkerProcess:
         """Return a new worker in which every finished cell has run again.
 
@@ -321,6 +335,7 @@ class Session:
                 if losses.crashes == MAX_CRASHES:
                     raise RebuildDiverged(str(error)) from error
             else:
+                self._ended_by_plan = False
                 return worker
 
 

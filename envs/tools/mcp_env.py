@@ -10,7 +10,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
-from os.path import isfile  # returns False if a word is too long for a path; the method of Path raises
+from os.path import exists, isfile  # return False if a word is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -194,15 +194,14 @@ class McpEnvironment(ToolEnvironment):
 
     @classmethod
     def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
-        """Return the files of the judges, and the scripts that the servers' commands name."""
+        """Return the files of the judges, and the scripts and modules that the servers' commands name."""
         several = len(cls.mcp_servers) > 1
-        scripts = {
-            f"server {f'{server.name}/' if several else ''}{Path(word).name}": Path(server.cwd, word).resolve()
+        code = {
+            f"server {f'{server.name}/' if several else ''}{Path(word).name}": path.resolve()
             for server in cls.mcp_servers
-            for word in (server.command, *server.args)
-            if word.endswith(SCRIPTS) and isfile(Path(server.cwd, word))
+            for word, path in _code_of(server)
         }
-        return {**super().code_files(options), **scripts}
+        return {**super().code_files(options), **code}
 
     def versions(self) -> Mapping[str, str]:
         """Return the version of the MCP SDK, and the digest of each server's tools."""
@@ -246,6 +245,20 @@ def environment(target: str) -> type[ToolEnvironment]:
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
     members = {"mcp_servers": mcp_servers, "server_tools": server_tools}
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, **members)
+
+
+def _code_of(server: McpServer) -> Iterator[tuple[str, Path]]:
+    """Yield each word of a server's command that names a script, or after ``-m`` a module of its folder, and the path.
+
+    For a module of a package, the path is the package's folder. Raises EnvironmentBroken if a variable is not set.
+    """
+    filled, _ = server.fill_variables()
+    words, values = (server.command, *server.args), (filled.command, *filled.args)
+    for option, word, value in zip(("", *words), words, values, strict=False):
+        if option == "-m" and (module := value.partition(".")[0]).isidentifier():
+            yield from ((word, path) for name in (f"{module}.py", module) if exists(path := Path(filled.cwd, name)))
+        elif value.endswith(SCRIPTS) and isfile(path := Path(filled.cwd, value)):
+            yield word, path
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:

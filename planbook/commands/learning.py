@@ -105,9 +105,9 @@ def config_from_sources(settings: Settings) -> Config:
         if "env" not in defaults:
             raise BadArgument("--from: the sources do not all name the same installed environment; name it with --env")
         settings = settings.model_copy(update={"env": defaults["env"]})
-    config = settings.config("automanual", ablated_options("automanual", settings.without))
     if not settings.env_options and settings.env == defaults.get("env"):
-        config = config.model_copy(update={"env_options": defaults.get("env_options", config.env_options)})
+        settings = settings.model_copy(update={"env_options": defaults.get("env_options", {})})
+    config = settings.config("automanual", ablated_options("automanual", settings.without))
     config = config.model_copy(update={"types": settings.source_of_types(building=True)})
     learning = settings.learning(defaults["split"]).model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})

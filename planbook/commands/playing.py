@@ -19,7 +19,14 @@ from planbook.inputs import current_inputs
 from planbook.knowledge import EVERYTHING, learned_event, learning_path, memory_of
 from planbook.learning.tasks import tasks_of
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, EpisodeStopped, ModelError, Outcome
-from planbook.preflight import check_config, check_knowledge, check_settings, notice_changes, print_paper_settings
+from planbook.preflight import (
+    check_config,
+    check_knowledge,
+    check_settings,
+    notice_changes,
+    notice_changes_since_built,
+    print_paper_settings,
+)
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
 from planbook.results.measures import versions_line
@@ -129,6 +136,7 @@ def play(
     if config.paper:
         print_paper_settings(config)
     inputs = current_inputs(config, tasks, execution.prices)
+    notice_changes_since_built(config.library_folder, inputs)
     folder = out or new_folder(config)
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
     with closing(

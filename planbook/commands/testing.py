@@ -110,7 +110,7 @@ class Series:
 
     def __init__(self, settings: Settings) -> None:
         self._execution, self._store, self.prices = settings.execution(), settings.store, settings.prices
-        self._played: list[Path] = []
+        self._spent = Spending()
 
     def play(
         self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None, *, alone: bool = True
@@ -119,18 +119,13 @@ class Series:
 
         If the run is stopped and cannot be resumed ``alone``, the caller says how to continue the series.
         """
-        execution = self._execution.model_copy(update={"budget": self._remaining()})
-        code, summary = play(config, out, execution, store=self._store, tasks=tasks, in_series=not alone)
-        self._played.append(Path(summary.run))
-        return code, summary
-
-    def _remaining(self) -> Budget | None:
         budget = self._execution.budget
-        return budget and unspent_budget(budget, sum(map(self._spent, self._played), Spending()))
-
-    def _spent(self, folder: Path) -> Spending:
-        with closing(Run.open(folder)) as run:
-            return spent_so_far(run.own_events(), run.price)
+        execution = self._execution.model_copy(update={"budget": budget and unspent_budget(budget, self._spent)})
+        code, summary = play(config, out, execution, store=self._store, tasks=tasks, in_series=not alone)
+        if budget:
+            with closing(Run.open(Path(summary.run))) as run:
+                self._spent += spent_so_far(run.own_events(), run.price)
+        return code, summary
 
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:

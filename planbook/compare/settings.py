@@ -84,8 +84,8 @@ def differing_inputs(
 
     An input that only one run has counts only if it is knowledge of the same method. Others depend on the settings.
     """
-    made_of = [_without_folders(run.run.made_of) for run in (first, second) if run.run.made_of]
-    for change in changes(*made_of) if len(made_of) == 2 else ():
+    recorded = first.run.made_of and second.run.made_of
+    for change in changes(_all_inputs(first), _all_inputs(second)) if recorded else ():
         in_both = None not in (change.then, change.now)
         if change.part in parts and (in_both or change.part == "knowledge"):
             names = INPUTS[change.part] if in_both else (*INPUTS[change.part], "planner")
@@ -105,8 +105,19 @@ def have_same_inputs(runs: Sequence[RunResults]) -> bool:
     return not any(True for pair in recorded_pairs(runs) for _ in differing_inputs(*pair, parts))
 
 
-def _digest(sha256: str | None) -> str:
-    return f"SHA-256 {sha256[:8]}" if sha256 else UNSET
+def _digest(digests: str | None) -> str:
+    return f"SHA-256 {', '.join(digest[:8] for digest in digests.split(', '))}" if digests else UNSET
+
+
+def _all_inputs(run: RunResults) -> RunInputs:
+    """Return the inputs of a run. If it was resumed with others, an input has all its digests, separated by commas."""
+    inputs = [_without_folders(each) for each in run.inputs or filter(None, [run.run.made_of])]
+    merged: dict[str, dict[str, str]] = {}
+    for part in INPUTS:
+        digests: list[dict[str, str]] = [getattr(each, part) for each in inputs]
+        names = dict.fromkeys(name for each in digests for name in each)
+        merged[part] = {name: ", ".join(sorted({each.get(name, UNSET) for each in digests})) for name in names}
+    return RunInputs.model_validate(merged)
 
 
 def _without_folders(inputs: RunInputs) -> RunInputs:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue, ValidationError
 
-from planbook.config import FOUND, Config, EpisodeSource
+from planbook.config import FOUND, GIVEN, Config, EpisodeSource
 from planbook.envs import EnvsError, Selection, Task, known_environments
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, UnknownStrategy, known_method, method
@@ -167,15 +167,6 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     return planner, options
 
 
-def tasks_to_copy(config: Config) -> list[Task]:
-    """Return the tasks of the episodes that a run copies, in order.
-
-    Raises BadArgument if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a
-    source has changed since this run began.
-    """
-    return [_own_task(config, trajectory.task) for trajectory in _select(config)]
-
-
 def _own_task(config: Config, task: Task) -> Task:
     """Return a task as the environment defines it: an episode may have been played without its type and params.
 
@@ -187,13 +178,18 @@ def _own_task(config: Config, task: Task) -> Task:
         return task
 
 
-def _select(config: Config) -> Iterator["Trajectory"]:
-    """Yield the episodes to copy: those of the chosen tasks, or at most ``tasks_per_type`` for each chosen type."""
+def tasks_to_copy(config: Config) -> list[Task]:
+    """Return the tasks of the episodes that a run copies, in order.
+
+    These are the episodes of the chosen tasks, or at most ``tasks_per_type`` for each chosen type. Raises BadArgument
+    if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a source has changed
+    since this run began.
+    """
     from planbook.manuals import types_to_build_on
 
     assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
-    counts: Counter[str] = Counter()
+    tasks, counts = list[Task](), Counter[str]()
     for trajectory in _read_all(config.learning.given):
         task = trajectory.task
         if task.env != config.environment.name:
@@ -202,14 +198,17 @@ def _select(config: Config) -> Iterator["Trajectory"]:
             )
         if ids and task.id not in ids:
             continue
-        is_chosen = not chosen_types or task.type in chosen_types
-        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [task.type])):
+        own = _own_task(config, task)
+        kind = own.type if config.types == GIVEN else task.type  # it may have been played without its type
+        is_chosen = not chosen_types or kind in chosen_types
+        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [kind])):
             continue
-        counts[task.type] += 1
-        if ids or counts[task.type] <= config.learning.tasks_per_type:
-            yield trajectory
-    if not counts:
+        counts[kind] += 1
+        if ids or counts[kind] <= config.learning.tasks_per_type:
+            tasks.append(own)
+    if not tasks:
         raise BadArgument("--from: no episode belongs to the chosen tasks or types")
+    return tasks
 
 
 def _read_all(sources: Sequence[EpisodeSource]) -> Iterator["Trajectory"]:
@@ -233,19 +232,20 @@ class EpisodeCopier:
 
     def __init__(self, run: Run) -> None:
         """Check the sources. Raises BadRun if one has changed since the run began."""
+        assert run.config.learning is not None
         tasks_to_copy(run.config)
-        self._run, self._remaining = run, _select(run.config)
+        self._run, self._remaining = run, _read_all(run.config.learning.given)
         self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
     def copy_next(self, entry: Entry, *, skip: bool = False) -> Ending | None:
-        """Copy the next episode into the store in one transaction, and return its ending.
+        """Copy the next episode of the entry's task into the store in one transaction, and return its ending.
 
         With ``skip``, the episode is not copied, and None is returned. An episode that was copied before is not copied
         again.
         """
         from planbook.planner import rows_of
 
-        trajectory = next(self._remaining)
+        trajectory = next(episode for episode in self._remaining if episode.task.id == entry.task.id)
         if skip:
             return None
         if (recorded := self._recorded.get(entry.index)) is not None:

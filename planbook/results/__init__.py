@@ -30,7 +30,7 @@ from planbook.results.learning_cost import BuildingCost, BuildingState, Learning
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOT_PLAYED, NOTHING, Result
 from planbook.results.summary import Summary, summarise
-from planbook.runs import AGAIN, Run, index_of
+from planbook.runs import AGAIN, INPUTS_KEY, Run, RunInputs, index_of
 from planbook.spending import PlayedTime, Pricing
 from planbook.store import Event
 
@@ -83,6 +83,10 @@ class RunResults:
     first: float | None = None
     last: float | None = None
     """Times of the first and the last event, in seconds since 1970. Events that only list the episodes are ignored."""
+    inputs: list[RunInputs] = field(default_factory=list)
+    """The inputs that the run was played with: several if it was resumed with others. Empty if nothing was played."""
+    _new_inputs: RunInputs | None = None
+    """The current inputs, until something is played with them."""
     _spent_without_manual: Spending = NOTHING
     _known: dict[str, dict[str, int]] = field(default_factory=dict)
     """Maps each group (task types that share their rules) to the number of its rules, skills and so on."""
@@ -97,7 +101,7 @@ class RunResults:
         """Return the table of a run before any event is read. The default ``price`` is from the run's price table."""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
-        return cls(run, name, price or run.price, {row.index: row for row in rows})
+        return cls(run, name, price or run.price, {row.index: row for row in rows}, _new_inputs=run.made_of)
 
     def take(self, event: Event) -> Iterable[int]:
         """Add the next event to the table, and return the numbers of the episodes that it changes.
@@ -112,6 +116,9 @@ class RunResults:
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
         self._time.take(event)
+        if self._new_inputs is not None and event.scope != "run":
+            self.inputs.append(self._new_inputs)
+            self._new_inputs = None
         changed = self._take_invocation_event(event) if event.kind == "sitting" else set[int]()
         if (event.scope, event.kind) == ("run", "versions"):
             self.versions.update({name: str(version) for name, version in event.body.items()})
@@ -132,6 +139,8 @@ class RunResults:
         """Count an invocation. Return the numbers of the episodes that it plays again, and drop their endings."""
         body: Any = event.body
         self._invocations += 1
+        if INPUTS_KEY in body:
+            self._new_inputs = RunInputs.model_validate(body[INPUTS_KEY])
         played_again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
         self.order = [index for index in self.order if index not in played_again]
         for index in played_again:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from planbook.runs.run import (
         AGAIN,
         DIVERGED,
+        INPUTS_KEY,
         PAUSED,
         Run,
         broken_paths,

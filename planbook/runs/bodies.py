@@ -7,6 +7,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs import Observation, Task, validation_faults
 from planbook.planner import Call, Cell, Ending, Recall, Step
+from planbook.runs.folder import RunInputs
 
 
 class _TaskBody(BaseModel):
@@ -19,6 +20,7 @@ class _TaskBody(BaseModel):
 class _SittingBody(BaseModel):
     seconds: float = 0.0
     again: tuple[str, ...] = ()
+    made_of: RunInputs | None = None
 
 
 class _RewindBody(BaseModel):

@@ -320,6 +320,12 @@ AGAIN = "again"
 """A key in the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count,
 because this invocation plays their episodes again."""
 
+INPUTS_KEY = "made_of"
+"""Key of the current inputs in the event that begins an invocation.
+
+The event has this key only if the inputs have changed, or are the original ones again after a change.
+"""
+
 
 def _declarations(env: str) -> dict[str, Any]:
     """Return what run.json records about an environment, so that readers of the run need not load it.

@@ -347,6 +347,26 @@ def test_inputs_that_changed_between_runs_are_named(tmp_path: Path) -> None:
     assert [each.name for each in across if each.first.startswith("SHA-256 ")] == ["knowledge procedures"]
 
 
+def test_inputs_with_which_a_run_was_resumed_are_compared_too(tmp_path: Path) -> None:
+    helper = Path(shutil.copytree(ROOT / "planbook/manuals/toy", tmp_path / "library/toy")) / "helpers/boxes.py"
+    play = ("run", "--env", "toy", "--split", "all:2", "--library", tmp_path / "library")
+    for name in ("changed", "restored", "whole"):
+        budget = "actions=99" if name == "whole" else "actions=2"
+        assert invoke(*play, "--out", tmp_path / name, "--budget", budget).returncode in (0, 4)
+    original = helper.read_text()
+    helper.write_text(original + "\n")
+    assert invoke("run", "--resume", tmp_path / "restored", "--allow-changed", "--budget", "actions=1").returncode == 4
+    assert invoke("run", "--resume", tmp_path / "changed", "--allow-changed", "--budget", "actions=99").returncode == 0
+    helper.write_text(original)
+    assert invoke("run", "--resume", tmp_path / "restored", "--allow-changed", "--budget", "actions=99").returncode == 0
+    assert compared(tmp_path / "whole", tmp_path / "restored").settings == (), "nothing was played with the change"
+    (changed,) = compared(tmp_path / "whole", tmp_path / "changed").settings
+    assert (changed.name, changed.first.count(","), changed.second.count(",")) == ("knowledge helpers", 0, 1)
+    assert changed.first.removeprefix("SHA-256 ") in changed.second
+    (row,) = invoke("stats", tmp_path / "whole", tmp_path / "changed", "--by", "env", "--json").result["rows"]
+    assert row["differ"] == ["knowledge helpers"]
+
+
 def test_a_default_that_was_given_is_no_other_setting(tmp_path: Path) -> None:
     plain = write_run(tmp_path / "plain", [SOLVED])
     given = write_run(tmp_path / "given", [SOLVED], sampling={"default": {}, "planner": {"temperature": 0}})

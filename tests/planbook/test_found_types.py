@@ -201,3 +201,36 @@ def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_para
     assert copied.result["by_type"].keys() == {"task"}
     procedures = [list((tmp_path / name).glob("learnt/*/procedures/*.py")) for name in ("built", "copied")]
     assert [len(paths) for paths in procedures] == [1, 1]
+    (tmp_path / "other.json").write_text((tmp_path / "tasks.json").read_text().replace("Add 3", "Add 9"))
+    testing = ("test", *env[:-1], f"tasks={tmp_path}/other.json", "--library", tmp_path / "built")
+    assert "was built" not in invoke(*testing, "--out", tmp_path / "before").printed, "other tasks are no change"
+    (tmp_path / "counter.py").write_text(f"{COUNTER}\n")
+    noticed = invoke(*testing, "--out", tmp_path / "after").printed
+    warning = (
+        f"Since {tmp_path}/built was built, its environment has changed: data module: changed; the judge counter.py"
+    )
+    assert warning in noticed
+
+
+def test_given_types_choose_among_episodes_that_were_played_with_found_types(tmp_path: Path) -> None:
+    (tmp_path / "counter.py").write_text(COUNTER)
+    judge = {"python": "counter.py:judge"}
+    tasks = [
+        {"id": str(n), "goal": f"Add {n} now.", "type": kind, "params": {"start": n}, "judge": judge}
+        for n, kind in ((3, "odd"), (4, "even"), (5, "odd"), (6, "even"), (7, "odd"))
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    building = ("build", "--model", f"scripted:{tmp_path}/counter.py:reply", "--solved-after", 99, "--json")
+    env = ("--env", f"module:{tmp_path}/counter.py:Counter", "-o", f"tasks={tmp_path}/tasks.json")
+    built = invoke(*building, *env, "--types", "found", "--libraries-only", "--out", tmp_path / "built")
+    assert built.returncode == 0, built.printed
+    order = [row.entry.task.id for row in read_folder(tmp_path / "built").episodes.values()]
+    odd, even = ([id for id in order if id in kind] for kind in ("357", "46"))
+    for types, chosen in (("given", {odd[0], even[0]}), ("odd", {odd[0]})):
+        copying = ("--from", tmp_path / "built", "--types", types, "--tasks-per-type", 1, "--no-procedures")
+        copied = invoke(*building, *copying, "--out", tmp_path / types)
+        assert copied.returncode == 0, copied.printed
+        rows = read_folder(tmp_path / types).episodes.values()
+        expected = [id for id in order if id in chosen]
+        assert [row.entry.task.id for row in rows] == expected
+        assert [row.environment_task and row.environment_task.id for row in rows] == expected

@@ -175,6 +175,22 @@ def test_ctrl_c_ends_the_command_though_the_client_is_still_connected(plan: str)
         assert server.stderr.read().strip() == "Stopped."
 
 
+def test_a_second_ctrl_c_does_not_wait_for_a_slow_tool(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\n\n\ndef wait(s: int) -> None:\n    print('waits')\n    time.sleep(s)\n"
+    )
+    with started("agent.wait(100)", "--env", f"module:{tmp_path}/slow.py") as server:
+        assert server.stderr is not None
+        assert server.stderr.readline() == "waits\n"
+        for _ in range(2):
+            server.send_signal(signal.SIGINT)
+            time.sleep(1)
+        try:
+            assert server.wait(20) == 130
+        finally:
+            server.kill()
+
+
 def test_the_command_ends_if_its_input_can_no_longer_be_read() -> None:
     terminal, stdin = pty.openpty()
     command, pipe = (sys.executable, "-m", "planbook", "mcp", *TOY), subprocess.PIPE
@@ -257,7 +273,7 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
     learned = tmp_path / "learned" / "module_sums"
     (learned / "procedures").mkdir(parents=True)
     (learned / "types.json").write_text(FOUND)
-    for name in ("add_one", "given"):
+    for name in ("add_one", "given", "plain"):
         (learned / "procedures" / f"{name}.py").write_text(PROCEDURE.format(type=name))
 
     async def use(client: Any) -> None:
@@ -268,8 +284,9 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
             done = await call_tool(client, type_name, task=task)
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
         assert (await call_tool(client, "add_one", params={"value": 1}))["value"] == 2
-        for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1")):
-            for arguments in ({"task": task}, {}):
+        for type_name, task in (("given", "b"), ("given", "d1"), ("add_one", "d1"), ("plain", "b")):
+            without_task: dict[str, object] = {"params": {}} if type_name == "plain" else {}
+            for arguments in ({"task": task}, {}, without_task):
                 refused = await call_tool(client, type_name, **arguments)
                 assert f"{task} has begun, but its goal " in refused
                 assert f" is not a goal for {type_name}. Give params" in refused

@@ -325,6 +325,17 @@ def test_a_plan_that_crashes_and_then_diverges_is_at_fault(pid_sandbox: Sandbox)
         assert session.run("tell(1)").fault is None
 
 
+def test_after_a_cell_that_ended_its_worker_a_plan_that_diverges_is_at_fault(pid_sandbox: Sandbox) -> None:
+    with pid_sandbox.session({}) as session:
+        assert session.run("import posix as os\nos.getpid()").fault is None
+        for code in ("os._exit(0)", "1", "2"):
+            fault = fault_of(session, code)
+            assert fault.type == "crashed"
+            assert "ended with" in fault.message
+        session.rewind(0)
+        assert session.run("1").value == 1
+
+
 def test_addresses_of_objects_are_not_shown(session: Session) -> None:
     result = session.run("class Box:\n    pass\ndef f():\n    yield\nprint([Box()], f, f())\nraise ValueError(Box())")
     assert result.output == "[<__main__.Box object at 0x...>] <function f at 0x...> <generator object f at 0x...>\n"
