@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from planbook.envs import Action
 from planbook.planner import MemoryJournal, Outcome
 from planbook.sandbox import Limits, Sandbox
-from tests.planner.camp import Camp, RoleModels, code, goal_events, played
+from tests.planner.camp import Camp, CampGoals, RoleModels, code, goal_events, played
 
 LOGS = "agent.mine({'log': 3})  # step 1: mine 3 log"
 PLANKS = "agent.craft({'planks': 12}, {'log': 3})  # step 2: craft 12 planks from 3 log"
@@ -146,6 +147,27 @@ def test_the_nearest_goal_comes_first_by_the_nearest_route(sandbox: Sandbox) -> 
     ]
     assert goals[0]["predicted"] == [20.0, 30.0, 30.0, 10.0]
     assert (goals[0]["goal"], goals[0]["line"]) == ("agent.mine({'log': 3}, None)", 2)
+
+
+class RiskyGoals(CampGoals):
+    """Goals of a camp where a birch is usually missed."""
+
+    def expected(self, goal: Action, steps: float) -> float:
+        return steps + 100 * ("birch_log" in str(goal))
+
+
+class RiskyCamp(Camp):
+    @property
+    def goals(self) -> RiskyGoals:
+        return RiskyGoals(self)
+
+
+def test_a_goal_that_often_fails_counts_as_farther(sandbox: Sandbox) -> None:
+    models = RoleModels(planner=[code(WITH_SAND)])
+    _, playing = played(sandbox, models, environment=RiskyCamp(), options={"selector": "nearest"})
+    first = goal_events(playing)[0]
+    assert first["predicted"] == [20.0, 30.0, 30.0, 110.0]
+    assert first["chosen"] == "agent.mine({'sand': 1}, None)"
 
 
 def test_the_same_seed_gives_the_same_random_order(sandbox: Sandbox) -> None:

@@ -1,8 +1,8 @@
 """Selectors, which choose the goal to try next among the goals that are possible now (DEPS paper, section 3.3).
 
-The paper's selector takes the goal with the shortest horizon. The horizon of a goal is the number of time steps that it
-takes to reach the goal. Here, ``HorizonPredictor`` predicts this number. The paper uses a neural network on images. We
-use boosted trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees
+The paper's selector prefers the goal with the shortest horizon. The horizon of a goal is the number of time steps that
+it takes to reach the goal. Here, ``HorizonPredictor`` predicts this number. The paper uses a neural network on images.
+We use boosted trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees
 from a table of recorded goals, and writes them to a file in the folder of the table.
 """
 
@@ -115,7 +115,7 @@ class Choice(NamedTuple):
     chosen: Candidate
     candidates: Sequence[Candidate]
     horizons: Sequence[float] = ()
-    """The predicted number of time steps to each candidate. Empty if the selector predicts none."""
+    """The expected number of time steps to each candidate. Empty if the selector predicts none."""
 
 
 Predict = Callable[[Sequence[Features]], Sequence[float]]
@@ -170,29 +170,30 @@ def random_selector(seed: str) -> Selector:
 
 
 def horizon_selector(predict: Predict) -> Selector:
-    """Return a selector that takes the goal with the fewest predicted time steps.
+    """Return a selector that takes the goal with the fewest expected time steps.
 
-    By equation 2 of the paper, this is the goal with the highest probability.
+    These are the predicted ones, and those of the failures to expect if goals fail by chance (``Goals.expected``). By
+    equation 2 of the paper, this is the goal with the highest probability; the paper draws the goal, this takes it.
     """
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         features = [goals.features(candidate.action) for candidate in candidates]
-        return _choose_least(candidates, list(map(float, predict(features))))
+        return _choose_least(goals, candidates, list(map(float, predict(features))))
 
     return Selector("horizon", choose)
 
 
 def _nearest(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-    return _choose_least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
+    return _choose_least(goals, candidates, [goals.horizon(candidate.action) for candidate in candidates])
 
 
 NEAREST = Selector("nearest (oracle)", _nearest)
 """Takes the goal with the fewest time steps as the environment computes them. An agent cannot know this number."""
 
 
-def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
-    chosen = min(range(len(candidates)), key=lambda number: horizons[number])
-    return Choice(candidates[chosen], candidates, horizons)
+def _choose_least(goals: Goals, candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
+    expected = [goals.expected(each.action, steps) for each, steps in zip(candidates, horizons, strict=True)]
+    return Choice(candidates[expected.index(min(expected))], candidates, expected)
 
 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
