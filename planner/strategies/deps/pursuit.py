@@ -140,7 +140,7 @@ class GoalTried(Payload):
     candidates: tuple[str, ...] = ()
     """The goals from which the selector chose."""
     predicted: tuple[float | None, ...] = ()
-    """Expected number of time steps to each candidate, or None if it is not finite. Empty if nothing is predicted."""
+    """Predicted number of time steps to each candidate, or None if it is not finite. Empty if nothing is predicted."""
     said: str = ""
     """The text in the plan, if the text was not a valid call and was mapped to this goal. Otherwise empty."""
     features: dict[str, JsonValue] = {}
