@@ -70,6 +70,10 @@ class Goals:
         """Return the actual number of time steps from the current state to the goal. Plans never see it."""
         return 0.0
 
+    def expected(self, goal: Action, steps: float) -> float:
+        """Return the expected number of time steps to a goal that takes ``steps`` if it does not fail by chance."""
+        return steps
+
     def known(self) -> Sequence[Action]:
         """Return the goals among which to look for a substitute for an invalid line of a plan. By default none."""
         return ()

@@ -58,6 +58,10 @@ class AlfworldOptions(EnvironmentOptions):
     paper_docs: bool = Field(
         default=False, description="Describe actions as briefly as AutoManual, which leaves out their preconditions."
     )
+    paper_goals: bool = Field(
+        default=False,
+        description="Offer only the goals of DEPS (prompt 9): without find and open, and pick has a place.",
+    )
 
 
 class Alfworld(Environment):
@@ -334,6 +338,13 @@ class Household(Protocol):
         """Open the receptacle, and see what is in it."""
 
 
+class PaperHousehold(Protocol):
+    """The signature of a goal that differs with the option ``paper_goals``."""
+
+    def pick(self, object: str, place: str) -> str:
+        """Take an object of that kind from the receptacle. The hands must be empty."""
+
+
 _EXAMPLES = {
     "find": "agent.find('mug')",
     "pick": "agent.pick('mug', 'shelf_1'), or agent.pick('mug') after agent.find('mug')",
@@ -346,23 +357,28 @@ _EXAMPLES = {
 }
 
 
-def _spec(name: str) -> ActionSpec:
-    function = vars(Household)[name]
-    return ActionSpec(name, function, inspect.getdoc(function) or "", _EXAMPLES[name])
+def _spec(name: str, example: str, household: type = Household) -> ActionSpec:
+    function = vars(household)[name]
+    return ActionSpec(name, function, inspect.getdoc(function) or "", example)
 
 
-SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
+SPECS: Mapping[str, ActionSpec] = {name: _spec(name, example) for name, example in _EXAMPLES.items()}
+PAPER_SPECS: Mapping[str, ActionSpec] = {
+    **{name: spec for name, spec in SPECS.items() if name not in ("find", "open")},
+    "pick": _spec("pick", "agent.pick('mug', 'shelf_1')", PaperHousehold),
+}
 
 
 class AlfworldGoals(Goals):
     """The goals of ALFWorld. Each of them takes several actions, which a controller chooses."""
 
+    environment: Alfworld
     direct = False
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
         """Maps the name of each goal to its specification. Plans name these goals, not the environment's actions."""
-        return SPECS
+        return PAPER_SPECS if self.environment.options.paper_goals else SPECS
 
     def known(self) -> Sequence[Action]:
         """Return the goals for each kind of object that the task names, and for each receptacle of the room."""
@@ -370,7 +386,8 @@ class AlfworldGoals(Goals):
         params = self.environment.public_params(task) if task else {}
         kinds = [str(params[name]) for name in ("object", "lamp") if name in params]
         places = list(dict.fromkeys(ID.findall(self.environment.scene())))
-        return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
+        goals = [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
+        return [goal for goal in goals if goal.name in self.specs]
 
 
 def _at_places(kinds: Sequence[str], places: Sequence[str]) -> Iterator[Action]:

@@ -41,6 +41,10 @@ class MinecraftOptions(EnvironmentOptions):
         default=False,
         description="Failed goals do not say why: they return only 'It failed', biome and inventory, as in DEPS.",
     )
+    paper_state: bool = Field(
+        default=False,
+        description="Describe the state by inventory and biome alone, as DEPS does, without what is in sight and time.",
+    )
 
 
 REASONS = (
@@ -144,6 +148,8 @@ class Minecraft(Environment):
     def state(self) -> str:
         """Describe the inventory, the equipment, the biome, the depth, what is in sight, and the time."""
         player = self.player
+        if self.options.paper_state:
+            return f"Inventory: {format_counts(player.inventory)}. Biome: {self.biome()}."
         worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
         depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"
         seen = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from planbook.envs.minecraft import game_data, player, tasks
 from planbook.envs.minecraft.game_data import Recipe, Source
-from planbook.envs.minecraft.player import GoalRefused, NoneLeft
+from planbook.envs.minecraft.player import GoalEffects, GoalRefused, NoneLeft
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional_members import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
@@ -172,6 +172,20 @@ class MinecraftGoals(Goals):
         except GoalRefused:
             return 0.0
         return float(self.environment.ticks_for(effects))
+
+    def expected(self, goal: Action, steps: float) -> float:
+        """Return the expected number of ticks if the goal, which takes ``steps``, is tried until it is reached.
+
+        With the option ``chances``, each failure takes the goal's time limit.
+        """
+        if not self.environment.options.chances:
+            return steps
+        item, count = _object_of(goal)
+        source = game_data.source_of(item) if goal.name in GATHERING else None
+        station = goal.args[-1] if goal.name in ("craft", "smelt") and goal.args[-1] else ""
+        skill = source.name if source else f"{goal.name} at {station}" if station else goal.name
+        effects = GoalEffects("", skill, 0, {item: count})
+        return steps + effects.time_limit * (1 / effects.chance - 1)
 
     def recorded(self) -> Path | None:
         """Return the path of the table of recorded goals, which were reached on other maps in random order."""

@@ -112,6 +112,8 @@ class PaperSetting(PaperData):
     types: tuple[str, ...] = ()
     tasks: int | None = None
     repeats: int
+    reseeds: bool = False
+    """True if each repeat of a task was played with another seed."""
     actions: int | None = None
     models: tuple[str, ...]
     options: dict[str, JsonValue]

@@ -239,6 +239,8 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
     if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed counts as a repeat
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
+    if setting.reseeds and summary.repeats > 1:
+        yield "seeds", "the same in each repeat", "another in each repeat"
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
     yield "actions allowed in an episode", run.config.actions, setting.actions
 

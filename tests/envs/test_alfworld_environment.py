@@ -151,6 +151,15 @@ def test_environments_in_several_threads_do_not_disturb_each_other() -> None:
     assert all(observations[-1].terminated for observations in together)
 
 
+def test_the_goals_of_the_paper_need_a_place() -> None:
+    environment = game("pick_and_place", 0, paper_goals=True)
+    assert list(environment.goals.specs) == ["pick", "put", "clean", "heat", "cool", "use"]
+    assert {goal.name for goal in environment.goals.known()} <= set(environment.goals.specs)
+    with pytest.raises(TypeError, match="place"):
+        environment.goals.specs["pick"].bind("mug")
+    assert environment.goals.specs["pick"].example == "agent.pick('mug', 'shelf_1')"
+
+
 def test_the_docs_of_the_paper_omit_the_preconditions_of_actions() -> None:
     full_offer, paper = Alfworld.offered(), Alfworld.offered(Alfworld.Options(paper_actions=True, paper_docs=True))
     assert set(full_offer.actions) - set(paper.actions) == {"look", "inventory", "examine"}

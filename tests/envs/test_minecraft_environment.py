@@ -89,6 +89,12 @@ def test_a_terse_refusal_gives_no_reason() -> None:
     assert "Nothing happens" in start_task().about
 
 
+def test_the_state_of_the_paper_is_inventory_and_biome() -> None:
+    environment = start_task(paper_state=True)
+    do(environment, "mine", {"log": 2})
+    assert environment.state() == f"Inventory: 2 log. Biome: {environment.biome()}."
+
+
 def test_equipment_must_be_held_wearable_and_worn() -> None:
     environment = start_task("MT5/leather_boots/0")
     act_all(environment, TO_DIAMOND[:4])

@@ -83,6 +83,24 @@ def test_the_horizon_does_not_depend_on_luck() -> None:
     assert environment.goals.horizon(goal) == plain.goals.horizon(goal) < 600
 
 
+@pytest.mark.parametrize(
+    ("goal", "failures"),
+    [
+        (Action("mine", ({"log": 3}, None)), 600 * (1 / 0.39 - 1)),
+        (Action("mine", ({"birch_log": 3}, None)), 600 * (1 / 0.29 - 1)),
+        (Action("mine", ({"iron_ore": 3}, "stone_pickaxe")), 3000 * (1 / 0.16 - 1)),
+        (Action("kill", ({"wool": 1}, None)), 600 * (1 / 0.44 - 1)),
+        (Action("craft", ({"planks": 4}, {"log": 1}, None)), 0),
+        (Action("craft", ({"bowl": 4}, {"planks": 3}, "crafting_table")), 600 * (1 / 0.9 - 1)),
+        (Action("smelt", ({"glass": 1}, {"sand": 1}, "furnace")), 600 * (1 / 0.8 - 1)),
+        (Action("equip", ("shield",)), 0),
+    ],
+)
+def test_with_chances_the_expected_ticks_include_the_failures(goal: Action, failures: float) -> None:
+    assert start_task(chances=True).goals.expected(goal, 50) == pytest.approx(50 + failures)
+    assert start_task().goals.expected(goal, 50) == 50
+
+
 def test_routes_are_the_other_sources_and_recipes_of_an_item() -> None:
     goals = start_task().goals
     log = goals.routes(Action("mine", ({"log": 3}, None)))

@@ -17,7 +17,7 @@ from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox
 from tests.manuals.demonstration_examples import Example, examples, is_shortened, played
 
-FOR_GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
+FOR_GOALS = ("deps", "explained", "goals", "thoughts", "dialogue", "assertions", "policies")
 """Demonstrations for DEPS and its baselines, which test_goal_demonstrations.py plays."""
 FILES = [path for path in sorted(SHIPPED.glob(f"*/{DEMONSTRATIONS_FOLDER}/**/*.md")) if path.stem not in FOR_GOALS]
 MOST_TOKENS = {

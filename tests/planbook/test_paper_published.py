@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config, effective_options
+from planbook.config import Config
 from planbook.console import ALL
 from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers import Publication, papers_of, publications
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import METHODS, Ending, Outcome
-from planbook.planner.strategies.deps import REPLANS
 from planbook.runs import Entry, Run
 from tests.command import planbook, result
 from tests.planbook.papers import (
@@ -216,13 +215,18 @@ def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path)
 def test_the_games_of_deps_are_a_split_of_their_own(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, repeats=5)
     assert compared.tables() == [6]
-    assert set(compared.differs()) == {"rounds", "temperature", "prompts"}
-    assert effective_options(DEPS_TESTING, "alfworld")["rounds"] == REPLANS
-    assert compared.differs()["rounds"] == ("20", "8"), "the default is no number, and means 20"
+    assert set(compared.differs()) == {"environment option paper_goals", "temperature", "prompts"}
     other = compare_run(
         tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, selection=Selection(split="valid_unseen")
     )
     assert other.differs()["split"][1] == "deps"
+
+
+@pytest.mark.parametrize(("repeats", "differs"), [(1, False), (30, True)])
+def test_repeats_with_one_seed_differ_from_those_in_other_worlds(tmp_path: Path, repeats: int, differs: bool) -> None:
+    setting: dict[str, Any] = {"planner": "dep", "planner_options": {}, "selection": Selection(split="table21")}
+    compared = compare_run(tmp_path, {"MT4_dig_down": 6}, config=MINECRAFT, repeats=repeats, **setting)
+    assert ("seeds" in compared.differs()) is differs
 
 
 def test_success_and_k_max_are_compared_by_recipe_depth(tmp_path: Path) -> None:

@@ -67,9 +67,9 @@ def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: P
     options = "--paper --planner-option rounds=2 --actions 9 --sampling temperature=0 --json".split()
     done = invoke(*run, *options, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
-    assert "Settings of DEPS: planner: rounds=" in done.stderr
+    assert "Settings of DEPS: sampling: temperature=" in done.stderr
     assert "Differences from DEPS's setting" in done.stderr
-    assert "rounds: 2; theirs: 8" in done.stderr
+    assert "actions allowed in an episode: 9; theirs: 15" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (recorded["paper"], recorded["actions"], recorded["planner_options"]["rounds"]) == ("DEPS", 9, 2)
     assert done.result["table"]["papers"][0]["paper"] == "DEPS"

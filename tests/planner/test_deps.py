@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from planbook.planner import MemoryJournal, Outcome
+from planbook.planner.strategies.deps import REPLANS, DepsOptions
 from planbook.sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, RoleModels, code, goal_events, played
 
@@ -65,6 +67,24 @@ def test_the_planner_replans_as_often_as_the_option_says(sandbox: Sandbox, round
     assert len(models.prompts()) == len(playing.steps) == plans
     assert len(models.prompts("explainer")) == plans - 1
     assert ("This is your last plan." in models.prompts()[-1]) is (plans > 1)
+
+
+def test_without_a_limit_the_planner_replans_while_actions_are_left(sandbox: Sandbox) -> None:
+    models = RoleModels(planner=[code(PICKAXE)] * 40, explainer=["No planks."] * 40)
+    ending, playing = played(sandbox, models, options={"rounds": "unlimited"}, actions=30)
+    assert ending.outcome is Outcome.OUT_OF_BUDGET
+    assert len(playing.steps) == 30
+    assert effective_values("unlimited") is None
+    assert effective_values(None) == REPLANS
+
+
+def effective_values(rounds: JsonValue) -> JsonValue:
+    return DepsOptions.model_validate({"rounds": rounds}).effective_values("camp")["rounds"]
+
+
+def test_without_a_limit_unusable_plans_end_the_episode(sandbox: Sandbox) -> None:
+    ending, _ = played(sandbox, RoleModels(planner=["no"] * 90), options={"rounds": "unlimited"}, actions=5)
+    assert ending.cause == "no_plan"
 
 
 def test_the_actions_of_the_episode_end_it(sandbox: Sandbox) -> None:
@@ -161,6 +181,30 @@ def test_a_goal_reached_by_another_route_is_described_with_that_route(sandbox: S
     ending, _ = played(sandbox, models, options={"selector": "nearest"})
     assert ending.outcome.solved
     assert "Done: agent.mine({'log': 3}, None) (tried as agent.mine({'birch_log': 3}, None))" in models.prompts()[1]
+
+
+@pytest.mark.parametrize(
+    ("planner", "options", "told"),
+    [
+        ("deps", {"selector": "nearest"}, True),
+        ("deps", {"selector": "random"}, False),
+        ("deps", {}, False),
+        ("dep", {}, False),
+    ],
+)
+def test_the_planner_is_told_if_the_nearest_goal_comes_first(
+    sandbox: Sandbox, planner: str, options: dict[str, Any], told: bool
+) -> None:
+    models = RoleModels(planner=[code(WHOLE)])
+    played(sandbox, models, planner, options=options)
+    assert ("the nearest is done first" in models.conversation_text(0)) is told
+
+
+def test_without_routes_goals_are_reached_as_the_plan_says(sandbox: Sandbox) -> None:
+    options = {"selector": "nearest", "routes": False}
+    _, playing = played(sandbox, RoleModels(planner=[code(WITH_SAND)]), options=options)
+    first = goal_events(playing)[0]
+    assert first["candidates"] == ["agent.mine({'sand': 1}, None)", "agent.mine({'log': 3}, None)"]
 
 
 # Unusable plans.

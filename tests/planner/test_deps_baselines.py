@@ -74,6 +74,14 @@ def test_methods_that_plan_once_never_replan(sandbox: Sandbox, planner: str) -> 
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 1)
 
 
+@pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
+def test_methods_that_plan_once_may_ignore_the_state(sandbox: Sandbox, planner: str) -> None:
+    for shows in (True, False):
+        models = RoleModels(planner=[code("agent.mine({'log': 3})")])
+        played(sandbox, models, planner, options={"shows_state": shows})
+        assert ("You hold nothing." in models.prompts()[0]) is shows
+
+
 def test_zero_shot_replan_shows_only_the_failure(sandbox: Sandbox) -> None:
     models = RoleModels(planner=[code(f"{LOGS}\n{PICKAXE}"), code(f"{PLANKS}\n{STICKS}"), code(PICKAXE)])
     ending, _ = played(sandbox, models, "zero-shot-replan")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
-from planbook.envs.minecraft import Minecraft
+from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.envs.tabletop import Tabletop
 from planbook.planner.strategies.deps.selectors import (
     FIXED,
@@ -13,6 +13,7 @@ from planbook.planner.strategies.deps.selectors import (
     Candidate,
     Choice,
     candidates_of,
+    expected_selector,
     horizon_selector,
     random_selector,
     select,
@@ -99,6 +100,23 @@ def test_the_horizon_selector_takes_the_least_predicted_horizon(goals: Goals) ->
     assert select(goals, [SAND, LOG], horizon_selector(ReversedPredictor().predict)).chosen == Candidate(1, LOG)
 
 
+def test_the_expected_selector_counts_the_failures_of_a_goal() -> None:
+    environment = Minecraft(MinecraftOptions(chances=True))
+    environment.reset(Minecraft.tasks(Selection())[0])
+    oak, birch = Action("mine", ({"log": 1}, None)), Action("mine", ({"birch_log": 1}, None))
+    near = horizon_selector(lambda rows: [10.0 if row["source"] == "birch_tree" else 100.0 for row in rows])
+    chosen = [select(environment.goals, [oak], selector).chosen.action for selector in (near, expected_selector(near))]
+    assert chosen == [birch, oak], "a birch is missed more often (table 18)"
+    assert selector_of(environment.goals, "expected", "0").name == "expected"
+
+
+def test_without_routes_only_the_actions_in_the_plan_are_candidates(goals: Goals) -> None:
+    assert select(goals, [SAND, LOG], NEAREST._replace(routes=False)).candidates == [
+        Candidate(0, SAND),
+        Candidate(1, LOG),
+    ]
+
+
 def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     def order(seed: str) -> list[Candidate]:
         chooser = random_selector(seed)
@@ -115,3 +133,5 @@ def test_without_records_the_default_is_fixed_and_horizon_is_refused(goals: Goal
     assert [selector_of(goals, name, "0").name for name in ("random", "nearest")] == ["random", "nearest (oracle)"]
     with pytest.raises(MissingRequirement, match="the environment camp has no recorded goals"):
         selector_of(goals, "horizon", "0")
+    with pytest.raises(MissingRequirement, match="the environment camp has no recorded goals"):
+        selector_of(goals, "expected", "0")

@@ -14,7 +14,7 @@ the next goal. The other baselines name one goal at a time (Inner Monologue), or
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, JsonValue
 
@@ -42,29 +42,37 @@ from planbook.sandbox import read_reply
 
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"
-LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
+LISTS, THOUGHTS, DIALOGUE, ASSERTIONS, POLICIES = "goals", "thoughts", "dialogue", "assertions", "policies"
 """Names of demonstrations.
 
 The planner of DEPS is shown ``deps``, and its explainer ``explained``. Baselines that list goals are shown ``goals``,
-or ``thoughts`` if they reason step by step. Baselines that write a program are shown ``policies``, or ``assertions`` if
-the program checks preconditions.
+``thoughts`` if they reason step by step, or ``dialogue`` if they name one goal at a time. Baselines that write a
+program are shown ``policies``, or ``assertions`` if the program checks preconditions.
 """
 REPLANS = 20
-"""Default for the maximum number of replans. In the paper, DEPS replans until the context is full (table 4)."""
+"""Default for the maximum number of replans. In the paper, DEPS replans until the context is full (table 4).
+
+Here, a full context does not end an episode, since the oldest parts of the conversation are left out.
+"""
 
 
 class ReplanningOptions(PursuitOptions):
     """Options of methods that replan after a failure."""
 
-    rounds: int | None = Field(default=None, ge=0, description=f"Maximum number of replans; null means {REPLANS}.")
+    rounds: Annotated[int, Field(ge=0)] | Literal["unlimited"] | None = Field(
+        default=None,
+        description=f"Maximum number of replans; null means {REPLANS}, unlimited as many as the episode has actions.",
+    )
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value. If ``rounds`` is not set, its value is the default number of replans."""
+        """Map each option to its value. For ``rounds``, None means no limit."""
         return {**super().effective_values(environment), "rounds": self.replans}
 
     @property
-    def replans(self) -> int:
-        """The maximum number of replans."""
+    def replans(self) -> int | None:
+        """The maximum number of replans, or None if there is no limit."""
+        if self.rounds == "unlimited":
+            return None
         return REPLANS if self.rounds is None else self.rounds
 
 
@@ -73,9 +81,19 @@ class DepsOptions(ReplanningOptions):
 
     selector: SelectorName | None = Field(
         default=None,
-        description="How the next goal is chosen; nearest is an oracle; null means horizon if goals were recorded, "
-        "otherwise fixed.",
+        description="How the next goal is chosen; expected is horizon with the failures to expect, nearest is an "
+        "oracle; null means horizon if goals were recorded, otherwise fixed.",
     )
+    routes: bool = Field(
+        default=True,
+        description="The selector may replace a goal by another one that gives the same, such as another tree.",
+    )
+
+
+class OneShotOptions(PursuitOptions):
+    """Options of methods that plan once."""
+
+    shows_state: bool = Field(default=True, description="The prompt describes the state at the start of the episode.")
 
 
 class DepsVariant(NamedTuple):
@@ -89,35 +107,45 @@ class DepsVariant(NamedTuple):
     """The template that describes a failure to the planner."""
     explains: bool = False
     """True if a model explains each failure."""
+    shows_state: bool = True
+    """True if the first prompt describes the state."""
 
 
-DEPS = DepsVariant("deps/deps", DEMONSTRATION, "deps/description", explains=True)
+DEP = DepsVariant("deps/dep", DEMONSTRATION, "deps/description", explains=True)
+DEPS = DEP._replace(system="deps/deps")
+"""DEPS with a selector that takes the nearest goal first. The planner is told so."""
 
 
 def deps(episode: Episode, options: DepsOptions) -> None:
     """Plan, and pursue the nearest goals first. If a goal fails, describe and explain the failure, and plan again."""
     goals, seed = episode.environment.goals, f"{episode.settings.seed}/{episode.task.id}"
-    follow_plans(episode, DEPS, options, options.replans, selector_of(goals, options.selector, seed))
+    selector = selector_of(goals, options.selector, seed)._replace(routes=options.routes)
+    follow_plans(episode, DEPS if selector.ranks else DEP, options, options.replans, selector)
 
 
 def dep(episode: Episode, options: ReplanningOptions) -> None:
     """Do the same as DEPS, but without a selector: pursue the goals in the order of the plan."""
-    follow_plans(episode, DEPS, options, options.replans)
+    follow_plans(episode, DEP, options, options.replans)
 
 
 def follow_plans(
-    episode: Episode, variant: DepsVariant, options: PursuitOptions, replans: int, selector: Selector | None = None
+    episode: Episode,
+    variant: DepsVariant,
+    options: PursuitOptions,
+    replans: int | None,
+    selector: Selector | None = None,
 ) -> None:
-    """Plan and follow the plan, and plan again up to ``replans`` times. The whole conversation stays in the prompt.
+    """Plan and follow the plan, and plan again up to ``replans`` times, or if it is None, while actions are left.
 
-    If a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
-    last request, or if a prompt does not fit into the model's context. Raises EpisodeOver when the episode ends.
+    The conversation stays in the prompt. If it does not fit into the model's context, its oldest parts are left out. If
+    a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
+    last request, or if a prompt does not fit even then. Raises EpisodeOver when the episode ends.
     """
     history: Sequence[Message] = [system_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
-        prompt, variables = PROMPTS["deps/task"], task_variables(episode)
-        for left in reversed(range(replans + 1)):
+        prompt, variables = PROMPTS["deps/task"], task_variables(episode, shows_state=variant.shows_state)
+        for left in reversed(range(1 + (episode.settings.actions if replans is None else replans))):
             explanation, description = "", ""
             try:
                 plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables)
@@ -181,10 +209,11 @@ def environment_variables(episode: Episode, docs: ActionDocs) -> dict[str, Any]:
     return {"about": episode.environment.about, "action_docs": docs, "knowledge": episode.recall().text}
 
 
-def task_variables(episode: Episode) -> dict[str, Any]:
+def task_variables(episode: Episode, *, shows_state: bool = True) -> dict[str, Any]:
     """Return the prompt variables that describe the task and the current situation."""
     environment = episode.environment
-    return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
+    state = environment.state() if shows_state else ""
+    return {"scene": environment.scene(), "state": state, "goal": episode.task.goal}
 
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = DepsVariant("deps/zero_shot"), DepsVariant("deps/chain_of_thought", THOUGHTS)
@@ -192,9 +221,9 @@ DONE_CLAIM_AUTHOR = "the planner's last word"
 _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
 
 
-def zero_shot(episode: Episode, options: PursuitOptions) -> None:
+def zero_shot(episode: Episode, options: OneShotOptions) -> None:
     """Plan once, and follow the plan until a goal fails."""
-    follow_plans(episode, ZERO_SHOT, options, replans=0)
+    follow_plans(episode, ZERO_SHOT._replace(shows_state=options.shows_state), options, replans=0)
 
 
 def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
@@ -202,14 +231,15 @@ def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
     follow_plans(episode, ZERO_SHOT, options, options.replans)
 
 
-def chain_of_thought(episode: Episode, options: PursuitOptions) -> None:
+def chain_of_thought(episode: Episode, options: OneShotOptions) -> None:
     """Plan once, and follow the plan. The planner is asked to work out the state after each step of the plan."""
-    follow_plans(episode, CHAIN_OF_THOUGHT, options, replans=0)
+    follow_plans(episode, CHAIN_OF_THOUGHT._replace(shows_state=options.shows_state), options, replans=0)
 
 
 def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
     """Ask for one goal at a time, and report its result, until the planner declares the task done."""
-    history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", LISTS)]
+    shown = DIALOGUE if DIALOGUE in episode.recall().demonstrations else LISTS
+    history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", shown)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, None)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode)
@@ -263,7 +293,7 @@ def _needs_controller(options: Options, environment: Environment) -> bool:
 
 def _replans(options: ReplanningOptions, environment: Environment) -> bool:
     """Return True if the method may plan again. Only then are failures explained."""
-    return options.replans > 0
+    return options.rounds != 0
 
 
 _TEMPLATES = PROMPTS.files("deps/*.j2")
@@ -285,7 +315,7 @@ _program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates
 
 METHODS: Mapping[str, Method] = {
     "chain-of-thought": _goal_method(
-        chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
+        chain_of_thought, OneShotOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
     ),
     "code-as-policies": _program_method(
         code_as_policies, Options, "one program whose decisions depend on observations", demonstrations=(POLICIES,)
@@ -293,10 +323,14 @@ METHODS: Mapping[str, Method] = {
     "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
     "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
     "inner-monologue": _goal_method(
-        inner_monologue, PursuitOptions, "one goal at a time, based on the result of the last", demonstrations=(LISTS,)
+        inner_monologue,
+        PursuitOptions,
+        "one goal at a time, based on the result of the last",
+        demonstrations=(DIALOGUE, LISTS),
+        fallback_demonstrations=(LISTS,),
     ),
     "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
-    "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),
+    "zero-shot": _goal_method(zero_shot, OneShotOptions, "one plan, never replanned", demonstrations=(LISTS,)),
     "zero-shot-replan": _goal_method(
         zero_shot_replan,
         ReplanningOptions,

@@ -1,8 +1,8 @@
 """Selectors, which choose the goal to try next among the goals that are possible now (DEPS paper, section 3.3).
 
-The paper's selector takes the goal with the shortest horizon. The horizon of a goal is the number of time steps that it
-takes to reach the goal. Here, ``HorizonPredictor`` predicts this number. The paper uses a neural network on images. We
-use boosted trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees
+The paper's selector prefers the goal with the shortest horizon. The horizon of a goal is the number of time steps that
+it takes to reach the goal. Here, ``HorizonPredictor`` predicts this number. The paper uses a neural network on images.
+We use boosted trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees
 from a table of recorded goals, and writes them to a file in the folder of the table.
 """
 
@@ -97,8 +97,10 @@ def is_finite_number(value: float | str) -> bool:
     return not isinstance(value, str) and isfinite(value)
 
 
-SelectorName = Literal["fixed", "random", "nearest", "horizon"]
+SelectorName = Literal["fixed", "random", "nearest", "horizon", "expected"]
 """The name of a selector of goals (DEPS)."""
+PREDICTING = ("horizon", "expected")
+"""The names of selectors that learn from recorded goals."""
 
 
 class Candidate(NamedTuple):
@@ -115,7 +117,7 @@ class Choice(NamedTuple):
     chosen: Candidate
     candidates: Sequence[Candidate]
     horizons: Sequence[float] = ()
-    """The predicted number of time steps to each candidate. Empty if the selector predicts none."""
+    """The predicted or expected number of time steps to each candidate. Empty if the selector predicts none."""
 
 
 Predict = Callable[[Sequence[Features]], Sequence[float]]
@@ -127,20 +129,25 @@ class Selector(NamedTuple):
 
     name: str
     choose: Callable[[Goals, Sequence[Candidate]], Choice]
+    ranks: bool = False
+    """True if it takes the goal with the fewest predicted time steps."""
+    routes: bool = True
+    """True if it may choose other actions that reach a goal of the plan."""
 
 
-def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
+def candidates_of(goals: Goals, remaining: Sequence[Action], *, routes: bool = True) -> list[Candidate]:
     """Return the goals that are possible now, in the order of the plan (section 3.3).
 
-    A goal may have several routes, which are actions that reach it. Each route that is open gives a candidate, with two
-    exceptions. A route gives no candidate if it takes a material that an earlier goal also needs. It also gives none if
-    it takes more of a material than the goal itself requires and a later goal needs this material.
+    A goal may have several routes, which are actions that reach it; without ``routes``, it has only the action in the
+    plan. Each route that is open gives a candidate, with two exceptions. A route gives no candidate if it takes a
+    material that an earlier goal also needs. It also gives none if it takes more of a material than the goal itself
+    requires and a later goal needs this material.
     """
     candidates: list[Candidate] = []
     materials = [goals.materials(goal) for goal in remaining]
     for index, goal in enumerate(remaining):
         earlier, later = set().union(*materials[:index]), set().union(*materials[index + 1 :])
-        for route in goals.routes(goal):
+        for route in goals.routes(goal) if routes else (goal,):
             takes = goals.materials(route)
             extra = {kind for kind, count in takes.items() if count > materials[index].get(kind, 0)}
             if earlier.isdisjoint(takes) and later.isdisjoint(extra) and goals.is_open(route):
@@ -150,7 +157,7 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
     """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason."""
-    candidates = candidates_of(goals, remaining)
+    candidates = candidates_of(goals, remaining, routes=selector.routes)
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
 
 
@@ -172,21 +179,35 @@ def random_selector(seed: str) -> Selector:
 def horizon_selector(predict: Predict) -> Selector:
     """Return a selector that takes the goal with the fewest predicted time steps.
 
-    By equation 2 of the paper, this is the goal with the highest probability.
+    By equation 2 of the paper, this is the goal with the highest probability. The paper draws the goal; this takes it.
     """
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         features = [goals.features(candidate.action) for candidate in candidates]
         return _choose_least(candidates, list(map(float, predict(features))))
 
-    return Selector("horizon", choose)
+    return Selector("horizon", choose, ranks=True)
+
+
+def expected_selector(horizon: Selector) -> Selector:
+    """Return a selector that takes the goal with the fewest expected time steps.
+
+    These are the time steps that ``horizon`` predicts, and those of the failures to expect (``Goals.expected``).
+    """
+
+    def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        predicted = horizon.choose(goals, candidates).horizons
+        pairs = zip(candidates, predicted, strict=True)
+        return _choose_least(candidates, [goals.expected(each.action, steps) for each, steps in pairs])
+
+    return Selector("expected", choose, ranks=True)
 
 
 def _nearest(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
     return _choose_least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
 
 
-NEAREST = Selector("nearest (oracle)", _nearest)
+NEAREST = Selector("nearest (oracle)", _nearest, ranks=True)
 """Takes the goal with the fewest time steps as the environment computes them. An agent cannot know this number."""
 
 
@@ -200,17 +221,18 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
 
     If the name is None, return ``horizon`` in an environment with recorded goals, and ``fixed`` in any other.
 
-    Raises MissingRequirement if the name is ``horizon`` and the environment has no recorded goals, or if the predictor
-    is missing or out of date.
+    Raises MissingRequirement if the name is one of ``PREDICTING`` and the environment has no recorded goals, or if the
+    predictor is missing or out of date.
     """
     recorded = goals.recorded()
-    if name == "horizon" and recorded is None:
+    if name in PREDICTING and recorded is None:
         raise MissingRequirement(
             f"the environment {goals.environment.name} has no recorded goals from which horizons could be learned; "
             "choose another selector: fixed, random or nearest"
         )
-    if recorded is not None and name in ("horizon", None):
-        return horizon_selector(_predictor(recorded).predict)
+    if recorded is not None and name in (*PREDICTING, None):
+        horizon = horizon_selector(_predictor(recorded).predict)
+        return expected_selector(horizon) if name == "expected" else horizon
     return {"random": random_selector(seed), "nearest": NEAREST}.get(name or "", FIXED)
 
 
