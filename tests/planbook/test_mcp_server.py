@@ -279,7 +279,7 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
     async def use(client: Any) -> None:
         assert client.server_info.version == planbook.__version__
         tools = {tool.name: tool.description for tool in (await client.list_tools()).tools}
-        assert "with `params`, such as {\"value\": 2} to 'Add one to 2.'" in tools["add_one"]
+        assert "with `params`, such as {\"value\": 2} for the goal 'Add one to 2.'" in tools["add_one"]
         for type_name, task, answer in (("add_one", "b", 7), ("given", "c", 5)):
             done = await call_tool(client, type_name, task=task)
             assert (done["faults"], done["value"], done["solved"]) == ([], answer, True)
