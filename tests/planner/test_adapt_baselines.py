@@ -168,6 +168,21 @@ def test_rounds_end_with_a_success_or_with_the_actions(
     assert len(models.prompts("reflector")) == reflections
 
 
+@pytest.mark.parametrize("method", ["adapt", "plan-and-execute", "try-again", "reflexion"])
+def test_plans_that_are_refused_end_only_one_executors_work(sandbox: Sandbox, method: str) -> None:
+    """Nine refused plans of one executor and one of the next are not ten of one executor."""
+    refused = "agent.fly_to('moon')"
+    first = [refused] * 10 if method != "plan-and-execute" else [FAIL]
+    models = SubtaskModels(
+        {GOAL: [*first, refused, SOLVE], "a": [*[refused] * 9, FAIL], "b": [refused, SOLVE]},
+        {GOAL: plan_reply("S1 OR S2", "a", "b")},
+    )
+    ending, playing = played(sandbox, models, method)
+    assert ending.outcome is Outcome.INDIRECT_SUCCESS
+    if method != "plan-and-execute":
+        assert claims(playing)[0]["note"] == "10 plans in a row did not pass the check."
+
+
 def test_each_failed_round_adds_a_lesson_to_the_next(sandbox: Sandbox) -> None:
     cells = ["agent.touch('first')", FAIL, "agent.touch('second')", FAIL, FAIL]
     models = SubtaskModels({GOAL: cells}, reflector=["LESSON ONE.", "LESSON TWO.", "LESSON THREE."])
