@@ -62,7 +62,7 @@ class ExecutorOptions(Options):
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
         description="Demonstrations to show: 'task' for whole tasks of the same type, 'hybrid' for atomic skills and "
-        "two whole tasks, 'atomic' for atomic skills alone.",
+        "one or two whole tasks, 'atomic' for atomic skills alone.",
     )
 
     def shown(self, available: Collection[str]) -> Sequence[str]:
