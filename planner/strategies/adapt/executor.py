@@ -47,7 +47,7 @@ class ExecutorOptions(Options):
         default=None,
         ge=1,
         description=f"Maximum number of replies for a subtask; null means the paper's number, which is {REPLIES} for "
-        "most environments.",
+        "most environments. In the paper, a thought counts as much as an action; here, a reply may hold both.",
     )
     actions_per_reply: int | None = Field(
         default=None,
