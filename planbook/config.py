@@ -9,7 +9,7 @@ produce an equal ``Config``.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
@@ -383,16 +383,6 @@ class PaperSettings(NamedTuple):
     without: tuple[str, ...] = ()
     learning: LearningSettings | None = None
 
-    def used(self, config: Config) -> Self:
-        """Return the settings without those for which a run has other values, since the user has given them."""
-        sampling = config.sampling.get(DEFAULT_ROLE, Sampling()).model_dump()
-        return self._replace(
-            options=_common(self.options, config.planner_options),
-            env_options=_common(self.env_options, config.env_options),
-            sampling=_common(self.sampling, sampling),
-            actions=self.actions if self.actions == config.actions else None,
-        )
-
     def facts(self) -> dict[str, JsonValue]:
         """Return the settings as JSON."""
         learning = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else None
@@ -404,10 +394,6 @@ class PaperSettings(NamedTuple):
         groups["episode"] = {} if self.actions is None else {"actions": self.actions}
         parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
-
-
-def _common(theirs: Mapping[str, JsonValue], ours: Mapping[str, Any]) -> dict[str, JsonValue]:
-    return {name: value for name, value in theirs.items() if ours.get(name) == value}
 
 
 def _format_options(values: Mapping[str, JsonValue]) -> str:

@@ -229,9 +229,8 @@ class Episode:
         return feedback
 
     def _ending_feedback(self, over: CellOver | EpisodeOver, frame: Frame) -> Feedback:
-        kind = FeedbackKind.UNFINISHED
-        if isinstance(over, EpisodeOver):
-            kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
+        kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
+        kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
         return end_feedback(kind, str(over), frame.session.output, self._steps_of_cell(frame))
 
     @contextmanager

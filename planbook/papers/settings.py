@@ -54,6 +54,23 @@ def paper_settings(
     )
 
 
+def settings_used(config: Config) -> PaperSettings:
+    """Return the settings that a run has taken from a paper, without those for which the user gave other values."""
+    building, chosen = config.learning is not None, config.selection
+    theirs = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    sampling = config.sampling.get(DEFAULT_ROLE, Sampling()).model_dump()
+    return theirs._replace(
+        options=_shared(theirs.options, config.planner_options),
+        env_options=_shared(theirs.env_options, config.env_options),
+        sampling=_shared(theirs.sampling, sampling),
+        actions=theirs.actions if theirs.actions == config.actions else None,
+    )
+
+
+def _shared(theirs: Mapping[str, JsonValue], ours: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {name: value for name, value in theirs.items() if ours.get(name) == value}
+
+
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
     """Return the settings of all papers that used a method. Maps pairs of environment and split to the settings."""
     papers = [(paper, each) for paper in publications() for each in paper.settings]
