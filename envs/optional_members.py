@@ -287,6 +287,10 @@ class OptionalMembers:
     - "state": the result of ``state()``.
     - "note": the state and the final note of the subtask. The planner also learns which subtasks failed.
     """
+    submits: ClassVar[bool] = False
+    """For ADaPT: True if an episode ends only when the agent decides so, such as with a purchase. This counts as the
+    executor's claim of success.
+    """
     naive: ClassVar[str] = ""
     """For ADaPT: plan code of the method ``naive``, the paper's baseline that plays every task without a model."""
     answering: ClassVar[str] = ""

@@ -158,11 +158,10 @@ def missing_demonstrations(config: Config) -> str:
 
 
 def print_paper_settings(config: Config) -> None:
-    """Print the settings that ``--paper`` has taken from a paper."""
-    from planbook.papers.settings import paper_settings
+    """Print the settings that ``--paper`` has taken from a paper, except where the user gave other values."""
+    from planbook.papers.settings import settings_used
 
-    building, chosen = config.learning is not None, config.selection
-    settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    settings = settings_used(config)
     ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
 
 

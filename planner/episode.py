@@ -8,12 +8,13 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
+from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Snapshot, Task, Verdict
 from planbook.planner.agent import AGENT, plan_functions, plan_task, plan_value
 from planbook.planner.errors import (
     CellOver,
     EpisodeOver,
     NoPlan,
+    PlansRefused,
     RoundOver,
     UnusableReply,
     WrongMark,
@@ -45,7 +46,7 @@ from planbook.planner.types import (
 from planbook.sandbox import Sandbox
 
 MAX_REFUSED = 10
-"""The episode ends after this many consecutive plans fail the check, since a model may repeat a fault forever."""
+"""PlansRefused is raised after this many ``refused_plans`` in a row, since a model may repeat a fault forever."""
 
 
 class Episode:
@@ -81,7 +82,7 @@ class Episode:
         self.whole_plans = False
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
-        self.actions, self._actions_used_up, self._refused_plans = 0, False, 0
+        self.actions, self._actions_used_up, self.refused_plans = 0, False, 0
         self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -228,9 +229,8 @@ class Episode:
         return feedback
 
     def _ending_feedback(self, over: CellOver | EpisodeOver, frame: Frame) -> Feedback:
-        kind = FeedbackKind.UNFINISHED
-        if isinstance(over, EpisodeOver):
-            kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
+        kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
+        kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
         return end_feedback(kind, str(over), frame.session.output, self._steps_of_cell(frame))
 
     @contextmanager
@@ -274,12 +274,16 @@ class Episode:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
         if not frame.return_to(mark.number):
             raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
-        with environment_errors():
-            observation = self.environment.restore(mark.environment)
         frame.session.rewind(mark.session)
         frame.names = mark.names
-        self.steps[mark.steps :] = [step.model_copy(update={"undone": True}) for step in self.steps[mark.steps :]]
-        self._round.record("rewind", path=frame.path, steps=mark.steps)
+        return self.restore(mark.environment, mark.steps)
+
+    def restore(self, snapshot: Snapshot, steps: int) -> Observation:
+        """Return the environment alone to a snapshot made after this number of steps. Later steps become undone."""
+        with environment_errors():
+            observation = self.environment.restore(snapshot)
+        self.steps[steps:] = [step.model_copy(update={"undone": True}) for step in self.steps[steps:]]
+        self._round.record("rewind", path=self.current_scope.path, steps=steps)
         return observation
 
     # The verdict and the ending.
@@ -303,7 +307,7 @@ class Episode:
         used_up, incomplete = self._actions_used_up, self._incomplete_plans if self.whole_plans else 0
         judgement = self._judgement()
         ending = judgement.ending(self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan)
-        if ending.outcome is Outcome.FAILURE and self._refused_plans == MAX_REFUSED:
+        if ending.outcome is Outcome.FAILURE and self.refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
 
@@ -394,8 +398,8 @@ class Episode:
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.cells.append(cell)
-        if self._refused_plans < MAX_REFUSED:  # otherwise a nested plan has already ended the episode
-            self._refused_plans = self._refused_plans + 1 if feedback.kind is FeedbackKind.CHECK else 0
-            if self._refused_plans == MAX_REFUSED:
-                raise EpisodeOver(f"{MAX_REFUSED} plans in a row did not pass the check.")
+        if self.refused_plans < MAX_REFUSED:  # otherwise a nested plan has already ended the episode
+            self.refused_plans = self.refused_plans + 1 if feedback.kind is FeedbackKind.CHECK else 0
+            if self.refused_plans == MAX_REFUSED:
+                raise PlansRefused(f"{MAX_REFUSED} plans in a row did not pass the check.")
         return feedback

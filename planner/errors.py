@@ -19,6 +19,7 @@ BaseException: plan code cannot catch these, so they pass through any number of 
 ├── FunctionError    a function of the planning method raised an error, which the plan that called it must not catch
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        the environment's episode ended; another round may begin
+│   ├── PlansRefused     too many plans in a row failed the check; a method may go on with another subtask
 │   └── NoPlan           no model gave a plan that could be run
 ├── EpisodeBroken    the environment or the engine failed: the outcome of the episode is BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode can be resumed later
@@ -117,6 +118,10 @@ class EpisodeOver(BaseException):
 
 class RoundOver(EpisodeOver):
     """The environment ended its own episode. A method that plays several rounds may begin the next round."""
+
+
+class PlansRefused(EpisodeOver):
+    """Too many plans in a row failed the check. A method that has other subtasks or rounds may go on with these."""
 
 
 class NoPlan(EpisodeOver):

@@ -129,9 +129,9 @@ DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 They stand in for the games in table 5 of the DEPS paper, which does not identify its games.
 """
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""The development set of the ADaPT paper: the split of its games, and the number of games of each type.
+"""A development set as the ADaPT paper describes its own: the split of its games, and the number of each type.
 
-The games are the first solvable games of each type, sorted by id.
+The games are the first solvable games of each type, sorted by id. The paper does not identify its games.
 """
 
 

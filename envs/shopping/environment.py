@@ -102,6 +102,7 @@ class Shopping(Environment):
     action_limit = 250
     """With this number, the agent can look at every result of a search, with its options and attributes."""
     handoff = "note"
+    submits = True
     naive = """agent.search(task.goal)
 agent.click(agent.results()[0]["id"])
 agent.click("Buy Now")

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, computed_field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.config import LearningSettings
 
@@ -39,7 +39,7 @@ class PublishedRow(PaperData):
     unit: str = ""
     """The unit of the row's numbers, if it differs from the unit of the table."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options that make our planner correspond to the row. The value None means no limit.
+    """The options that make our planner and our environment correspond to the row. The value None means no limit.
 
     For a method that learns, there are two more entries. ``without`` lists the parts that were left out, with the names
     that ``--without`` accepts, and ``start`` lists the starting examples.
@@ -49,12 +49,8 @@ class PublishedRow(PaperData):
     """Maps columns to the standard deviations of their numbers."""
     k_max: dict[str, float] = Field(default_factory=dict)
     """Maps task types to the mean of the greatest depth of subtasks; see ``comparison.OurRow``."""
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def quoted_only(self) -> bool:
-        """True if planbook only quotes the numbers, since it lacks the method, or since LLaMA wrote the plans."""
-        return self.planner is None or "LLaMA" in self.model
+    quoted_only: bool = Field(default_factory=lambda values: values["planner"] is None)
+    """True if planbook only quotes the numbers: always if it lacks the method, otherwise if the data say so."""
 
 
 class PublishedTable(PaperData):
@@ -156,6 +152,10 @@ class Publication(PaperData):
         """Our names for those of the paper's methods that planbook has."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
+    def tested(self, planner: str, env: str) -> bool:
+        """Return True if the paper has results of one of our methods in an environment."""
+        return any(table.rows_of(planner) for table in self.tables if table.env == env)
+
     @property
     def environments(self) -> tuple[str, ...]:
         """The environments for which the paper has results."""
@@ -176,14 +176,16 @@ class Publication(PaperData):
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
-        """Return the first setting for the environment that includes all ``types``.
+        """Return the setting for the environment and the split, if it does not name task types.
 
-        If there is none, return the setting for the split. If there is none either, return the environment's first one.
+        If there is none, return the first setting that includes all ``types``, or else the one for the split, or else
+        the environment's first one.
         """
         settings = self.settings_of(env)
+        of_all_types = (setting for setting in settings if setting.split == split and not setting.types)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
         of_split = (setting for setting in settings if setting.split == split)
-        return next(chain(of_types, of_split), settings[0])
+        return next(chain(of_all_types, of_types, of_split), settings[0])
 
 
 @cache

@@ -203,7 +203,7 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
     if table.env != setting.env or table.by == "skill":
         return False
     table_setting = paper.setting(table.env, table.split)
-    same_tasks = table_setting == setting or bool(table_setting.types)
+    same_tasks = table_setting == setting or bool(table_setting.types and setting.types)
     return same_tasks and (table.main or bool(table.rows_of(run.config.planner)))
 
 

@@ -36,7 +36,7 @@ def paper_settings(
     paper used this method in this environment.
     """
     name = load_environment(env).name
-    paper = next((paper for paper in publications() if planner in paper.planners and name in paper.environments), None)
+    paper = next((paper for paper in publications() if _has_settings(paper, planner, name)), None)
     if paper is None:
         raise BadArgument(f"--paper: no paper tested {planner} in {name}; {_papers_with(planner)}")
     setting = paper.setting(name, split, types)
@@ -54,15 +54,43 @@ def paper_settings(
     )
 
 
+def settings_used(config: Config) -> PaperSettings:
+    """Return the settings that a run has taken from a paper, without those for which the user gave other values."""
+    building, chosen = config.learning is not None, config.selection
+    theirs = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    sampling = config.sampling.get(DEFAULT_ROLE, Sampling()).model_dump()
+    return theirs._replace(
+        options=_shared(theirs.options, config.planner_options),
+        env_options=_shared(theirs.env_options, config.env_options),
+        sampling=_shared(theirs.sampling, sampling),
+        actions=theirs.actions if theirs.actions == config.actions else None,
+    )
+
+
+def _shared(theirs: Mapping[str, JsonValue], ours: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {name: value for name, value in theirs.items() if ours.get(name) == value}
+
+
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
     """Return the settings of all papers that used a method. Maps pairs of environment and split to the settings."""
-    settings = [setting for paper in publications() if planner in paper.planners for setting in paper.settings]
-    return {(setting.env, setting.split): paper_settings(planner, setting.env, setting.split) for setting in settings}
+    papers = [(paper, each) for paper in publications() for each in paper.settings]
+    places = [(each.env, each.split) for paper, each in papers if _has_settings(paper, planner, each.env)]
+    return {place: paper_settings(planner, *place) for place in places}
+
+
+def _has_settings(paper: Publication, planner: str, env: str) -> bool:
+    """Return True if a paper tested a method in an environment, or has options there for a method tested elsewhere."""
+    options = {name for setting in paper.settings_of(env) for name in setting.options}
+    elsewhere = planner in paper.planners and not options.isdisjoint(method(planner).options.model_fields)
+    return paper.tested(planner, env) or elsewhere
 
 
 def _papers_with(planner: str) -> str:
     """Return a clause that names the papers that used a method, and their environments."""
-    papers = [f"{each.paper} in {', '.join(each.environments)}" for each in publications() if planner in each.planners]
+    places = {
+        each.paper: [env for env in each.environments if _has_settings(each, planner, env)] for each in publications()
+    }
+    papers = [f"{paper} in {', '.join(environments)}" for paper, environments in places.items() if environments]
     return f"{planner} was tested by {'; '.join(papers)}" if papers else f"no paper has the method {planner}"
 
 
@@ -153,8 +181,8 @@ class OurRun:
 
     @property
     def options(self) -> dict[str, JsonValue]:
-        """The options of our planner that can be compared with those of a paper; see ``PublishedRow.options``."""
-        options = comparable_options(self.config)
+        """The options of our planner and our environment that can be compared; see ``PublishedRow.options``."""
+        options = self.config.environment_options.model_dump(mode="json") | comparable_options(self.config)
         if self.origin:
             left_out = self.without if self.origin.learned else (ALL_THAT_IS_LEARNED,)
             options |= {"without": [*left_out], "start": [*sorted(self.start)]}
@@ -266,8 +294,9 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
         if config.planner not in paper.planners:
             yield "planner", f"no model: {config.title}", "a model plans"
         return
-    if config.planner not in paper.planners:
-        yield "planner", config.planner, "the paper does not have this method"
+    if not paper.tested(config.planner, setting.env):
+        has = "tested this method only elsewhere" if config.planner in paper.planners else "does not have this method"
+        yield "planner", config.planner, f"the paper {has}"
     yield from _models("model", run.models, setting.models)
     theirs = paper.options(config.planner, setting)
     yield from _options("", run.options, theirs)

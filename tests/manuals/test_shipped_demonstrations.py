@@ -25,7 +25,7 @@ MOST_TOKENS = {
     "common": 1200,
     "task": 900,
     "stepwise": 2400,
-    "stepwise_common": 1000,
+    "stepwise_common": 1500,
     "stepwise_task": 1900,
     PLANNING: 1200,
     PLANNING_DETAILED: 900,
@@ -79,6 +79,11 @@ def test_every_environment_has_demonstrations_for_executor_and_planner() -> None
     for name in ("task", "stepwise_task"):
         types = {path.stem for path in FILES if name_of(path) == name and environment_of(path) == "alfworld"}
         assert types == set(load_environment("alfworld").types)
+
+
+@pytest.mark.parametrize(("environment", "number"), [("alfworld", 6), ("shopping", 2), ("textcraft", 2)])
+def test_planners_see_as_many_examples_as_in_the_paper(environment: str, number: int) -> None:
+    assert len(plans(shown(SHIPPED / environment / DEMONSTRATIONS_FOLDER / f"{PLANNING}.md"))) == number
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)

@@ -32,7 +32,7 @@ from tests.planbook.papers import (
 DAVINCI, TURBO = "text-davinci-003", "gpt-3.5-turbo"
 TESTING = Config(
     planner="adapt",
-    planner_options={"actions_per_reply": 1},
+    planner_options={"actions_per_reply": 1, "restore_failed": True},
     env="alfworld",
     selection=Selection(split="valid_unseen"),
     actions=1000,
@@ -123,7 +123,10 @@ def test_the_tables_use_the_names_of_our_methods_types_and_options() -> None:
                 assert each.split in ("", *environment.splits)
             for row in (row for row in each.rows if row.planner):
                 fields = {*METHODS[str(row.planner)].options.model_fields, "without", "start"}
+                if each.env in known_environments():
+                    fields |= set(load_environment(each.env).Options.model_fields)
                 assert set(row.options) <= fields, row.method
+            assert each.env in paper.environments
 
 
 # A run compared with the tables.
@@ -154,7 +157,7 @@ def test_a_method_has_its_own_paper_or_those_of_the_environment(
 
 def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, ALFWORLD_TASKS, unsolved=7)
-    assert set(compared.differs()) == {"prompts"}
+    assert set(compared.differs()) == {"prompts", "environment"}
     assert compared.ours.overall == round(100 * (134 - 42) / 134, 1)
     assert compared.row("ADaPT, table 2:", "ADaPT") == ["87.5", "80.6", "60.8", "76.2", "61.1", "52.9", "71.6"]
     assert compared.row("ADaPT, table 2:", "ours: adapt")[-1] == "68.7"
@@ -176,16 +179,18 @@ def test_the_dev_set_is_compared_with_the_figures_of_the_dev_set(tmp_path: Path)
     selection = Selection(split="adapt_dev")
     compared = compare_run(tmp_path, dict.fromkeys(ALFWORLD_TASKS, 10), 5, selection=selection, planner="react")
     assert compared.tables() == [5, 5], "the table and the figure"
-    assert set(compared.differs()) == {"prompts"}
+    assert set(compared.differs()) == {"prompts", "environment"}
     assert compared.row("ADaPT, table 5:", "ours: react")[0] == "50.0"
-    assert compared.row("ADaPT, table 5:", "ReAct, executor LLaMA-2-70B (quoted only)")[0] == "28.3"
+    assert compared.row("ADaPT, table 5:", "ReAct, executor LLaMA-2-70B")[0] == "28.3"
     assert compared.row("ADaPT, table 5:", "ReAct, executor GPT-3.5")[0] == "38.4"
     rows = [row for each in compared.paper().tables for row in each.table.rows]
-    assert all(row.quoted_only == ("LLaMA" in row.model) for row in rows)
+    assert not any(row.quoted_only for row in rows), "LLaMA is the executor there, which --model executor=... can be"
 
 
 def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
+    options = TESTING.planner_options | {"demonstrations": "atomic"}
     test: dict[str, Any] = {"env": "shopping", "selection": Selection(split="test"), "model": TURBO}
+    test["planner_options"] = options
     counts = {"beauty": 50, "garden": 50}
     compared = compare_run(tmp_path, counts, unsolved=25, env_options={"results_per_page": 3}, **test)
     assert compared.tables() == [3, 9]
@@ -194,11 +199,13 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     assert set(compared.differs()) == {"prompts", "environment"}
     assert compared.differs()["environment"][0] == "a generated catalogue of 1,200 products"
     assert compare_run(tmp_path, counts, **test).differs()["environment option results_per_page"] == ("10", "3")
-    whole = compare_run(tmp_path, counts, **test, planner_options={"d_max": 2}).differs()
+    whole = compare_run(tmp_path, counts, **test | {"planner_options": {"d_max": 2}}).differs()
     assert (whole["actions_per_reply"], whole["d_max"]) == (("no limit", "1"), ("2", "3"))
     dev = compare_run(tmp_path, {"beauty": 40}, **test | {"selection": Selection(split="dev")})
     assert dev.tables() == [6]
     assert set(dev.differs()) == {"prompts", "environment"}, "the paper reports both 3 and 10 results per page"
+    assert dev.row("ADaPT, table 6:", "ADaPT, 10 products (as ours)") == ["42.5"]
+    assert dev.row("ADaPT, table 6:", "ours: adapt, results_per_page 10")
 
 
 @pytest.mark.deep
@@ -215,7 +222,8 @@ def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path)
 def test_the_games_of_deps_are_a_split_of_their_own(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, repeats=5)
     assert compared.tables() == [6]
-    assert set(compared.differs()) == {"environment option paper_goals", "temperature", "prompts"}
+    assert set(compared.differs()) == {"planner", "environment option paper_goals", "temperature", "prompts"}
+    assert compared.differs()["planner"] == ("deps", "the paper tested this method only elsewhere"), "there it has dep"
     other = compare_run(
         tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, selection=Selection(split="valid_unseen")
     )
@@ -232,11 +240,16 @@ def test_repeats_with_one_seed_differ_from_those_in_other_worlds(tmp_path: Path,
 def test_success_and_k_max_are_compared_by_recipe_depth(tmp_path: Path) -> None:
     counts = {"depth_2": 77, "depth_3": 112, "depth_4": 11}
     setting: dict[str, Any] = {"env": f"{ENVIRONMENTS}:Textcraft", "selection": Selection(split="test")}
+    setting["planner_options"] = {"actions_per_reply": 1}
     compared = compare_run(tmp_path, counts, unsolved=11, model="gpt-3.5-turbo-instruct", **setting)
-    assert set(compared.differs()) == {"prompts"}
+    assert set(compared.differs()) == {"prompts", "environment"}
     assert compared.row("ADaPT, table 7:", "ADaPT") == ["78.2", "38.7", "1.9", "2.8"]
     assert compared.row("ADaPT, table 7:", "ours: adapt") == ["85.7", "90.2", "2.0", "2.0"]
     assert compared.row("ADaPT, table 4:", "ours: adapt") == ["83.5"]
+    dev = setting | {"selection": Selection(split="dev")}
+    compared = compare_run(tmp_path, {"depth_2": 195}, model="gpt-3.5-turbo-instruct", **dev)
+    assert compared.tables() == [], "the tables are about the test set"
+    assert compared.differs()["tasks"] == ("195", "220")
 
 
 def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:

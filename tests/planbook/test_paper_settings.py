@@ -63,11 +63,14 @@ def test_building_has_its_own_paper_settings(planner: str, env: str, split: str)
 
 
 def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: Path) -> None:
-    run = "run --planner deps --env tabletop --split test:1 --model recorded:deps-tabletop".split()
+    run = "run --planner dep --env tabletop --split test:1 --model recorded:deps-tabletop".split()
     options = "--paper --planner-option rounds=2 --actions 9 --sampling temperature=0 --json".split()
     done = invoke(*run, *options, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
-    assert "Settings of DEPS: sampling: temperature=" in done.stderr
+    taken = done.stderr.partition("Settings of DEPS: ")[2].partition("\n")[0]
+    theirs = paper_settings("dep", "tabletop", "test")
+    assert "temperature" in theirs.sampling
+    assert not any(f"{given}=" in taken for given in ("rounds", "actions", "temperature")), taken
     assert "Differences from DEPS's setting" in done.stderr
     assert "actions allowed in an episode: 9; theirs: 15" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
@@ -78,13 +81,34 @@ def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: P
 @pytest.mark.parametrize(
     ("planner", "message"),
     [
-        ("deps", "no paper tested deps in toy; deps was tested by DEPS in alfworld, minecraft"),
+        ("deps", "no paper tested deps in toy; deps was tested by DEPS in minecraft"),
         ("code", "no paper has the method code"),
     ],
 )
 def test_a_method_without_a_paper_for_the_environment_is_refused(planner: str, message: str) -> None:
     with pytest.raises(BadArgument, match=message):
         Settings.of(env="toy", paper=True).config(planner)
+
+
+def test_a_method_that_a_paper_tested_only_elsewhere_is_refused() -> None:
+    """The ADaPT paper has TextCraft, and LATS, but LATS only in the web shop."""
+    with pytest.raises(BadArgument, match=r"no paper tested lats in textcraft; lats was tested by ADaPT in shopping;"):
+        Settings.of(env="textcraft", paper=True).config("lats")
+    assert ("textcraft", "test") in settings_of_papers("react")
+    assert {env for env, _ in settings_of_papers("lats")} == {"shopping", "web"}
+
+
+def test_textcraft_has_a_development_set_of_its_own() -> None:
+    """Figure 4 shows success on it for each depth up to 3."""
+    assert paper_settings("adapt", "textcraft", "dev").options["d_max"] == 3
+    assert paper_settings("adapt", "textcraft", "dev", ("depth_2",)).options["d_max"] == 3
+    assert paper_settings("adapt", "textcraft", "test").options["d_max"] == 4
+
+
+@pytest.mark.parametrize(("env", "shown"), [("alfworld", "hybrid"), ("shopping", "atomic")])
+def test_adapts_executors_see_whole_tasks_only_where_the_papers_do(env: str, shown: str) -> None:
+    options = paper_settings("adapt", env).options
+    assert (options["demonstrations"], options["restore_failed"]) == (shown, True)
 
 
 def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:

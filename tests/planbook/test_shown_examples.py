@@ -22,7 +22,11 @@ def idle_executor(messages: Sequence[Message], sampling: Sampling) -> str:
     [
         (("textcraft", "--split", "test:1"), "task", ["Craft several times", "A whole task: wooden axe"]),
         (("alfworld", "--task", "generated/pick_two_obj/0"), "task", ["One task", "Another task"]),
-        (("alfworld", "--split", "generated:1"), "hybrid", ["Put", "Examine with a lamp", "A whole task"]),
+        (
+            ("alfworld", "--split", "generated:1"),
+            "hybrid",
+            ["Put", "A whole task: heat", "A whole task: examine with a lamp"],
+        ),
     ],
 )
 def test_with_one_action_per_reply_each_example_reply_has_one_action(

@@ -6,6 +6,7 @@ import pytest
 
 from planbook.envs import Observation, Selection, action, load_environment
 from planbook.planner import Ending, Episode, FeedbackKind, Outcome
+from planbook.planner.strategies.adapt import MAX_NOTES
 from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import (
     FAIL,
@@ -25,6 +26,8 @@ from tests.planner.episode_kit import (
     touch_report,
 )
 
+STATE = " You hold nothing. On the table: nothing."
+
 
 def handed(playing: Episode) -> dict[str, str]:
     return {claim["text"]: claim["handed"] for claim in claims(playing) if claim["by"] == "executor"}
@@ -33,7 +36,7 @@ def handed(playing: Episode) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("environment", "reports"),
     [
-        (TouchToy, ("", "", touch_report("a2"), touch_report("a2"), touch_report("c"), touch_report("a2"))),
+        (TouchToy, ("", "", touch_report("a2"), touch_report("a2"), touch_report("c"), touch_report("a2") + STATE)),
         (StateHandoffToy, ("0 done.", "0 done.", "3 done.", "3 done.", "4 done.", "4 done.")),
         (
             NoteHandoffToy,
@@ -42,7 +45,7 @@ def handed(playing: Episode) -> dict[str, str]:
                 "0 done.",
                 "3 done. note of a",
                 "3 done. note of a",
-                "4 done. note of c",
+                "4 done. note of a note of c",
                 "4 done. note of a",
             ),
         ),
@@ -51,7 +54,10 @@ def handed(playing: Episode) -> dict[str, str]:
 def test_executors_receive_the_report_of_their_environment(
     sandbox: Sandbox, environment: type[TouchToy], reports: tuple[str, ...]
 ) -> None:
-    """Subtask b does nothing and leaves no note. (c AND d) fails, so the note and the action of c are dropped."""
+    """Subtask b does nothing and leaves no note. (c AND d) fails, so the note and the action of c are dropped.
+
+    The action of c was not undone, so that it has changed the state since the last action that is reported.
+    """
     does = {
         "a": "agent.touch('a1')\nagent.touch('a2')\nagent.touch('no luck')\nfinish(True, 'note of a')",
         "b": "finish(True)",
@@ -62,13 +68,44 @@ def test_executors_receive_the_report_of_their_environment(
     assert handed(playing) == dict(zip((GOAL, *"abcde"), reports, strict=True))
 
 
+@pytest.mark.parametrize("restore", [False, True])
+def test_the_actions_of_failed_executors_can_be_undone(sandbox: Sandbox, restore: bool) -> None:
+    """Executors see the position that they are really in, and in both cases an undone action counts as an action."""
+    opened = f"agent.open('box_{2 if 'box_1' in GOAL else 1}')"
+    does = {GOAL: f"agent.touch('x')\n{FAIL}", "a": touch_claim("a"), "b": f"{opened}\n{FAIL}", "c": "finish(True)"}
+    models = SubtaskModels(does, {GOAL: plan_reply("S1 AND (S2 OR S3)", *"abc")})
+    ending, playing = played(sandbox, models, options={"restore_failed": restore, "d_max": 2})
+    assert ending.actions == 3
+    assert [step.undone for step in playing.steps] == [restore, False, restore]
+    assert [str(action) for action, _ in playing.environment.history].count("touch('x')") == (not restore)
+    assert handed(playing) == {
+        GOAL: "",
+        "a": "" if restore else STATE.strip(),
+        "b": touch_report("a"),
+        "c": touch_report("a") if restore else touch_report("a") + STATE,
+    }
+
+
+def test_executors_hand_on_the_notes_of_all_successful_subtasks_up_to_a_limit(sandbox: Sandbox) -> None:
+    names = [f"part {number}" for number in range(MAX_NOTES + 2)]
+    does = {name: f"finish(True, 'note of {name}.')" for name in names}
+    plan = plan_reply(" AND ".join(f"S{number}" for number in range(1, len(names) + 1)), *names)
+    _, playing = played(sandbox, SubtaskModels(does, {GOAL: plan}), environment=NoteHandoffToy())
+    assert handed(playing)[names[2]] == "0 done. note of part 0. note of part 1."
+    assert handed(playing)[names[-1]] == "0 done. " + " ".join(f"note of {name}." for name in names[1:-1])
+
+
 @pytest.mark.parametrize("environment", [TouchToy, NoteHandoffToy])
 def test_only_a_planner_whose_environment_takes_notes_sees_failed_subtasks(
     sandbox: Sandbox, environment: type[TouchToy]
 ) -> None:
-    models = SubtaskModels(planner={GOAL: plan_reply("S1 OR S2", "a", "b"), "b": plan_reply("S1", "c")})
+    """A subtask is listed once its executor has failed, whether or not its parts succeed later."""
+    plans = {GOAL: plan_reply("S1 AND S2", "a", "b"), "a": plan_reply("S1", "c"), "b": plan_reply("S1", "d")}
+    models = SubtaskModels({"c": "finish(True)"}, plans)
     played(sandbox, models, environment=environment())
-    assert ("Subtasks that failed earlier" in models.all_text("planner")) is (environment is NoteHandoffToy)
+    failed = [prompt.partition("# Subtasks that failed earlier\n\n")[2] for prompt in models.prompts("planner")]
+    listed = ["", f"- {GOAL}\n", f"- {GOAL}\n- a\n"] if environment is NoteHandoffToy else [""] * 3
+    assert [text.partition("\n#")[0] for text in failed] == listed
 
 
 @pytest.mark.parametrize("environment", [TouchToy, StateHandoffToy])
@@ -242,14 +279,34 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     handed = {claim["text"]: claim["handed"] for claim in claims(playing) if claim["by"] == "executor"}
     assert handed[SEARCH] == "You are on the search page."
     assert handed[WRONG].endswith("Shortlisted: " + handed[MATCH].partition("Shortlisted: ")[2])
-    assert handed[BUY].endswith(". Matched: B0Z1STOEFE.")
+    assert handed[BUY].endswith(handed[MATCH].partition("Shortlisted: ")[2] + " Matched: B0Z1STOEFE.")
     assert handed[BUY].startswith("You are on the attributes page of B0Z1STOEFE: ")
     first, *_, last = models.prompts("planner")
     assert first.startswith("The search page.")
     assert "Subtasks that failed earlier" not in first
     assert last.startswith("Results for 'space saving faux leather storage ottoman': 1 to 10 of 50\n")
-    assert last.partition("# Subtasks that failed earlier")[2].partition("#")[0].split() == f"- {WRONG}".split()
+    listed = last.partition("# Subtasks that failed earlier")[2].partition("#")[0].strip()
+    assert listed == f"- {goal()}\n- {WRONG}"
     assert "a reason" not in models.all_text("planner")
+
+
+def test_a_purchase_is_a_claim_of_success_on_every_level(sandbox: Sandbox) -> None:
+    """The product is wrong, which the executor does not know."""
+    buy = "agent.click('B0Z1STOEFE')\nagent.click('Buy Now')\nfinish(True, 'bought')"
+    models = SubtaskModels(SKILLS | {BUY: buy}, {goal(): plan_reply("S1 AND S2", SEARCH, BUY)})
+    ending, playing = bought(sandbox, models)
+    assert ending.verdict.solved is False
+    assert claim_rows(playing) == [
+        ("executor", goal(), 1, False),
+        ("executor", SEARCH, 2, True),
+        ("executor", BUY, 2, True),
+        ("planner", goal(), 1, True),
+    ]
+
+
+def test_an_ending_by_the_environment_is_no_claim(sandbox: Sandbox) -> None:
+    _, playing = played(sandbox, SubtaskModels({GOAL: SOLVE}))
+    assert claim_rows(playing) == [("executor", GOAL, 1, None)]
 
 
 def test_if_neither_the_executor_nor_the_planner_is_usable_the_message_names_both(sandbox: Sandbox) -> None:

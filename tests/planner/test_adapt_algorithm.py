@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from planbook.planner import Episode
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import GOAL, SubtaskModels, code, journal_of, plan_reply, played, touch_report
+from tests.planner.episode_kit import (
+    GOAL,
+    SubtaskModels,
+    TouchToy,
+    code,
+    journal_of,
+    plan_reply,
+    played,
+    touch_report,
+)
 
 Call = tuple[str, str, int, str]
 """A request: the role that is asked, its subtask, the depth, and the report on earlier subtasks."""
@@ -111,9 +120,19 @@ def calls_in_journal(playing: Episode) -> list[Call]:
     return calls
 
 
+class Stateless(TouchToy):
+    """An environment in which a report is only the last action, even if others have acted since."""
+
+    def state(self) -> str:
+        return ""
+
+
 @settings(max_examples=30)
-@given(st.integers(0, 10**6), st.integers(1, 4))
-def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
-    outcomes = RandomOutcomes(seed)
-    _, playing = played(sandbox, RandomModels(outcomes), options={"d_max": d_max}, actions=1000)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
+def test_the_controller_is_the_algorithm_of_the_paper(
+    sandbox: Sandbox, seed: int, d_max: int, restore_failed: bool
+) -> None:
+    outcomes, options = RandomOutcomes(seed), {"d_max": d_max, "restore_failed": restore_failed}
+    models = RandomModels(outcomes)
+    _, playing = played(sandbox, models, options=options, environment=Stateless(), actions=1000)
     assert calls_in_journal(playing) == algorithm(outcomes, d_max)

@@ -168,6 +168,21 @@ def test_rounds_end_with_a_success_or_with_the_actions(
     assert len(models.prompts("reflector")) == reflections
 
 
+@pytest.mark.parametrize("method", ["adapt", "plan-and-execute", "try-again", "reflexion"])
+def test_plans_that_are_refused_end_only_one_executors_work(sandbox: Sandbox, method: str) -> None:
+    """Nine refused plans of one executor and one of the next are not ten of one executor."""
+    refused = "agent.fly_to('moon')"
+    first = [refused] * 10 if method != "plan-and-execute" else [FAIL]
+    models = SubtaskModels(
+        {GOAL: [*first, refused, SOLVE], "a": [*[refused] * 9, FAIL], "b": [refused, SOLVE]},
+        {GOAL: plan_reply("S1 OR S2", "a", "b")},
+    )
+    ending, playing = played(sandbox, models, method)
+    assert ending.outcome is Outcome.INDIRECT_SUCCESS
+    if method != "plan-and-execute":
+        assert claims(playing)[0]["note"] == "10 plans in a row did not pass the check."
+
+
 def test_each_failed_round_adds_a_lesson_to_the_next(sandbox: Sandbox) -> None:
     cells = ["agent.touch('first')", FAIL, "agent.touch('second')", FAIL, FAIL]
     models = SubtaskModels({GOAL: cells}, reflector=["LESSON ONE.", "LESSON TWO.", "LESSON THREE."])
@@ -200,7 +215,12 @@ def test_an_empty_reflection_leaves_no_trace(sandbox: Sandbox) -> None:
 
 DOES = {GOAL: ["agent.touch('x')\nagent.touch('trap')", "rubbish", FAIL], "a": touch_claim("a"), "b": SOLVE}
 PLANS = {GOAL: [plan_reply("S1 AND", "a"), plan_reply("S1 AND S2", "a", "b")]}
-DEEP_DOES = {"l": ["agent.touch('l')", touch_claim("l2")], "n": ["rubbish"], "deep": ["print(agent.holding)", SOLVE]}
+DEEP_DOES = {
+    GOAL: f"agent.touch('x')\n{FAIL}",
+    "l": ["agent.touch('l')", touch_claim("l2")],
+    "n": ["rubbish"],
+    "deep": ["print(agent.holding)", SOLVE],
+}
 DEEP_PLANS = {
     GOAL: plan_reply("(S1 AND S2) OR S3", "l", "m", "r"),
     "m": [plan_reply("S1 OR S1 AND S1", "x"), plan_reply("S1 OR S2", "n", "o")],
@@ -213,12 +233,14 @@ DEEP_PLANS = {
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, method: str) -> None:
     does, plans = (DEEP_DOES, DEEP_PLANS) if method == "adapt" else (DOES, PLANS)
     whole_journal, models = MemoryJournal(), SubtaskModels(does, plans)
-    ending, _ = played(sandbox, models, method, journal=whole_journal, environment=TrapToy())
+    options = {"restore_failed": True} if method == "adapt" else {}
+    ending, _ = played(sandbox, models, method, options=options, journal=whole_journal, environment=TrapToy())
     for journal, replies in cut_journals(whole_journal):
         resumed_models = SubtaskModels(does, plans)
         for role, messages, drawn in models.asked[:replies]:
             resumed_models.model(role).complete(messages, drawn)
-        assert played(sandbox, resumed_models, method, journal=journal, environment=TrapToy())[0] == ending
+        resumed, _ = played(sandbox, resumed_models, method, options=options, journal=journal, environment=TrapToy())
+        assert resumed == ending
         assert untimed(journal) == untimed(whole_journal)
         assert len(resumed_models.asked) == len(models.asked), "nothing is asked twice"
 

@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue
 from planbook.envs import Environment
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
-from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, UnusableReply
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, UnusableReply, environment_errors
 from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
@@ -29,9 +29,11 @@ from planbook.planner.strategies.adapt.executor import (
     DecompositionFigures,
     ExecutorOptions,
     Subtask,
+    claim_of_ending,
     end_span,
     execute,
     handover,
+    last_action,
     whole_task,
 )
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
@@ -67,6 +69,8 @@ class DepthOptions(ExecutorOptions):
         return self.d_max or DEPTH_IN.get(environment, DEPTH)
 
 
+MAX_NOTES = 10
+"""Maximum number of notes that executors hand on."""
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
 
 
@@ -76,7 +80,11 @@ class PlannedOptions(ExecutorOptions):
     informed_planner: bool = Field(
         default=False,
         description="Show the planner the state, why the executor gave up, and how many replies and actions it has for "
-        "a subtask; the paper's planner sees only the scene.",
+        "a subtask. The paper's planner sees only the scene and, in the web shop, the subtasks that have failed.",
+    )
+    restore_failed: bool = Field(
+        default=False,
+        description="When the executor fails, undo its actions, as the paper's authors do except on textcraft.",
     )
 
 
@@ -99,10 +107,10 @@ class Recursion:
     def __init__(self, episode: Episode, options: PlannedOptions, max_depth: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._max_depth, self._detailed = episode, options, max_depth, detailed
         self._replies = options.replies(episode.environment.name)
-        self._carried = ""
-        """What the last successful executor hands to the next executor: its last action, or its final note."""
+        self._carried: tuple[str, ...] = ()
+        """What successful executors hand to the next one: the last action of the last of them, or all final notes."""
         self._failed: list[str] = []
-        """The subtasks that have failed."""
+        """The subtasks at which the executor has failed."""
 
     def achieve(self, subtask: str, depth: int) -> bool:
         """Work on a subtask. Return True if the executor claims that it is achieved, or if its parts were achieved.
@@ -114,7 +122,6 @@ class Recursion:
         done = bool(claim.done) or (depth < self._max_depth and self.decompose(subtask, depth, claim.note))
         if not done:
             self._carried = carried_before
-            self._failed.append(subtask)
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
@@ -139,7 +146,7 @@ class Recursion:
                     raise NoPlan(str(unusable)) from unusable
                 return False
             except EpisodeOver as over:
-                end(None, str(over))
+                end(claim_of_ending(self._episode), str(over))
                 raise
             done = results == [True]
             end(done)
@@ -147,7 +154,7 @@ class Recursion:
 
     def _functions(self, depth: int, results: list[bool]) -> Functions:
         """Return the functions that a plan's code calls. ``finish`` appends its argument to ``results``."""
-        carried_at_begin: list[str] = []
+        carried_at_begin: list[tuple[str, ...]] = []
 
         def achieve(step: str) -> bool:
             """Try a subtask; decompose it if that fails."""
@@ -173,13 +180,18 @@ class Recursion:
 
     def _execute(self, subtask: str, depth: int) -> Subtask:
         episode, first_step = self._episode, len(self._episode.steps)
-        task = Subtask(text=subtask, depth=depth, handed=handover(episode, self._carried))
+        task = Subtask(text=subtask, depth=depth, handed=handover(episode, " ".join(self._carried)))
+        with environment_errors():
+            before = episode.environment.snapshot() if self._options.restore_failed else None
         claim = execute(episode, task, self._options, self._replies)
-        accepted = [step for step in episode.steps[first_step:] if step.observation.accepted]
-        if claim.done and episode.environment.handoff == "note":
-            self._carried = claim.note or self._carried
-        elif claim.done and accepted:
-            self._carried = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
+        if not claim.done:
+            self._failed.append(subtask)
+            if before and len(episode.steps) > first_step:
+                episode.restore(before, first_step)
+        elif episode.environment.handoff == "note":
+            self._carried = (*self._carried, *filter(None, [claim.note]))[-MAX_NOTES:]
+        elif action := last_action(episode.steps[first_step:]):
+            self._carried = (action,)
         return claim
 
     def _scene(self, subtask: str) -> str:

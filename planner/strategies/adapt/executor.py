@@ -12,13 +12,13 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
-from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
+from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, PlansRefused
 from planbook.planner.journal import Payload, Span, status_of
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.strategies.base import Figures, Grid, Options, PlayedEpisode, ask_and_run, format_figure, mean_of
-from planbook.planner.types import Ending
+from planbook.planner.types import Ending, Step
 
 EXECUTOR = "executor"
 TOP = 1
@@ -47,7 +47,7 @@ class ExecutorOptions(Options):
         default=None,
         ge=1,
         description=f"Maximum number of replies for a subtask; null means the paper's number, which is {REPLIES} for "
-        "most environments.",
+        "most environments. In the paper, a thought counts as much as an action; here, a reply may hold both.",
     )
     actions_per_reply: int | None = Field(
         default=None,
@@ -62,7 +62,7 @@ class ExecutorOptions(Options):
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
         description="Demonstrations to show: 'task' for whole tasks of the same type, 'hybrid' for atomic skills and "
-        "two whole tasks, 'atomic' for atomic skills alone.",
+        "one or two whole tasks, 'atomic' for atomic skills alone.",
     )
 
     def shown(self, available: Collection[str]) -> Sequence[str]:
@@ -106,7 +106,7 @@ class Subtask(Payload):
     done: bool | None = None
     """The claim: True if the subtask is achieved, False if it failed. None if there is no claim (yet).
 
-    There is no claim if the episode ended first.
+    There is no claim if the episode ended first, unless the agent ended it itself (``Environment.submits``).
     """
     note: str = ""
     """The final note of the role that worked on the subtask."""
@@ -136,16 +136,32 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
     return subtask
 
 
+def claim_of_ending(episode: Episode) -> bool | None:
+    """Return the claim of a subtask during which the episode ended: True if the agent itself ended it.
+
+    Otherwise there is no claim. Where the environment ends an episode by its own judgement, the figures count that.
+    """
+    return True if episode.environment.submits and episode.environment.ended else None
+
+
 def handover(episode: Episode, carried: str = "") -> str:
     """Return the report on earlier work for the next executor (section 3.3 and appendix A).
 
-    ``carried`` is the last action or the final note of the last successful executor. The environment's ``handoff`` says
-    whether the report contains the last action, the environment's state, or the state and the note.
+    ``carried`` is the last action of the last successful executor, or the final notes of all of them. The environment's
+    ``handoff`` says whether the report contains the last action, the environment's state, or the state and the notes.
+    If executors have acted since the last action, and this was not undone, the report also contains the state.
     """
-    if episode.environment.handoff == "last action":
-        return carried
-    note = carried if episode.environment.handoff == "note" else ""
-    return f"{episode.environment.state()} {note}".rstrip()
+    environment = episode.environment
+    if environment.handoff == "last action":
+        is_last = last_action(episode.steps) in ("", carried)
+        return carried if is_last else f"{carried} {environment.state()}".strip()
+    return f"{environment.state()} {carried if environment.handoff == 'note' else ''}".rstrip()
+
+
+def last_action(steps: Sequence[Step]) -> str:
+    """Return the last action that had an effect and was not undone, with its observation; "" if there is none."""
+    last = next((step for step in reversed(steps) if step.observation.accepted and not step.undone), None)
+    return f"agent.{last.action} -> {last.observation.text}" if last else ""
 
 
 def whole_task(episode: Episode) -> Subtask:
@@ -163,11 +179,12 @@ def execute(
 ) -> Subtask:
     """Let the executor work on a subtask in its own namespace. Return the subtask with the executor's claim.
 
-    If the executor makes no claim within its limits, the subtask counts as failed. ``lessons`` are texts about earlier
-    failures, for the prompt.
+    If the executor makes no claim within its limits, or if too many of its plans in a row fail the check, the subtask
+    counts as failed. ``lessons`` are texts about earlier failures, for the prompt.
     """
     claims: list[Subtask] = []
     first_step, max_actions = len(episode.steps), options.max_actions(replies)
+    episode.refused_plans = 0
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this subtask and say whether it is done."""
@@ -200,10 +217,10 @@ def execute(
                 lessons=lessons,
                 replies=replies,
             )
-        except NoPlan as no_plan:
-            return end(False, str(no_plan))
+        except (NoPlan, PlansRefused) as unusable:
+            return end(False, str(unusable))
         except EpisodeOver as over:
-            end(None, str(over))
+            end(claim_of_ending(episode), str(over))
             raise
         within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
         missing = f"finish() was not called within {within}"
