@@ -163,8 +163,8 @@ def print_paper_settings(config: Config) -> None:
     """Print the settings that ``--paper`` has taken from a paper."""
     from planbook.papers.settings import paper_settings
 
-    building, chosen = config.learning is not None, config.selection
-    settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    building, split, types = config.learning is not None, config.selection.split or "", config.selection.types
+    settings = paper_settings(config.planner, config.env, split, types, config.planner_options, building=building)
     ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
 
 

@@ -99,10 +99,9 @@ def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: San
 
 def test_a_reflection_sees_25_steps_and_feedback_all_steps_under_the_skill() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
-    world, skill = {"about": "A game.", "goal": "survive"}, {"name": "Walk", "feedback": ""}
-    database = GraphDatabase(
-        {"history": history, "skill": skill, "step": {"number": 40}, "world": world, "manual": "Do."}
-    )  # type: ignore[dict-item]
+    database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
+    database.set("world", {"about": "A game.", "goal": "survive"})
+    database.set("manual", "Do.")
     composing = ComposeContext(make_node("reflect", "What?"), database, {}, 0)
     assert turns(crafter_hooks.recent(composing)) == [str(turn) for turn in range(16, 41)]
     assert len(turns(crafter_hooks.under_the_skill(composing))) == 40
@@ -299,8 +298,8 @@ def test_the_loop_in_the_prompt_ends_at_a_hazard(sandbox: Sandbox) -> None:
     assert len(episode.steps) == 1, "a tree, which replaces the zombie in the loop, is in view from the beginning"
     for wounded, steps in ((Healing(), 4), (Starving(), 1)):
         nodes = NodeModels({**REPLIES, "actor_final": code(shown.replace("agent.move('west')", "agent.noop()"))})
-        game, task = {"environment": wounded, "task": make_task(SURVIVE, 0)}, {"options": {"steps": 1}}
-        _, episode = episode_kit.played(sandbox, nodes, "agentkit", **game, **task, actions=1000)
+        settings: dict[str, Any] = {"environment": wounded, "task": make_task(SURVIVE, 0), "actions": 1000}
+        _, episode = episode_kit.played(sandbox, nodes, "agentkit", options={"steps": 1}, **settings)
         assert len(episode.steps) == steps, "the loop ends when the health goes down, but not when it rises"
 
 
