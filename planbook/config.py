@@ -383,7 +383,6 @@ class PaperSettings(NamedTuple):
     without: tuple[str, ...] = ()
     learning: LearningSettings | None = None
     tasks: int | None = None
-    """Number of tasks. It applies if a run selects neither a number of tasks nor types, seeds or ids."""
 
     def facts(self) -> dict[str, JsonValue]:
         """Return the settings as JSON."""
