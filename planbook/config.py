@@ -382,6 +382,7 @@ class PaperSettings(NamedTuple):
     actions: int | None = None
     without: tuple[str, ...] = ()
     learning: LearningSettings | None = None
+    tasks: int | None = None
 
     def facts(self) -> dict[str, JsonValue]:
         """Return the settings as JSON."""
@@ -392,6 +393,7 @@ class PaperSettings(NamedTuple):
         """Describe the settings in one line."""
         groups = {"planner": self.options, "environment": self.env_options, "sampling": self.sampling}
         groups["episode"] = {} if self.actions is None else {"actions": self.actions}
+        groups["run"] = {} if self.tasks is None else {"tasks": self.tasks}
         parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
 

@@ -209,7 +209,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return NO_PAPER
         from planbook.papers.settings import paper_settings
 
-        return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
+        split, chosen = self.split.partition(":")[0], self.planner_options
+        return paper_settings(planner, self.env, split, self.chosen_types, chosen, building=building)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return the settings with a default split and default seeds, where none were given.
@@ -226,13 +227,16 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 
-    def selection(self) -> Selection:
-        """Return which tasks are selected. Raises BadArgument if the number after the split's colon is invalid."""
+    def selection(self, paper: PaperSettings = NO_PAPER) -> Selection:
+        """Return which tasks are selected: as many as in the paper, unless a number, types, seeds or ids are given.
+
+        Raises BadArgument if the number after the split's colon is invalid.
+        """
         name, colon, count = self.split.partition(":")
         if colon and not (count.isdecimal() and int(count) > 0):
             raise BadArgument(f"--split {self.split}: write a number of tasks after the colon, for example {name}:20")
-        limit = int(count) if count else None
         ids = self.tasks or tuple(self.reworded_goals())
+        limit = int(count) if count else None if self.chosen_types or self.seeds or ids else paper.tasks
         return Selection(split=name or None, limit=limit, types=self.chosen_types, seeds=self.seeds, ids=ids)
 
     @property
@@ -326,7 +330,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
                 "sampling": self.sampling_by_role({**options_model.default_sampling, **paper.sampling}),
                 "without": tuple(sorted({*self.without, *paper.without})),
             },
-            selection=self.selection(),
+            selection=self.selection(paper),
             actions=next(limit for limit in actions if limit is not None),
             after=next(iter(self.after), None),
             paper=paper.paper,

@@ -37,6 +37,20 @@ class CrafterOptions(EnvironmentOptions):
     """Options of the game, recorded with every result."""
 
     length: int = Field(default=10_000, ge=1, description="Number of steps after which the game's time is up.")
+    terse: bool = Field(
+        default=False,
+        description="Observations say only what is in view, as in AgentKit, and not whether an action failed, or why.",
+    )
+
+
+REPORTS = (
+    "the observation says first what happened and changed, then what is in view. An action that fails still costs its "
+    "step, and its observation begins with 'Nothing happens: ' and the reason."
+)
+NO_REPORTS = (
+    "the observation says what is in view, but not, as in the examples of the actions, what happened and changed. An "
+    "action that fails still costs its step."
+)
 
 
 def make_task(kind: str, seed: int) -> Task:
@@ -68,9 +82,7 @@ class Crafter(Environment):
         "tools from them, eats, drinks and sleeps to keep its vitals up, and fights or avoids zombies and skeletons. "
         "It faces one of four directions; `do` and `place` act on the square that it faces, and `move` turns it, even "
         "if something blocks the way. It sees only the squares around it, and has to find out how much of a material "
-        "something takes. Each action is one step of the game, in which the creatures move too; the observation says "
-        "first what happened and changed, then what is in view. An action that fails still costs its step, and its "
-        "observation begins with 'Nothing happens: ' and the reason."
+        f"something takes. Each action is one step of the game, in which the creatures move too; {REPORTS}"
     )
     types = TYPES
     splits = SPLITS
@@ -94,6 +106,11 @@ class Crafter(Environment):
     """The game of this episode."""
     player_view: view.PlayerView
     """What the player sees and knows now."""
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        if self.options.terse:
+            self.about = self.about.replace(REPORTS, NO_REPORTS)
 
     # Tasks.
 
@@ -142,7 +159,7 @@ class Crafter(Environment):
         return view.describe_status(self.player_view)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the line that says what happened and what changed."""
+        """Return the line that says what happened and what changed. With ``terse``, it has only the step."""
         return observation.text.partition("\n")[0]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
@@ -234,7 +251,8 @@ class Crafter(Environment):
         outcome = f"Nothing happens: {reason}" if reason else rules.describe_outcome(game, act, faced, counts)
         after = self.player_view = view.player_view(game)
         changes = view.describe_changes(before, after)
-        text = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."
+        report = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."
+        text = f"Step {after.step}." if self.options.terse else report
         solved = self.verdict().solved
         ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.time_is_up
         return Observation(

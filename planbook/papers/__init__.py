@@ -44,6 +44,8 @@ class PublishedRow(PaperData):
     For a method that learns, there are two more entries. ``without`` lists the parts that were left out, with the names
     that ``--without`` accepts, and ``start`` lists the starting examples.
     """
+    models: tuple[str, ...] = ()
+    """The models that were used together, if they are not one of those of the setting."""
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
     """Maps columns to the standard deviations of their numbers."""
@@ -99,8 +101,8 @@ class PaperSetting(PaperData):
     """How a paper tested its methods on one split. Values that the paper does not state are None.
 
     ``env`` and ``split`` are our names. ``types`` lists all task types of the split; it is empty if these are the
-    columns of the tables. ``models`` are the models that wrote the plans. ``building`` is None if the paper's methods
-    learned nothing.
+    columns of the tables. ``models`` are the models that wrote the plans, one of them in each run. ``building`` is None
+    if the paper's methods learned nothing.
     """
 
     env: str
@@ -128,10 +130,10 @@ class PaperSetting(PaperData):
     equivalent.
     """
     deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """Methods to which parts of this setting do not apply.
+    """Methods to which parts of this setting do not apply, or for which there are further differences.
 
-    The outer dict maps our name for such a method to its exceptions. The inner dict maps the name of a setting to our
-    value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
+    The outer dict maps our name for such a method to a dict, which maps the name of a setting or of a further
+    difference to our value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
     """Parts of our method that their method lacks, with the names that ``--without`` accepts."""
@@ -165,13 +167,21 @@ class Publication(PaperData):
         """Return the settings for the splits of an environment."""
         return tuple(setting for setting in self.settings if setting.env == env)
 
-    def options(self, planner: str, setting: PaperSetting) -> dict[str, JsonValue]:
-        """Return the options of a method in a setting.
-
-        If all rows of the method have the same value for an option, this value overrides that of the setting.
-        """
+    def rows_like(self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue]) -> list[PublishedRow]:
+        """Return those rows about a method in a setting that have the most of the ``chosen`` values of options."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
-        rows = [row.options for table in tables for row in table.rows_of(planner).values()]
+        rows = [row for table in tables for row in table.rows_of(planner).values()]
+        shared = [sum(name in chosen and chosen[name] == it for name, it in row.options.items()) for row in rows]
+        return [row for row, count in zip(rows, shared, strict=True) if count == max(shared)]
+
+    def options(
+        self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue] = {}
+    ) -> dict[str, JsonValue]:
+        """Return the options of a method in a setting, given the ``chosen`` values of some options.
+
+        If all rows that are most like these agree on an option, their value overrides that of the setting.
+        """
+        rows = [row.options for row in self.rows_like(planner, setting, chosen)]
         agreed = {name: value for row in rows for name, value in row.items() if all(r.get(name) == value for r in rows)}
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.config import Config
 from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
-from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
+from planbook.papers.settings import NO_LIMIT, OurRun, PaperDifference, differences, our_run
 from planbook.planner import Grid
 from planbook.results.measures import overall
 from planbook.results.rows import Result
@@ -365,7 +365,7 @@ def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
 
 
 def _option(name: str, value: JsonValue) -> str:
-    text = " + ".join(map(str, value)) or "nothing" if isinstance(value, list) else value
+    text = " + ".join(map(str, value)) or "nothing" if isinstance(value, list) else NO_LIMIT if value is None else value
     return f"{name} {text}"
 
 

@@ -3,6 +3,7 @@
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -28,9 +29,15 @@ from planbook.wording import counted
 
 
 def paper_settings(
-    planner: str, env: str, split: str = "", types: Collection[str] = (), *, building: bool = False
+    planner: str,
+    env: str,
+    split: str = "",
+    types: Collection[str] = (),
+    chosen: Mapping[str, JsonValue] = {},
+    *,
+    building: bool = False,
 ) -> PaperSettings:
-    """Return the settings that a paper used to test a method on a split.
+    """Return the settings that a paper used to test a method, with the ``chosen`` values of some options, on a split.
 
     If ``building`` is true, return the settings that the paper used for learning instead. Raises BadArgument if no
     paper used this method in this environment.
@@ -42,7 +49,7 @@ def paper_settings(
     setting = paper.setting(name, split, types)
     stage = setting.building if building else None
     known = method(planner).options.model_fields
-    options = paper.options(planner, setting) | (stage.options if stage else {})
+    options = paper.options(planner, setting, chosen) | (stage.options if stage else {})
     return PaperSettings(
         paper.paper,
         {name: value for name, value in options.items() if name in known},
@@ -51,19 +58,21 @@ def paper_settings(
         stage.actions if stage else setting.actions,
         setting.without,
         stage.learning if stage else None,
+        None if stage else setting.tasks,
     )
 
 
 def settings_used(config: Config) -> PaperSettings:
     """Return the settings that a run has taken from a paper, without those for which the user gave other values."""
-    building, chosen = config.learning is not None, config.selection
-    theirs = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    building, split, types = config.learning is not None, config.selection.split or "", config.selection.types
+    theirs = paper_settings(config.planner, config.env, split, types, config.planner_options, building=building)
     sampling = config.sampling.get(DEFAULT_ROLE, Sampling()).model_dump()
     return theirs._replace(
         options=_shared(theirs.options, config.planner_options),
         env_options=_shared(theirs.env_options, config.env_options),
         sampling=_shared(theirs.sampling, sampling),
         actions=theirs.actions if theirs.actions == config.actions else None,
+        tasks=theirs.tasks if theirs.tasks == config.selection.limit else None,
     )
 
 
@@ -297,8 +306,9 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     if not paper.tested(config.planner, setting.env):
         has = "tested this method only elsewhere" if config.planner in paper.planners else "does not have this method"
         yield "planner", config.planner, f"the paper {has}"
-    yield from _models("model", run.models, setting.models)
-    theirs = paper.options(config.planner, setting)
+    mixes = [row.models for row in paper.rows_like(config.planner, setting, run.options) if row.models]
+    yield from _models("model", run.models, mixes or [(name,) for name in setting.models])
+    theirs = paper.options(config.planner, setting, run.options)
     yield from _options("", run.options, theirs)
     defaults = method(config.planner).options().model_dump(mode="json")
     for name in sorted(defaults.keys() - theirs.keys()):
@@ -338,7 +348,7 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
 
 
 def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSettings, theirs: PaperBuilding) -> Values:
-    yield from _models("building model", origin.builders, theirs.models)
+    yield from _models("building model", origin.builders, [(name,) for name in theirs.models])
     yield "building planner", building.planner, theirs.planner
     yield "building split", building.selection.split, theirs.split
     yield "actions allowed in a building episode", building.actions, theirs.actions
@@ -350,9 +360,15 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 
 
-def _models(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Values:
-    if not ours or not all(model.endswith(theirs) for model in ours):
-        yield name, ", ".join(ours), " or ".join(theirs)
+def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
+    """Compare our models with the mixes of models that the paper used. Each run of the paper used all models of one."""
+    if not any({_model_in(mix, model) for model in ours} == {*mix} for mix in mixes):
+        yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
+
+
+def _model_in(mix: tuple[str, ...], model: str) -> str:
+    """Return the model of a mix that ours is, or "". A server may add the date of a snapshot to the name."""
+    return next((name for name in mix if re.search(rf"{re.escape(name)}(-\d[-\d]*)?$", model)), "")
 
 
 def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:

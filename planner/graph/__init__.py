@@ -16,6 +16,7 @@ waits for have answered. Nodes store values in a database, which the next pass c
         prompt: What is new in {{ db.world.observation }}?
       plan:
         prompt: Plan the next steps. The last plan was {{ db.plan.goal | default("none so far") }}.
+        system: "{{ db.guidance }}"         # optional: the system message, a template like the prompt
         after: [look]                       # waits for these nodes; their answers are shown above its prompt
         model: strong                       # role of the model that is asked, for --model strong=...; default "graph"
         expect: {goal: text, steps: [text], "why?": text}

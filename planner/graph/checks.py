@@ -179,7 +179,8 @@ class _Checks:
         if not NAME.fullmatch(node.name) or node.name in RESERVED:
             yield where, f"{node.name!r} cannot be the name of a node: write a word made of letters, digits and _"
         yield from self._unknown_nodes(node.after, (*where, "after"), place)
-        yield from self._source(node.prompt, (*where, "prompt"), place, {}, optional=False)
+        for key, text in node.texts.items():
+            yield from self._source(text, (*where, key), place, {}, optional=False)
         if node.when:
             yield from self._condition(node.when, (*where, "when"), place, {})
         own = {ANSWER: node.expect}
@@ -199,7 +200,8 @@ class _Checks:
             if not NAME.fullmatch(loop.name) or loop.name in RESERVED:
                 yield (*at_loop, "as"), f"{loop.name!r} cannot be the name of an item; write one word, such as item"
             item = {loop.name: (items and items.inner) or Shape(ANY)}
-            yield from self._source(loop.node.prompt, (*at_loop, "node", "prompt"), place, item, optional=False)
+            for key, text in loop.node.texts.items():
+                yield from self._source(text, (*at_loop, "node", key), place, item, optional=False)
 
     def _unknown_nodes(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
         """Yield a fault for each name that is not the name of a node that the node at ``place`` may wait for."""

@@ -1,8 +1,9 @@
 """The nodes and edges of a prompt graph.
 
 In a pass over the graph, each node is evaluated (asked or skipped) after the nodes that it waits for. The order is that
-of Kahn's algorithm (AgentKit paper, section 2). Permanent nodes and edges belong to every pass. Temporary nodes and
-edges belong only to the current pass.
+of Kahn's algorithm (AgentKit paper, section 2.3), except that all nodes that are ready are evaluated together, as a
+layer, and not one by one. So what follows from a node's answer changes later layers, but not the rest of its own layer.
+Permanent nodes and edges belong to every pass. Temporary nodes and edges belong only to the current pass.
 
 An edge says that one node waits for another. Nodes define edges themselves: a node waits for the nodes in ``after`` and
 for those that its ``prompt`` and ``when`` use, and the nodes in ``before`` of its branches and loop wait for it.

@@ -33,7 +33,7 @@ HOOKS = ("compose", "check", "finish")
 DEFAULT_MAX_ITEMS = 20
 """The maximum number of items of a loop, unless the loop sets another."""
 OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
-"""Matches a look-up as planbook 0.1 wrote it. It is refused, since the model would see it instead of the value."""
+"""Matches a look-up of AgentKit and planbook 0.1. It is refused, since the model would see it instead of the value."""
 
 
 def _as_list(value: Any) -> Any:
@@ -48,9 +48,8 @@ def _template(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise ValueError("this is empty; write what the model should be asked")
     if isinstance(value, str) and (old := OLD_LOOK_UP.search(value)):
-        raise ValueError(
-            f"{old[0]} is a look-up in the syntax of planbook 0.1; write it in Jinja, as in {{{{ db.plan }}}}"
-        )
+        path = old[0].strip("$").partition("|")[0].replace("-", "_")
+        raise ValueError(f"{old[0]} is a look-up in the syntax of AgentKit and planbook 0.1; write {{{{ {path} }}}}")
     return Template.of(value) if isinstance(value, str) else value
 
 
@@ -90,6 +89,8 @@ class BaseNode(_GraphModel):
     """The role of the model that is asked."""
     expect: Expect = ANY_TEXT
     """The shape (form) that the answer must have."""
+    system: Prompt | None = None
+    """The system message, or None if there is none."""
     compose: str | None = None
     check: str | None = None
     finish: str | None = None
@@ -98,6 +99,11 @@ class BaseNode(_GraphModel):
     def hooks(self) -> Mapping[str, str]:
         """Maps each of ``compose``, ``check`` and ``finish`` that the node sets to the name of its hook."""
         return {key: name for key in HOOKS if (name := getattr(self, key))}
+
+    @property
+    def texts(self) -> Mapping[str, Template]:
+        """The templates of the messages: maps ``prompt`` and, if the node sets it, ``system`` to its template."""
+        return {"prompt": self.prompt} | ({"system": self.system} if self.system else {})
 
 
 class EachLoop(_GraphModel):
@@ -186,14 +192,14 @@ class GraphNode(BaseNode):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The nodes that are used in the node's prompt or condition, but not listed in ``after``."""
-        names = self.prompt.names | (self.when.names if self.when else frozenset())
+        """The nodes that are used in the node's messages or condition, but not listed in ``after``."""
+        names = frozenset[str]().union(*(each.names for each in (*self.texts.values(), self.when) if each))
         return frozenset(names - {DATABASE, ANSWER, *self._loop_variables, *self.after})
 
     def look_ups(self) -> Iterator[LookUp]:
-        """Yield every look-up in the node's prompt, condition and ``store``, its branches' conditions, and its loop."""
-        sources = [self.prompt, self.when, *self.store.values(), *(branch.when for branch in self.branches)]
-        sources += [self.loop.items, self.loop.node.prompt] if self.loop else []
+        """Yield every look-up in the node's messages, condition and ``store``, branches' conditions, and loop."""
+        sources = [*self.texts.values(), self.when, *self.store.values(), *(branch.when for branch in self.branches)]
+        sources += [self.loop.items, *self.loop.node.texts.values()] if self.loop else []
         for source in filter(None, sources):
             yield from source.look_ups
 

@@ -22,6 +22,7 @@ from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, Fini
 from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.journal import Payload, Span
+from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompts
 from planbook.planner.roles import Sample
 from planbook.planner.scope import Scope
@@ -40,6 +41,7 @@ class NodeQuestion:
 
     name: str
     text: RenderedText
+    system: tuple[Message, ...] = ()
 
     def render(self, **variables: object) -> RenderedText:
         """Return the text. Raises TypeError if there are variables, since the text has no place for them."""
@@ -213,7 +215,7 @@ class _RunningPass:
             tries += 1
 
     def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
-        """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, and the answer's form.
+        """Return a node's whole question: the answers of the nodes in ``shown``, its messages, and the answer's form.
 
         If the node has a compose hook, the text that the hook returns replaces the answers.
         """
@@ -223,19 +225,22 @@ class _RunningPass:
             composed_text = call_hook(self.hooks, node.compose, context)
             if not isinstance(composed_text, str):
                 raise GraphError(f"{node.name}: the compose hook {node.compose} must return a string")
-        try:
-            prompt = node.prompt.render(self._variables(**node.loop_variables))
-        except GraphError as error:
-            raise GraphError(f"node {node.name}: prompt: {error}") from error
+        messages: dict[str, RenderedText] = {}
+        for key, template in node.texts.items():
+            try:
+                messages[key] = template.render(self._variables(**node.loop_variables))
+            except GraphError as error:
+                raise GraphError(f"node {node.name}: {key}: {error}") from error
         text = GRAPH_PROMPTS["node"].render(
             answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in shown],
             context=composed_text,
-            prompt=prompt,
+            prompt=messages["prompt"],
             kind=node.expect.kind,
             choices=node.expect.choices,
             sketch=node.expect.sketch() if node.expect.is_json else "",
         )
-        return NodeQuestion(node.name, text)
+        system = (Message(role="system", content=messages["system"]),) if node.system else ()
+        return NodeQuestion(node.name, text, system)
 
     def _ask(self, node: GraphNode, question: NodeQuestion, scope: Scope, sample: Sample) -> JsonValue:
         """Ask a node in this scope, and return its answer. The model may repair an answer that does not fit.
@@ -253,7 +258,7 @@ class _RunningPass:
                 self._items(node.loop, answer)  # if the list is wrong, raises an error that the model can correct
             return answer
 
-        return scope.ask(node.model, question, read=read, sample=sample).value
+        return scope.ask(node.model, question, read=read, history=question.system, sample=sample).value
 
     def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
         """Apply the node's ``store``, branches, loop and finish hook to its answer.

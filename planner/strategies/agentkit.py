@@ -8,7 +8,8 @@ Prompts read values from the graph's database. Before each pass, this module sto
 - ``world``: ``goal``, ``about``, ``action_docs``, ``manual``, ``scene``, ``observation``, ``previous`` (the observation
   that the last pass saw), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
 - ``last``: ``code`` and ``feedback`` of the last step.
-- ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), and ``most`` (the maximum number of steps).
+- ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), ``most`` (the maximum number of steps) and, if they
+  are limited, ``actions`` (the maximum number of actions of a step).
 
 It is an error to use a value that does not exist yet. Give such a value a default:
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
@@ -58,6 +59,9 @@ class AgentKitOptions(Options):
         ge=1,
         description="Maximum number of passes; null means the graph's own limit or, if it has none, the "
         "episode's action limit.",
+    )
+    actions_per_step: int | None = Field(
+        default=None, ge=1, description="Maximum number of actions of the code of a step; null means no limit."
     )
     max_concurrent: int = Field(default=1, ge=1, description="Maximum number of nodes that are asked at the same time.")
 
@@ -123,7 +127,8 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
     steps, idle_steps = options.steps or file.steps or max(1, episode.settings.actions), 0
     manual = options.manual(episode.environment.name)
     for number in range(steps):
-        database.set("step", {"number": number, "nth": number + 1, "most": steps})
+        limit = {"actions": options.actions_per_step} if options.actions_per_step else {}
+        database.set("step", {"number": number, "nth": number + 1, "most": steps, **limit})
         _store_situation(episode, database, manual)
         with episode.frame("step", helpers=episode.recall().helpers, task=model_task(episode)) as frame:
             try:
@@ -133,7 +138,7 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
             except UnusableReply as unusable:
                 raise episode.no_plan(ROLE, str(unusable)) from unusable
             code, first_step = str(result.answers[str(file.code)]), len(episode.steps)
-            feedback = episode.run(code, source=ROLE)
+            feedback = episode.run(code, source=ROLE, actions=options.actions_per_step)
             database.set("last", {"code": code, "feedback": feedback.text})
         idle_steps = 0 if len(episode.steps) > first_step else idle_steps + 1
         if idle_steps == MAX_IDLE:

@@ -49,6 +49,18 @@ def test_argument_types_list_the_names_in_the_rules() -> None:
     assert set(get_args(Tool)) == set(rules().make)
 
 
+def test_a_terse_observation_does_not_say_what_happened() -> None:
+    environment = Crafter(Crafter.Options(terse=True))
+    environment.reset(make_task(SURVIVE, 0))
+    give(environment, wood=0)
+    for act in (Action("place", ("table",)), NORTH):
+        seen = environment.act(act)
+        assert seen.text == environment.scene()
+        assert environment.brief(seen, seen) == f"Step {environment.player_view.step}."
+    assert "Nothing happens" not in environment.about
+    assert "Nothing happens" in Crafter.about
+
+
 def test_the_first_observation_describes_everything_in_view() -> None:
     environment = Crafter()
     text = environment.reset(make_task(SURVIVE, 0)).text

@@ -69,5 +69,6 @@ def test_unknown_roles_and_unreadable_graphs_are_refused(
 
 def test_options_have_defaults_that_depend_on_the_environment() -> None:
     config = Config(planner="agentkit", env="shopping", actions=1, models={})
-    assert effective_options(config, "shopping") == {"graph": "shopping", "steps": 25, "max_concurrent": 1}
+    expected = {"graph": "shopping", "steps": 25, "actions_per_step": None, "max_concurrent": 1}
+    assert effective_options(config, "shopping") == expected
     assert effective_options(config, "toy")["graph"] == "general"

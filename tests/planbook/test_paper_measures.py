@@ -23,20 +23,21 @@ def compare_run(
     planner: str,
     endings: list[Ending],
     *,
-    model: str = "",
+    model: str | tuple[str, ...] = "",
     split: str | None = None,
     revisions: int = 0,
     **more: Any,
 ) -> Comparison:
     """Compare a run with these endings. Each episode has ``revisions`` revised plans, and one action in each round."""
-    models = {"default": f"openai:{model}"} if model else {}
+    served = (model,) if isinstance(model, str) and model else tuple(model)
+    models = {"default": f"openai:{served[0]}"} if served else {}
     selection = Selection(split=split)
     env = f"{ENVIRONMENTS}:{environment}"
     config = Config(planner=planner, env=env, actions=30, selection=selection, models=models, **more)
 
     def plans(run: Run, entry: Entry) -> None:
-        if model:
-            run.store.put(entry.path, "ask", 0, request_body("planner", "openai:x", "t", served=model))
+        for number, name in enumerate(served):
+            run.store.put(entry.path, "ask", number, request_body("planner", "openai:x", "t", served=name))
         writer = EpisodeWriter(run, entry.path)
         for number in range(revisions + 1 if revisions else 0):
             writer.plan(number, 1)
@@ -71,12 +72,39 @@ def test_a_game_is_compared_by_score_reward_and_cost(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, "Crafter", "agentkit", endings, model=GPT_4, **graph)
     assert compared.row("AgentKit, table 1:", "AgentKit") == ["20.64", "12.8 ± 2.1", "138.00"]
     assert compared.row("AgentKit, table 1:", "SPRING, GPT-4-turbo") == ["7.74", "7.1 ± 3.4", "85.00"]
-    ours = compared.row("AgentKit, table 1:", "ours: agentkit, graph crafter")
+    ours = compared.row("AgentKit, table 1:", "ours: agentkit, graph crafter, actions_per_step no limit")
     assert ours == ["47.20", "4.0 ± 1.0", "-"], "replies that cost nothing have no price to compare"
     assert compared.row("AgentKit, table 1:", "n 3") == ["", "", ""], (
         "no interval: the share solved is not in the table"
     )
-    assert set(compared.differs()) == {"prompts", "actions allowed in an episode"}
+    differs = {"prompts", "actions allowed in an episode", "manual", "context, in tokens", "model"}
+    assert set(compared.differs()) == differs
+    assert compared.differs()["model"] == (GPT_4, "gpt-4-0613 and gpt-4-turbo and gpt-3.5-turbo")
+
+
+@pytest.mark.parametrize(
+    ("served", "graph", "theirs"),
+    [
+        ((GPT_4, "gpt-4-turbo-2024-04-09", "gpt-3.5-turbo-0125"), "crafter", None),
+        ((GPT_4, GPT_4_TURBO), "crafter", "gpt-4-0613 and gpt-4-turbo and gpt-3.5-turbo"),
+        ((GPT_4,), "spring", None),
+        (("gpt-4o",), "spring", "gpt-4 or gpt-4-turbo"),
+        (("gpt-4-turbo-2024-04-09",), "chain-of-thought", None),
+        ((GPT_4,), "chain-of-thought", "gpt-4-turbo"),
+    ],
+)
+def test_a_run_is_compared_with_the_rows_of_its_graph(
+    tmp_path: Path, served: tuple[str, ...], graph: str, theirs: str | None
+) -> None:
+    endings = [ending_with_reward(3.0)] * 3
+    limit = {} if graph == "crafter" else {"actions_per_step": 1}
+    options: dict[str, Any] = {"planner_options": {"graph": graph, **limit}}
+    compared = compare_run(tmp_path, "Crafter", "agentkit", endings, model=served, **options)
+    assert compared.differs().get("model", ("", None))[1] == theirs
+    assert not {"graph", "actions_per_step"} & set(compared.differs())
+    unlimited = compare_run(tmp_path, "Crafter", "agentkit", endings, planner_options={"graph": graph}, model=served)
+    assert ("actions_per_step" in unlimited.differs()) == (graph != "crafter")
+    assert (" (as ours)" in unlimited.text) == (graph == "crafter")
 
 
 def test_a_method_without_a_model_differs_only_in_its_numbers_of_actions_and_tasks(tmp_path: Path) -> None:

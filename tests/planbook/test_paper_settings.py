@@ -45,7 +45,30 @@ def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -
     sampling = config.sampling[DEFAULT_ROLE].model_dump() if config.sampling else {}
     assert theirs.sampling.items() <= sampling.items()
     assert theirs.actions in (config.actions, None)
+    assert config.selection.limit == theirs.tasks
     assert set(theirs.without) <= set(config.without)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ({}, 3),
+        ({"split": "open:7"}, 7),
+        ({"seeds": "0-4"}, None),
+        ({"tasks": "survive/1"}, None),
+        ({"paper": False}, None),
+    ],
+)
+def test_as_many_tasks_as_in_the_paper_are_played_unless_tasks_are_selected(
+    given: dict[str, object], limit: int | None
+) -> None:
+    assert Settings.of(**{"env": "crafter", "paper": True, **given}).config("agentkit").selection.limit == limit
+
+
+def test_a_graph_gets_the_options_of_its_row() -> None:
+    for graph, limit in (("crafter", None), ("spring", 1), ("chain-of-thought", 1)):
+        config = Settings.of(env="crafter", paper=True, planner_options={"graph": graph}).config("agentkit")
+        assert (config.planner_options["graph"], config.planner_options["actions_per_step"]) == (graph, limit)
 
 
 def test_every_setting_of_a_paper_is_one_of_our_options() -> None:

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from planbook.envs import Observation, Task
+from planbook.envs.crafter import Crafter
+from planbook.envs.crafter.environment import SURVIVE, make_task
 from planbook.envs.crafter.rules import rules
+from planbook.envs.crafter.view import player_view
 from planbook.planner import Outcome
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_path, read_graph
@@ -23,6 +27,7 @@ from planbook.planner.graph.hooking.crafter import (
     three_challenges,
 )
 from planbook.sandbox import Sandbox
+from tests.planner import episode_kit
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, WEIGHED, action_row, discovery, missing
 from tests.planner.episode_kit import code, journal_of
 from tests.planner.graph.graph_kit import make_node
@@ -68,6 +73,20 @@ def test_a_shut_gate_skips_planner_and_knowledge(sandbox: Sandbox) -> None:
     assert asked[2].keys() == every - {"feed"}, "an open gate asks all nodes"
 
 
+def test_planner_nodes_see_the_manual_and_both_observations_and_the_gate_its_subgoal(sandbox: Sandbox) -> None:
+    nodes, _ = game(sandbox, 2, gate=open_at(0, 1))
+    file = read_graph(graph_path("crafter"))
+    planners = (*GATED, "reflect", "planner_unexpected", "planner_mistake", "challenge", "gate_plan_sketch", "gate")
+    headings = ("# The manual\n", "# Observation before the last turn\n", "# Current observation\n")
+    for name in set(planners) - {"kb_add"}:
+        assert [heading for heading in headings if heading not in nodes.questions(name)[-1]] == [], name
+        assert file.nodes[name].model == "large"
+    gate = nodes.questions("gate")[-1]
+    assert "The subgoal so far: collect wood\nIt is complete when: 1 wood is carried" in gate
+    assert "### challenge\n" in gate
+    assert "# The history\n" in nodes.questions("planner_adaptive")[-1]
+
+
 def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: Sandbox) -> None:
     reasons = ["unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed"]
     answers: list[dict[str, str]] = [{}, *({each: "yes"} for each in (*reasons, "correction_planned"))]
@@ -81,6 +100,8 @@ def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: San
 def test_a_reflection_sees_25_steps_and_feedback_all_steps_under_the_skill() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
     database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
+    database.set("world", {"about": "A game.", "goal": "survive"})
+    database.set("manual", "Do.")
     composing = ComposeContext(make_node("reflect", "What?"), database, {}, 0)
     assert turns(crafter_hooks.recent(composing)) == [str(turn) for turn in range(16, 41)]
     assert len(turns(crafter_hooks.under_the_skill(composing))) == 40
@@ -250,12 +271,36 @@ def test_a_loop_ends_when_its_action_is_refused(sandbox: Sandbox) -> None:
     assert [step.observation.accepted for step in episode.steps] == [True] * (len(episode.steps) - 1) + [False]
 
 
+class Healing(Crafter):
+    """A game that begins with a player whose health will rise in the first step."""
+
+    recovery, food = 25, 9
+
+    def begin(self, task: Task) -> Observation:
+        first, player = super().begin(task), self.game.player
+        player._recover = self.recovery
+        player.inventory.update(health=5, food=self.food)
+        self.player_view = player_view(self.game)
+        return first
+
+
+class Starving(Healing):
+    """A game that begins with a player whose health will go down in the first step."""
+
+    recovery, food = -15, 0
+
+
 def test_the_loop_in_the_prompt_ends_at_a_hazard(sandbox: Sandbox) -> None:
     prompt = str(read_graph(graph_path("crafter")).nodes["actor_final"].prompt)
-    shown = prompt[prompt.index("for _ in") : prompt.index("If do() is repeated")].replace('"zombie"', '"tree"')
-    nodes = NodeModels({**REPLIES, "actor_final": f"```python\n{shown}```"})
+    shown = prompt[prompt.index("health = ") : prompt.index("If do() is repeated")]
+    nodes = NodeModels({**REPLIES, "actor_final": code(shown.replace('"zombie"', '"tree"'))})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
     assert len(episode.steps) == 1, "a tree, which replaces the zombie in the loop, is in view from the beginning"
+    for wounded, steps in ((Healing(), 4), (Starving(), 1)):
+        nodes = NodeModels({**REPLIES, "actor_final": code(shown.replace("agent.move('west')", "agent.noop()"))})
+        settings: dict[str, Any] = {"environment": wounded, "task": make_task(SURVIVE, 0), "actions": 1000}
+        _, episode = episode_kit.played(sandbox, nodes, "agentkit", options={"steps": 1}, **settings)
+        assert len(episode.steps) == steps, "the loop ends when the health goes down, but not when it rises"
 
 
 # The manual.

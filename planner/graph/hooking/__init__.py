@@ -89,7 +89,8 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
     except (GraphError, passed_on):
         raise
     except Exception as error:
-        raise GraphError(f"the hook {name} failed: {type(error).__name__}: {error}") from error
+        advice = "; only a `check` hook sends its message to the model" if isinstance(error, AfterQueryError) else ""
+        raise GraphError(f"the hook {name} failed: {type(error).__name__}: {error}{advice}") from error
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:

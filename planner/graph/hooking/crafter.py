@@ -334,8 +334,8 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
 
 
 # The compose hooks, under the names that ``crafter.yaml`` uses. For example, a node with ``compose: crafter.recent`` is
-# shown the feedback on the current skill, the history, and then those answers of the nodes in its ``after`` that these
-# parts do not contain.
+# shown the parts from the manual to the current observation, and then those answers of the nodes in its ``after`` that
+# the history does not contain.
 
 answers_only = _compose_hook()
 now_only = _compose_hook(NOW)
@@ -343,7 +343,7 @@ before_and_now = _compose_hook(BEFORE, LAST, NOW)
 by_the_manual = _compose_hook(MANUAL, KNOWLEDGE, NOW)
 last_action = _compose_hook(MANUAL, KNOWLEDGE, UNKNOWN, BEFORE, LAST, NOW)
 last_summary = _compose_hook(LAST)
-recent = _compose_hook(FEEDBACK, HISTORY, hidden_nodes=NODES_IN_HISTORY)
+recent = _compose_hook(MANUAL, KNOWLEDGE, FEEDBACK, HISTORY, BEFORE, NOW, hidden_nodes=NODES_IN_HISTORY)
 under_the_skill = _compose_hook(UNDER_SKILL, hidden_nodes=NODES_IN_HISTORY)
 planning = _compose_hook(MANUAL, KNOWLEDGE, FEEDBACK, BEFORE, NOW)
 discovering = _compose_hook(MANUAL, KNOWLEDGE, UNKNOWN, HISTORY, BEFORE, LAST, NOW, hidden_nodes={"kb_add"})

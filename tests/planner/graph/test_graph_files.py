@@ -101,6 +101,12 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
         ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: a key must be a string; put it in quotes"),
         ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up"),
+        (
+            "nodes:\n  a: {prompt: $db.subgoals.next-one$}",
+            "2: nodes.a.prompt: $db.subgoals.next-one$ is a look-up in the syntax of AgentKit and planbook 0.1; write "
+            "{{ db.subgoals.next_one }}",
+        ),
+        ("nodes:\n  a: {prompt: x, system: '{{ db.gone }}'}", "2: nodes.a.system: db.gone: nothing sets gone"),
         ('nodes:\n  a: {prompt: x}\n  b: {prompt: x, when: {a: "yes"}}', "3: nodes.b.when: this must be text"),
         ("nodes:\n  db: {prompt: x}", "2: nodes.db: 'db' cannot be the name of a node"),
         ("nodes:\n  a: {prompt: x, every: 0}", "2: nodes.a.every: this must be 1 or more"),
@@ -136,7 +142,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this does not fit `expect`: "),
         ("nodes:\n  a: {prompt: x, expect: {k: text}, else: ''}", "2: nodes.a.else: this does not fit `expect`: "),
         ("nodes:\n  node: {prompt: x, foo: 1}", "2: nodes.node.foo: there is no such key. The keys are prompt, after, "
-         "model, expect, compose, check, finish, store, when, every, else, if, each"),
+         "model, expect, system, compose, check, finish, store, when, every, else, if, each"),
         ("nodes:\n  a: {prompt: x, each: {in: db.l, foo: 1, node: {prompt: x}}}",
          "2: nodes.a.each.foo: there is no such key. The keys are in, as, node"),
         ("nodes:\n  a b: {prompt: x, after: a b}", "2: nodes.a b: 'a b' cannot be the name of a node"),

@@ -1,17 +1,19 @@
 """One pass over a graph: the prompts of nodes, their answers, and the nodes that are skipped."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from planbook.planner import MemoryJournal, UnusableReply
+from planbook.planner import MemoryJournal, Message, Roles, Sampling, Scope, ScriptedModel, UnusableReply
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext
 from planbook.planner.graph.shapes import shape_of
+from planbook.planner.graph.traverse import run_pass
 from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
 from tests.spanning import span_data
 
@@ -82,6 +84,10 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
     assert "tom is not known" in answers.asked[1][2]
 
 
+def reject(finishing: FinishContext) -> None:
+    raise AfterQueryError("no")
+
+
 @pytest.mark.parametrize(
     ("key", "hook", "message"),
     [
@@ -91,6 +97,7 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
         ("finish", lambda finishing: 1 / 0, "the hook it failed: ZeroDivisionError"),
         ("compose", lambda composing: int("x"), "the hook it failed: ValueError"),
         ("finish", lambda finishing: int("x"), "the hook it failed: ValueError"),
+        ("finish", reject, "the hook it failed: AfterQueryError: no; only a `check` hook sends its message"),
         ("finish", lambda finishing: finishing.database.set("a", object()), "only JSON values can be stored"),
     ],
 )
@@ -108,6 +115,22 @@ def test_a_compose_hook_replaces_the_answers_above_the_prompt() -> None:
     answers = ScriptedAnswers()
     traverse(graph, answers, GraphDatabase({"x": "X"}), number=4, hooks={"history": history})
     assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} {{ db.x }}\n\nSay X."
+
+
+def test_a_node_may_have_a_system_message() -> None:
+    asked: list[list[tuple[str, str]]] = []
+
+    def model(messages: Sequence[Message], sampling: Sampling) -> str:
+        asked.append([(message.role, message.content) for message in messages])
+        return "yes" if len(asked) > 1 else "perhaps"
+
+    node = make_node("b", "Say {{ db.x }}.", system="You are {{ db.who }}, after {{ a }}.", expect="yes/no")
+    scope = Scope(MemoryJournal(), "pass/0", Roles(lambda role: ScriptedModel(model), {}, repairs=2))
+    run_pass(Graph(node, make_node("a", "?")), GraphDatabase({"x": "X", "who": "terse"}), scope)
+    system = ("system", "You are terse, after perhaps.")
+    assert [messages[0] for messages in asked] == [("user", "?"), system]
+    with pytest.raises(GraphError, match=r"node b: system: db\.who has no value"):
+        traverse(Graph(node, make_node("a", "?")), database=GraphDatabase({"x": "X"}))
 
 
 def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
