@@ -110,12 +110,13 @@ class Episode:
             raise RoundOver("The environment's episode was over before it began.")
         return self.observation
 
-    def new_round(self) -> Observation:
+    def new_round(self, *, best_counts: bool = True) -> Observation:
         """Reset the environment and begin a new round in a fresh namespace.
 
-        Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode.
+        Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode or,
+        if ``best_counts`` is False, the last one.
         """
-        self._best = self._judgement()
+        self._best = self._judgement() if best_counts else None
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -290,7 +291,7 @@ class Episode:
         return [cell.feedback for cell in self.cells]
 
     def verdict(self) -> Verdict:
-        """Return the environment's verdict on the best round so far. Plans never see it."""
+        """Return the environment's verdict on the round that counts so far (see ``new_round``). Plans never see it."""
         return self._judgement().verdict
 
     def _judgement(self) -> Judgement:

@@ -117,6 +117,7 @@ def test_a_new_round_with_a_new_plan_begins_when_no_subtask_is_open(sandbox: San
         "actions": len([step for step in playing.steps if step.counted]),
         "lasting": 0,
         "lasting_gone_behind": 0,
+        "solved": True,
     }
     spans = [span for name in ("branch", "plan") for span in spans_of(journal_of(playing), name)]
     assert spans[0].title == "0: agent.touch('wall')"
@@ -134,10 +135,31 @@ def test_a_task_considered_complete_ends_the_episode_or_its_round(sandbox: Sandb
     assert [ended in prompt for prompt in models.prompts("plan")] == ([False, True] if until_solved else [False])
 
 
+class SilentToy(TouchToy):
+    """An environment that does not end when its task is solved: when the last thing touched is the goal."""
+
+    def verdict(self) -> Verdict:
+        solved = bool(self.history) and self.history[-1][0].args == ("goal",)
+        return Verdict(solved, float(solved))
+
+
+@pytest.mark.parametrize(("until_solved", "solved"), [(False, [False, True, False]), (True, [False, True])])
+def test_the_hidden_verdict_ends_the_rounds_only_if_asked_to(
+    sandbox: Sandbox, until_solved: bool, solved: list[bool]
+) -> None:
+    models = AdvocateModels(
+        plan="1. look", act=[touch("wall"), touch("goal"), touch("door")], subtask_done=[NO, YES] * 3
+    )
+    options = {"rounds": 3, "until_solved": until_solved}
+    ending, playing = played(sandbox, models, environment=SilentToy(), options=options)
+    assert [plan["solved"] for plan in recorded(playing, "plan")] == solved
+    assert ending.outcome.solved is solved[-1], "the last round counts, and its verdict was not known to the agent"
+
+
 def test_an_environment_that_ends_without_success_ends_only_its_round(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
     ending, playing = played(sandbox, models, environment=TrapToy())
-    assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.2)), "the best round counts"
+    assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.1)), "the last round counts"
     assert models.questions.count("plan") == len(playing.cells) == 7
     assert [each["fate"] for each in recorded(playing, "branch")] == ["over"] * 7
     assert ending.actions == 8

@@ -160,7 +160,7 @@ def _is_yes(verdict: str) -> bool:
 
 EVALUATOR, SUMMARIZER = "evaluator", "summarizer"
 ROUNDS, ACTIONS = 7, 30
-"""Default limits for a task: the number of rounds, and the number of actions in all rounds (section 4.1)."""
+"""Default limits for a task: the number of rounds, and the number of actions in all rounds (sections 4.2 and 4.1)."""
 
 
 class AdvocateOptions(Options):
@@ -183,8 +183,8 @@ class AdvocateOptions(Options):
     )
     until_solved: bool = Field(
         default=False,
-        description="Begin another round if the task was considered complete but is not; the paper's agent is not "
-        "told this, and stops.",
+        description="Play until the environment's verdict is that the task is solved, and count the best round. With "
+        "false, as in the paper, the agent stops when it considers the task complete, and the last round counts.",
     )
 
 

@@ -165,7 +165,7 @@ class AdvocateRound:
         raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
-        """Record the branches of the round and its numbers of actions.
+        """Record the branches of the round, its numbers of actions, and the environment's verdict.
 
         Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
         """
@@ -174,7 +174,10 @@ class AdvocateRound:
         lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
-                actions=len(steps), lasting=len(lasting), lasting_gone_behind=sum(step.undone for step in lasting)
+                actions=len(steps),
+                lasting=len(lasting),
+                lasting_gone_behind=sum(step.undone for step in lasting),
+                solved=self._episode.verdict().solved,
             )
         return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 
@@ -229,7 +232,7 @@ def play_rounds(
 
     Each plan after the first is based on the earlier rounds. If ``reflects`` is False, no round knows about others. If
     the task is considered complete in a round, or if an answer is given, no other round follows, unless
-    ``options.until_solved`` is True.
+    ``options.until_solved`` is True. Without this option, the last round counts (see ``play_in_rounds``).
     """
     earlier: list[FailedRound] = []
     shared_notebook = Notebook()
@@ -249,7 +252,7 @@ def play_rounds(
                 raise
             earlier.append(advocate_round.end(NOTHING_LEFT))
 
-    play_in_rounds(episode, options.rounds, play_one)
+    play_in_rounds(episode, options.rounds, play_one, until_solved=options.until_solved)
 
 
 def _has_answered(episode: Episode) -> bool:
