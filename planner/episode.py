@@ -81,7 +81,7 @@ class Episode:
         self.whole_plans = False
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
-        self.actions, self._actions_used_up, self._refused_plans = 0, False, 0
+        self.actions, self._answers, self._actions_used_up, self._refused_plans = 0, 0, False, 0
         self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -340,7 +340,8 @@ class Episode:
         frame = self._innermost()
         frame.count_down(action)
         self._guard()
-        if self.actions >= self.settings.actions:
+        is_answer = action.name == self.environment.answering  # it ends the episode, and does not count as one of them
+        if self.actions - self._answers >= self.settings.actions and not is_answer:
             self._actions_used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():
@@ -355,7 +356,7 @@ class Episode:
         )
         self._round.record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
-        self.actions += 1
+        self.actions, self._answers = self.actions + 1, self._answers + is_answer
         if self.environment.ended:
             raise RoundOver("The environment's episode is over.")
         return plan_value(observation)

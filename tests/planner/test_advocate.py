@@ -229,6 +229,7 @@ def test_the_answer_is_delivered_as_plan_code(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, models, environment=AnsweringToy())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.cells[-1].code == "agent.stop('42')"
+    assert [plan["actions"] for plan in recorded(playing, "plan")] == [1], "the answer is no action of the round"
     assert "- It is 42." in models.prompts("answer")[0]
     assert "give the answer" in models.prompts("task_done")[0]
 
@@ -244,6 +245,17 @@ def test_a_wrong_answer_ends_the_episode_or_its_round(
     ending, _ = played(sandbox, answering, environment=AnsweringToy(), options=options)
     assert ending.outcome is Outcome.FAILURE
     assert answering.questions.count("plan") == (3 if until_solved else 1)
+
+
+def test_an_answer_needs_no_action(sandbox: Sandbox) -> None:
+    answers = ["Answer: 7", "Answer: 42"]
+    models = AdvocateModels(act=touch("wall"), task_done=[NO, YES, YES], answer=answers)
+    options = {"until_solved": True, "rounds": 2}
+    ending, playing = played(sandbox, models, environment=AnsweringToy(), options=options, actions=1)
+    assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 3)
+    models = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, YES, NO], answer="Answer: 7")
+    ending, playing = played(sandbox, models, environment=AnsweringToy(), options=options, actions=2)
+    assert [str(step.action) for step in playing.steps] == ["touch('door')"], "an earlier answer used up no action"
 
 
 def test_an_unusable_answer_is_not_delivered(sandbox: Sandbox) -> None:

@@ -174,7 +174,7 @@ class AdvocateRound:
         lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
-                actions=len(steps),
+                actions=sum(step.action.name != self._episode.environment.answering for step in steps),
                 lasting=len(lasting),
                 lasting_gone_behind=sum(step.undone for step in lasting),
                 solved=self._episode.verdict().solved,

@@ -48,7 +48,7 @@ class PlanMade(Payload):
     why: str = ""
     """The planner's review of the earlier rounds."""
     actions: int = 0
-    """Number of counted actions of the round, including those that were undone."""
+    """Number of actions of the round, including those that were undone, but without the answer."""
     lasting: int = 0
     """Number of actions with an effect that cannot be undone (lasting actions)."""
     lasting_gone_behind: int = 0
