@@ -9,7 +9,18 @@ import pytest
 from planbook.envs import Observation, Verdict, action
 from planbook.planner import METHODS, FeedbackKind, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.advocate_kit import NO, YES, AdvocateModels, AnsweringToy, aligned, branches, played, recorded, touch
+from tests.planner.advocate_kit import (
+    NO,
+    YES,
+    AdvocateModels,
+    AnsweringToy,
+    aligned,
+    branches,
+    played,
+    recorded,
+    touch,
+    valued,
+)
 from tests.planner.episode_kit import SOLVE, TouchToy, TrapToy, code, journal_of
 from tests.spanning import spans_of
 
@@ -79,6 +90,17 @@ def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
     (error,) = [line for line in new_plan.splitlines() if line.startswith("- oops -> line 1: ")]
     assert error.endswith(" (undone later)")
     assert "How it ended: No alternative is left to try." in new_plan
+
+
+@pytest.mark.parametrize("method", ["devils-advocate", "lats"])
+def test_prompts_show_what_was_done_in_earlier_rounds(sandbox: Sandbox, method: str) -> None:
+    models = AdvocateModels(act=touch("wall"), align=evaluations("NO", "YES"), value=valued(3, "Deed 1."))
+    played(sandbox, models, method, options={"rounds": 2}, actions=2 if method == "devils-advocate" else 11)
+    assert "Nothing yet." in models.prompts("act")[0]
+    undone = " (undone later)" if method == "devils-advocate" else ""
+    mark = f"# Done so far\n\n- In round 1, before the new start: Deed 1.{undone}\n"
+    for question in ("act", "subtask_done", "task_done", "align" if method == "devils-advocate" else "value"):
+        assert mark in models.prompts(question)[-1], question
 
 
 def test_code_that_is_refused_is_not_rewound(sandbox: Sandbox) -> None:

@@ -220,12 +220,19 @@ class ModelCalls:
         """True if prompts show only the branches that led to the current state, and no branches that were undone."""
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
+        self._earlier_deeds: Sequence[str] = ()
+        """The effects of the code that was tried in earlier rounds. The history of algorithm 1 covers all rounds."""
 
     def plan(self, start: SearchState, earlier: Sequence[FailedRound]) -> Outline:
         """Ask for a review of the earlier rounds and for a plan of subtasks (sections 3.1 and 3.3.3).
 
-        Raises UnusableReply if no reply is usable.
+        Later prompts show what was done in the earlier rounds, too. Raises UnusableReply if no reply is usable.
         """
+        self._earlier_deeds = [
+            f"In round {number}, before the new start: {deed}"
+            for number, failed in enumerate(earlier, 1)
+            for deed in failed.deeds
+        ]
         shown = {"seen": self._shortened(start), "earlier": earlier, "notes": self._notes}
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
         return self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
@@ -322,7 +329,7 @@ class ModelCalls:
             "goal": self._episode.task.goal,
             "parts": self.parts,
             "current": state.subtask,
-            "deeds": self._tree.effects(current_path_only=self.current_path_only),
+            "deeds": [*self._earlier_deeds, *self._tree.effects(current_path_only=self.current_path_only)],
             "notes": self._notes,
             "scene": "" if state.scene in state.report else state.scene,
         }
