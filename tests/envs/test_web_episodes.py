@@ -134,6 +134,19 @@ def test_a_page_check_with_an_invalid_selector_breaks_the_episode(base: str, tmp
     environment.close()
 
 
+@pytest.mark.parametrize("locator", ["", "document.querySelector('pre').innerHTML"])
+def test_entities_in_the_content_of_a_page_are_replaced_as_in_webarena(base: str, tmp_path: Path, locator: str) -> None:
+    file = tmp_path / "tasks.json"
+    content = {"must_include": ["<title>Hello</title>", "Sports & Outdoors"]}
+    target = {"url": "last", "locator": locator, "required_contents": content}
+    evaluation = {"eval_types": ["program_html"], "program_html": [target]}
+    file.write_text(json.dumps([{"task_id": 441, "intent": "?", "start_url": f"{base}/source", "eval": evaluation}]))
+    environment = Web(WebOptions(tasks=file))
+    environment.reset(Web.select(Selection(), environment.options)[0])
+    assert environment.verdict().solved
+    environment.close()
+
+
 def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
     with pytest.raises(ValueError, match="only one of them"):
         WebOptions(start=base, tasks=Path("x.json"))
