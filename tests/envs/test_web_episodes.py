@@ -118,6 +118,11 @@ def test_a_users_own_task_file_has_its_own_types_and_sites(tmp_path: Path) -> No
     assert [task.id for task in Web.select(Selection(types=("price",)), options)] == ["mug/1"]
     with pytest.raises(BadSelection, match="no task type count_tickets; it has price, way"):
         Web.select(Selection(types=("count_tickets",)), options)
+    described = Web(options.model_copy(update={"introduction": "The shop sells mugs."})).about
+    assert (
+        described == f"{Web.about}\n\nThese sites can be visited:\n- shop: http://shop.example\n\nThe shop sells mugs."
+    )
+    assert Web().about == Web.about
     with pytest.raises(BadSelection, match="'mug/1' needs the site 'shop', whose address is unknown"):
         Web.select(Selection(), WebOptions(tasks=file))
 
