@@ -201,6 +201,15 @@ def test_the_actions_of_the_paper_come_without_queries(base: str) -> None:
     assert not offered.queries
 
 
+def test_without_select_an_option_is_selected_by_typing(base: str) -> None:
+    environment = open_page(base, "/", paper_actions=True)
+    size = element_number(environment, "size")
+    assert "use type(element, option)" in click(environment, "size").text
+    assert "has no such option; it has 'Small', 'Large', 'Huge'" in act(environment, "type", size, "tiny").text
+    assert "combobox 'Size' value='Small'" in act(environment, "type", size, "small").text
+    environment.close()
+
+
 def test_an_own_task_file_has_no_mistakes(base: str, tmp_path: Path) -> None:
     """Its types and splits are those of its tasks, not those of the shipped tasks."""
     check = {"kind": "answer", "how": "exact", "values": ["12.50"]}
