@@ -115,6 +115,25 @@ def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
     _, playing = played(sandbox, models, options={"rounds": 1, "remedies": 3})
     assert models.questions.count("remedy") == 3
     assert branches(playing) == [("agent.touch('wall')", "turned back")]
+    (plan,) = recorded(playing, "plan")
+    assert (plan["duplicates"], plan["declined"]) == (3, 0)
+
+
+def test_without_turning_back_only_code_that_fails_is_replaced(sandbox: Sandbox) -> None:
+    models = AdvocateModels(
+        act=[touch("wall"), code("raise ValueError")],
+        remedy=[touch("door"), "NONE"] * 2,
+        task_done=[NO, NO, YES],
+        align=aligned("Deed.", verdict="NO"),
+    )
+    _, playing = played(sandbox, models, options={"rounds": 1, "turns_back": False})
+    assert branches(playing) == [
+        ("agent.touch('wall')", "kept"),
+        ("agent.touch('door')", "not tried"),
+        ("raise ValueError", "failed"),
+        ("agent.touch('door')", "kept"),
+    ]
+    assert recorded(playing, "branch")[0]["history"] == "Deed."
 
 
 # Subtasks, rounds and the task.
@@ -140,6 +159,8 @@ def test_a_new_round_with_a_new_plan_begins_when_no_subtask_is_open(sandbox: San
         "lasting": 0,
         "lasting_gone_behind": 0,
         "solved": True,
+        "declined": 1,
+        "duplicates": 0,
     }
     spans = [span for name in ("branch", "plan") for span in spans_of(journal_of(playing), name)]
     assert spans[0].title == "0: agent.touch('wall')"
@@ -336,6 +357,7 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
         "summarise_above": 8_000,
         "until_solved": False,
         "remedies": 2,
+        "turns_back": True,
     }
 
 

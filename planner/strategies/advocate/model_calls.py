@@ -169,7 +169,9 @@ class AdvocateOptions(Options):
     default_actions: ClassVar[int | None] = ACTIONS
     default_sampling: ClassVar[Mapping[str, JsonValue]] = {"temperature": 1.0, "max_tokens": 512}
 
-    rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
+    rounds: int = Field(
+        default=ROUNDS, ge=1, le=100, description="Maximum number of rounds; with 1, no plan is revised."
+    )
     whole_subtasks: bool = Field(
         default=True,
         description="Let code do a whole subtask, with loops and functions; false allows one action at a time, as in "

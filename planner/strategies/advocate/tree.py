@@ -55,6 +55,10 @@ class PlanMade(Payload):
     """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
     solved: bool | None = None
     """The environment's verdict at the end of the round, which models never see. None in old runs."""
+    declined: int = 0
+    """Number of times that a model saw no remedy and answered NONE."""
+    duplicates: int = 0
+    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
 
     @property
     def title(self) -> str:
@@ -271,6 +275,10 @@ class SearchFigures(Figures):
     """Number of remedies (alternatives to the first proposal) that were tried."""
     remedies_kept: int
     """Number of remedies that were kept to the end."""
+    remedies_declined: int
+    """Number of times that a model saw no remedy and answered NONE."""
+    duplicates: int
+    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
     lasting: int
     """Number of actions with an effect that cannot be undone (lasting actions)."""
     lasting_gone_behind: int
@@ -300,6 +308,8 @@ class SearchFigures(Figures):
             branches=dict(Counter(branch.fate for branch in branches).most_common()),
             remedies_tried=len(remedies),
             remedies_kept=sum(branch.fate == "kept" for branch in remedies),
+            remedies_declined=sum(plan.declined for plan in plans),
+            duplicates=sum(plan.duplicates for plan in plans),
             lasting=sum(plan.lasting for plan in plans),
             lasting_gone_behind=sum(plan.lasting_gone_behind for plan in plans),
         )
@@ -314,7 +324,10 @@ class SearchFigures(Figures):
         )
         if self.branches:
             fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())
-            yield f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}."
+            yield (
+                f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}, declined "
+                f"{self.remedies_declined}; proposals dropped as duplicates {self.duplicates}."
+            )
         if self.lasting:
             yield (
                 f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past anyway: "

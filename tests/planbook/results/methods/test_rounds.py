@@ -59,7 +59,7 @@ def test_success_by_round_without_verdicts_is_cumulative_and_over_all_tasks(tmp_
 def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
         writer = EpisodeWriter(run, "task/0")
-        writer.plan(0, 4, lasting=2, lasting_gone_behind=1)
+        writer.plan(0, 4, lasting=2, lasting_gone_behind=1, declined=3, duplicates=2)
         fates = [(0, "kept"), (0, "turned back"), (1, "kept"), (1, "abandoned"), (2, "not tried"), (0, "not tried")]
         for idea, fate in fates:
             writer.branch(0, idea, fate)
@@ -70,7 +70,7 @@ def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> No
     assert (found.lasting, found.lasting_gone_behind) == (2, 1)
     rounds, branches, lasting = map(str, found.describe())
     assert rounds.endswith("Solved with at most N rounds: 1: 100.0%.")
-    assert branches.endswith("remedies tried 2, kept 1.")
+    assert branches.endswith("remedies tried 2, kept 1, declined 3; proposals dropped as duplicates 2.")
     assert lasting.startswith("Actions whose effects a rewind cannot undo: 2;")
 
 
