@@ -294,7 +294,10 @@ class OptionalMembers:
     naive: ClassVar[str] = ""
     """For ADaPT: plan code of the method ``naive``, the paper's baseline that plays every task without a model."""
     answering: ClassVar[str] = ""
-    """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or ""."""
+    """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or "".
+
+    It is possible even if no actions are left.
+    """
 
     @property
     def goals(self) -> "Goals":

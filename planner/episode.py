@@ -82,7 +82,7 @@ class Episode:
         self.whole_plans = False
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
-        self.actions, self._actions_used_up, self.refused_plans = 0, False, 0
+        self.actions, self._answers, self._actions_used_up, self.refused_plans = 0, 0, False, 0
         self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -111,12 +111,13 @@ class Episode:
             raise RoundOver("The environment's episode was over before it began.")
         return self.observation
 
-    def new_round(self) -> Observation:
+    def new_round(self, *, best_counts: bool = True) -> Observation:
         """Reset the environment and begin a new round in a fresh namespace.
 
-        Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode.
+        Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode or,
+        if ``best_counts`` is False, the last one.
         """
-        self._best = self._judgement()
+        self._best = self._judgement() if best_counts else None
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -294,7 +295,7 @@ class Episode:
         return [cell.feedback for cell in self.cells]
 
     def verdict(self) -> Verdict:
-        """Return the environment's verdict on the best round so far. Plans never see it."""
+        """Return the environment's verdict on the round that counts so far (see ``new_round``). Plans never see it."""
         return self._judgement().verdict
 
     def _judgement(self) -> Judgement:
@@ -343,7 +344,8 @@ class Episode:
         frame = self._innermost()
         frame.count_down(action)
         self._guard()
-        if self.actions >= self.settings.actions:
+        is_answer = action.name == self.environment.answering  # it ends the episode, and does not count as one of them
+        if self.actions - self._answers >= self.settings.actions and not is_answer:
             self._actions_used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():
@@ -358,7 +360,7 @@ class Episode:
         )
         self._round.record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
-        self.actions += 1
+        self.actions, self._answers = self.actions + 1, self._answers + is_answer
         if self.environment.ended:
             raise RoundOver("The environment's episode is over.")
         return plan_value(observation)

@@ -10,6 +10,9 @@ class Choices(BaseModel):
 
     items: str = ""
     tasks: str | None = None
+    sites: dict[str, str] = {}
+    logins: str | None = None
+    patience: float = 10.0
 
 
 class Textcraft(Toy):

@@ -31,6 +31,7 @@ PAGES: Mapping[str, str] = {
         srcdoc="<body style='margin:0'><button onclick='parent.document.title=1'>One</button><br><br><br><br>
         <button onclick='parent.document.title=2'>Two</button>"></iframe><br><iframe id=other></iframe><div id=host></div>
         <script>other.src=location.search.slice(1);host.attachShadow({mode:'closed'}).innerHTML="<button onclick='document.title=3'>Closed</button>"</script>""",
+    "/source": "<title>Source</title><pre>&lt;title&gt;Hello&lt;/title&gt; Sports &amp; Outdoors</pre>",
     "/sentence": "<title>Sentence</title>Your order number is 4711.",
     "/covered": """<title>Covered</title><button style="margin:40px">Under</button>
         <div role=dialog aria-label="Cookies" style="position:fixed;inset:0;background:#fff8">Cookies!</div>""",

@@ -55,9 +55,16 @@ class WebActions(Environment):
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
         """Replace the content of a field with a text, and press Enter unless ``enter`` is False.
 
-        In a ``<textarea>``, Enter is never pressed. Write dates as 2024-05-31 and times as 17:05.
+        In a ``<textarea>``, Enter is never pressed. Write dates as 2024-05-31 and times as 17:05. If there is no action
+        ``select``, the text selects an option of a select box.
         """
-        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.type(ref, text, enter), name))
+
+        def type_or_select(tab: WebTab, ref: ElementRef, name: str) -> str:
+            answer = tab.type(ref, text, enter)
+            selects = "selects" in answer and "select" not in self.offer.actions
+            return _refusal_text(tab.ask(ref, "choose", text) if selects else answer, name)
+
+        return self._act_on(element, type_or_select)
 
     @action("agent.select(9, 'Large') -> the updated page", name="select")
     def select_option(self, element: int, option: str) -> Observation:
@@ -163,7 +170,8 @@ class WebActions(Environment):
 
         def act_if_present(tab: WebTab) -> str:
             ref = browsing.element_ref(element)
-            return ref if isinstance(ref, str) else act(tab, ref, browsing.name(element, ref))
+            reason = ref if isinstance(ref, str) else act(tab, ref, browsing.name(element, ref))
+            return reason if "select" in self.offer.actions else reason.replace("use select(", "use type(")
 
         return self._do(act_if_present)
 

@@ -49,6 +49,9 @@ class WebOptions(EnvironmentOptions):
     sites: dict[str, SiteAddress] = Field(
         default_factory=dict, description="Maps the names in braces in a task file to addresses (http://...)."
     )
+    introduction: str = Field(
+        default="", description="A text about the sites, such as instructions, for the descriptions that models see."
+    )
     start: Address | None = Field(
         default=None, description="The address (http://...) where your own task begins; it excludes the option tasks."
     )
@@ -149,6 +152,9 @@ class Web(WebActions):
         super().__init__(options)
         self._site: TracSite | None = None
         self._web_task: WebTask | None = None
+        listed = "".join(f"\n- {name}: {address}" for name, address in self.options.sites.items())
+        texts = [self.about, listed and f"These sites can be visited:{listed}", self.options.introduction]
+        self.about = "\n\n".join(filter(None, texts))
 
     # Tasks.
 

@@ -5,6 +5,7 @@ may change only the values that a server check names. If the task has no server 
 there.
 """
 
+import html
 import json
 import re
 import unicodedata
@@ -248,10 +249,10 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
     """Return text from a page in the agent's browser, without affecting the episode.
 
-    If ``script``, a JavaScript expression, is given, return its value. Otherwise, if ``selector`` is given, return the
-    text of the first element that this CSS selector matches. If neither is given, return the text of the whole page.
-    Return "" if the page cannot be loaded or nothing matches. A page that is not the current one is loaded in a hidden
-    tab.
+    If ``script``, a JavaScript expression, is given, return its value, in which HTML entities such as ``&lt;`` are
+    replaced, as in WebArena. Otherwise, if ``selector`` is given, return the text of the first element that this CSS
+    selector matches. If neither is given, return the text of the whole page. Return "" if the page cannot be loaded or
+    nothing matches. A page that is not the current one is loaded in a hidden tab.
 
     Raises EnvironmentBroken if the selector is not valid CSS.
     """
@@ -269,7 +270,8 @@ def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
         return ""
     if value is None and selector and not script:
         raise EnvironmentBroken(f"the selector {selector!r} of a page check is not valid CSS: correct the task file")
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
+    return html.unescape(text) if script else text
 
 
 def _first_match(selector: str) -> str:

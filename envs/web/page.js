@@ -130,7 +130,7 @@
     if (!node.isConnected || !this.element(node)) return {refused: "is no longer on the page"};
     const element = this.labelled(node);
     const {tag, type, editable} = this.kind(element);
-    if (tag === "select") return {refused: "is a select box: use select(element, option)"};
+    if (tag === "select") return {refused: "is a select box: use select(element, option)", selects: true};
     const text = tag === "textarea" || (tag === "input" && !this.nonTextTypes.includes(type)) || editable;
     if (!text) return {refused: type === "file" ? "takes a file, and there is none to give" : "is not a field"};
     if (element.matches(":disabled, [aria-disabled=true]")) return {refused: "is disabled"};

@@ -7,11 +7,14 @@ each site.
 The published tasks use six sites, which users have to run themselves. In a task file, placeholders such as
 ``__SHOPPING__`` and ``__REDDIT__`` are replaced with the addresses of these sites.
 
-Some tasks cannot be judged here. They are left out, and their field ``unjudged`` gives the reason:
+Some tasks cannot be judged here. They are left out, and their field ``unjudged`` gives the reason. These are 161 of the
+812 published tasks:
 
-- tasks with ``fuzzy_match``. In the original, a language model judges the answers.
-- tasks with ``func:`` in addresses or locators. This calls Python functions of the original.
-- tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
+- 82 tasks with ``fuzzy_match``. In the original, a language model judges the answers.
+- 79 tasks with ``func:`` in addresses or locators. This calls Python functions of the original.
+
+Tasks that begin logged in (``storage_state``) are left out, too, unless the folder ``logins`` has the file that they
+name.
 
 If the expected answer is "N/A", the agent's answer must begin with "N/A". The original also accepts an answer that only
 gives a reason, if its model considers this reason right. Our environment uses its own prompts, actions and waiting

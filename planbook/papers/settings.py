@@ -236,6 +236,8 @@ def models_asked(run: RunResults) -> tuple[str, ...]:
 
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
+ACCESS_OPTIONS = ("sites", "introduction", "logins", "allowed")
+"""Options that a paper's environment needs, too. They are no differences if a run sets ``matching_option``."""
 NO_LIMIT = "no limit"
 
 
@@ -284,15 +286,16 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
 
 def _environment(config: Config, setting: PaperSetting) -> Values:
     defaults = config.environment.Options().model_dump(mode="json")
+    matching = setting.matching_option and getattr(config.environment_options, setting.matching_option)
+    exempt = (*OPTIONS_WITHOUT_EFFECT, setting.matching_option, *(ACCESS_OPTIONS if matching else ()))
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
-        if name not in (*OPTIONS_WITHOUT_EFFECT, setting.matching_option) and value not in theirs:
+        if name not in exempt and value not in theirs:
             yield f"environment option {name}", _limit(value), _or_default(theirs[0])
-    value = setting.matching_option and getattr(config.environment_options, setting.matching_option)
     if setting.environment:
         yield (
             "environment",
-            f"{setting.matching_option} {value}" if value else setting.our_environment,
+            f"{setting.matching_option} {matching}" if matching else setting.our_environment,
             setting.environment,
         )
 
@@ -313,7 +316,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     defaults = method(config.planner).options().model_dump(mode="json")
     for name in sorted(defaults.keys() - theirs.keys()):
         if (value := config.planner_options.get(name, defaults[name])) != defaults[name]:
-            yield name, _limit(value), _or_default(defaults[name])
+            yield name, _limit(value), f"not stated (our default: {_or_default(defaults[name])})"
     yield (
         "plans that are refused before they act",
         "those with an action that is known to fail" if config.dry_run else None,
@@ -327,6 +330,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     sampling = config.sampling.get(PLANNER_ROLE) or config.sampling.get(DEFAULT_ROLE) or Sampling()
     yield "temperature", sampling.temperature, setting.sampling.get("temperature")
     yield "context, in tokens", sampling.context, setting.sampling.get("context")
+    yield "tokens of a reply", sampling.max_tokens, setting.sampling.get("max_tokens")
     if setting.building is None and config.library != SHIPPED_LIBRARY:
         yield "what was learned", f"the library {config.library}", "nothing"
     yield "prompts", "in our own words, through chat completions; models answer with Python", setting.prompts

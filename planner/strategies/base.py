@@ -267,18 +267,23 @@ def countdown(number: int) -> Callable[[], int]:
     return iter(range(number, -1, -1)).__next__
 
 
-def play_in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None]) -> None:
+def play_in_rounds(
+    episode: Episode, max_rounds: int, play: Callable[[int], None], *, until_solved: bool = True
+) -> None:
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
     A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
     the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
+
+    If ``until_solved`` is False, the last round counts. Whether it solved the task then ends the play only if the
+    environment itself has ended its episode, which the agent can see.
     """
     for number in range(max_rounds):
         if number:
-            episode.new_round()
+            episode.new_round(best_counts=until_solved)
         with suppress(RoundOver, *([] if number == max_rounds - 1 else [NoPlan])):
             play(number)
-        if episode.verdict().solved:
+        if (until_solved or episode.environment.ended) and episode.verdict().solved:
             return
 
 

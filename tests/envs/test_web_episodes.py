@@ -118,6 +118,11 @@ def test_a_users_own_task_file_has_its_own_types_and_sites(tmp_path: Path) -> No
     assert [task.id for task in Web.select(Selection(types=("price",)), options)] == ["mug/1"]
     with pytest.raises(BadSelection, match="no task type count_tickets; it has price, way"):
         Web.select(Selection(types=("count_tickets",)), options)
+    described = Web(options.model_copy(update={"introduction": "The shop sells mugs."})).about
+    assert (
+        described == f"{Web.about}\n\nThese sites can be visited:\n- shop: http://shop.example\n\nThe shop sells mugs."
+    )
+    assert Web().about == Web.about
     with pytest.raises(BadSelection, match="'mug/1' needs the site 'shop', whose address is unknown"):
         Web.select(Selection(), WebOptions(tasks=file))
 
@@ -131,6 +136,19 @@ def test_a_page_check_with_an_invalid_selector_breaks_the_episode(base: str, tmp
     environment.reset(Web.select(Selection(), environment.options)[0])
     with pytest.raises(EnvironmentBroken, match=r"the selector 'h1\[' of a page check is not valid CSS"):
         environment.verdict()
+    environment.close()
+
+
+@pytest.mark.parametrize("locator", ["", "document.querySelector('pre').innerHTML"])
+def test_entities_in_the_content_of_a_page_are_replaced_as_in_webarena(base: str, tmp_path: Path, locator: str) -> None:
+    file = tmp_path / "tasks.json"
+    content = {"must_include": ["<title>Hello</title>", "Sports & Outdoors"]}
+    target = {"url": "last", "locator": locator, "required_contents": content}
+    evaluation = {"eval_types": ["program_html"], "program_html": [target]}
+    file.write_text(json.dumps([{"task_id": 441, "intent": "?", "start_url": f"{base}/source", "eval": evaluation}]))
+    environment = Web(WebOptions(tasks=file))
+    environment.reset(Web.select(Selection(), environment.options)[0])
+    assert environment.verdict().solved
     environment.close()
 
 
@@ -181,6 +199,15 @@ def test_the_actions_of_the_paper_come_without_queries(base: str) -> None:
         ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     )
     assert not offered.queries
+
+
+def test_without_select_an_option_is_selected_by_typing(base: str) -> None:
+    environment = open_page(base, "/", paper_actions=True)
+    size = element_number(environment, "size")
+    assert "use type(element, option)" in click(environment, "size").text
+    assert "has no such option; it has 'Small', 'Large', 'Huge'" in act(environment, "type", size, "tiny").text
+    assert "combobox 'Size' value='Small'" in act(environment, "type", size, "small").text
+    environment.close()
 
 
 def test_an_own_task_file_has_no_mistakes(base: str, tmp_path: Path) -> None:

@@ -145,11 +145,25 @@ def test_web_tasks_are_compared_with_table_1_and_figure_6(tmp_path: Path) -> Non
     assert compared.row("Devil's Advocate, figure 6:", "ours: devils-advocate") == ["50.0"]
     assert compared.row("Devil's Advocate, table 1:", "AR") == ["6.39", "7.07", "0.64"]
     assert compared.row("Devil's Advocate, table 1:", "ours: devils-advocate") == ["1.00", "1.00", "2.00"]
-    assert set(compared.differs()) == {"tasks", "environment", "prompts", "temperature", "context, in tokens"}
+    sampling = {"temperature", "context, in tokens", "tokens of a reply"}
+    assert set(compared.differs()) == {"tasks", "environment", "prompts", *sampling}
+    assert compared.differs()["tokens of a reply"] == ("4000", "512")
     options = {"planner_options": {"reflects": False, "rounds": 3}}
     compared = compare_run(tmp_path, "Web", "plan-act", [ending_with_reward(None)], model=GPT_4, revisions=1, **options)
     assert compared.row("table 1:", "ours: plan-act, reflects False")[-1] == "1.00"
     assert compared.differs()["rounds"] == ("3", "7")
+
+
+def test_webarenas_tasks_need_their_sites_and_unstated_options_are_named_as_such(tmp_path: Path) -> None:
+    access: dict[str, Any] = {"sites": {"shop": "http://shop.example"}, "logins": "logins"}
+    for tasks, differing in ((None, {"sites", "logins", "patience"}), ("webarena.json", {"patience"})):
+        options: dict[str, Any] = {"planner_options": {"remedies": 5}}
+        options["env_options"] = {"tasks": tasks, "patience": 30.0, **access}
+        ending = ending_with_reward(None)
+        differs = compare_run(tmp_path, "Web", "devils-advocate", [ending], model=GPT_4, **options).differs()
+        assert {name for name in differs if "option" in name} == {f"environment option {name}" for name in differing}
+        assert differs["remedies"] == ("5", "not stated (our default: 2)")
+    assert differs["environment"][0] == "tasks webarena.json"
 
 
 def test_a_table_without_any_of_our_figures_is_not_printed(tmp_path: Path) -> None:

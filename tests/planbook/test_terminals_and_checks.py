@@ -47,7 +47,7 @@ def test_printed_text_is_shown_between_the_steps_and_escaped(tmp_path: Path) -> 
     done = execute_plan(tmp_path)
     assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
     assert "\x1b" not in done.stdout
-    assert "48,024 characters more" in done.stdout
+    assert "48,024 more characters" in done.stdout
 
 
 def test_no_file_can_send_control_codes_to_the_terminal(tmp_path: Path) -> None:

@@ -9,7 +9,18 @@ import pytest
 from planbook.envs import Observation, Verdict, action
 from planbook.planner import METHODS, FeedbackKind, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.advocate_kit import NO, YES, AdvocateModels, AnsweringToy, aligned, branches, played, recorded, touch
+from tests.planner.advocate_kit import (
+    NO,
+    YES,
+    AdvocateModels,
+    AnsweringToy,
+    aligned,
+    branches,
+    played,
+    recorded,
+    touch,
+    valued,
+)
 from tests.planner.episode_kit import SOLVE, TouchToy, TrapToy, code, journal_of
 from tests.spanning import spans_of
 
@@ -81,6 +92,17 @@ def test_prompts_mark_actions_that_were_undone(sandbox: Sandbox) -> None:
     assert "How it ended: No alternative is left to try." in new_plan
 
 
+@pytest.mark.parametrize("method", ["devils-advocate", "lats"])
+def test_prompts_show_what_was_done_in_earlier_rounds(sandbox: Sandbox, method: str) -> None:
+    models = AdvocateModels(act=touch("wall"), align=evaluations("NO", "YES"), value=valued(3, "Deed 1."))
+    played(sandbox, models, method, options={"rounds": 2}, actions=2 if method == "devils-advocate" else 11)
+    assert "Nothing yet." in models.prompts("act")[0]
+    undone = " (undone later)" if method == "devils-advocate" else ""
+    mark = f"# Done so far\n\n- In round 1, before the new start: Deed 1.{undone}\n"
+    for question in ("act", "subtask_done", "task_done", "align" if method == "devils-advocate" else "value"):
+        assert mark in models.prompts(question)[-1], question
+
+
 def test_code_that_is_refused_is_not_rewound(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=code("oops()"), remedy=[touch("door"), "NONE"])
     _, playing = played(sandbox, models, options={"rounds": 1})
@@ -93,6 +115,25 @@ def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
     _, playing = played(sandbox, models, options={"rounds": 1, "remedies": 3})
     assert models.questions.count("remedy") == 3
     assert branches(playing) == [("agent.touch('wall')", "turned back")]
+    (plan,) = recorded(playing, "plan")
+    assert (plan["duplicates"], plan["declined"]) == (3, 0)
+
+
+def test_without_turning_back_only_code_that_fails_is_replaced(sandbox: Sandbox) -> None:
+    models = AdvocateModels(
+        act=[touch("wall"), code("raise ValueError")],
+        remedy=[touch("door"), "NONE"] * 2,
+        task_done=[NO, NO, YES],
+        align=aligned("Deed.", verdict="NO"),
+    )
+    _, playing = played(sandbox, models, options={"rounds": 1, "turns_back": False})
+    assert branches(playing) == [
+        ("agent.touch('wall')", "kept"),
+        ("agent.touch('door')", "not tried"),
+        ("raise ValueError", "failed"),
+        ("agent.touch('door')", "kept"),
+    ]
+    assert recorded(playing, "branch")[0]["history"] == "Deed."
 
 
 # Subtasks, rounds and the task.
@@ -117,6 +158,9 @@ def test_a_new_round_with_a_new_plan_begins_when_no_subtask_is_open(sandbox: San
         "actions": len([step for step in playing.steps if step.counted]),
         "lasting": 0,
         "lasting_gone_behind": 0,
+        "solved": True,
+        "declined": 1,
+        "duplicates": 0,
     }
     spans = [span for name in ("branch", "plan") for span in spans_of(journal_of(playing), name)]
     assert spans[0].title == "0: agent.touch('wall')"
@@ -134,10 +178,31 @@ def test_a_task_considered_complete_ends_the_episode_or_its_round(sandbox: Sandb
     assert [ended in prompt for prompt in models.prompts("plan")] == ([False, True] if until_solved else [False])
 
 
+class SilentToy(TouchToy):
+    """An environment that does not end when its task is solved: when the last thing touched is the goal."""
+
+    def verdict(self) -> Verdict:
+        solved = bool(self.history) and self.history[-1][0].args == ("goal",)
+        return Verdict(solved, float(solved))
+
+
+@pytest.mark.parametrize(("until_solved", "solved"), [(False, [False, True, False]), (True, [False, True])])
+def test_the_hidden_verdict_ends_the_rounds_only_if_asked_to(
+    sandbox: Sandbox, until_solved: bool, solved: list[bool]
+) -> None:
+    models = AdvocateModels(
+        plan="1. look", act=[touch("wall"), touch("goal"), touch("door")], subtask_done=[NO, YES] * 3
+    )
+    options = {"rounds": 3, "until_solved": until_solved}
+    ending, playing = played(sandbox, models, environment=SilentToy(), options=options)
+    assert [plan["solved"] for plan in recorded(playing, "plan")] == solved
+    assert ending.outcome.solved is solved[-1], "the last round counts, and its verdict was not known to the agent"
+
+
 def test_an_environment_that_ends_without_success_ends_only_its_round(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
     ending, playing = played(sandbox, models, environment=TrapToy())
-    assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.2)), "the best round counts"
+    assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.1)), "the last round counts"
     assert models.questions.count("plan") == len(playing.cells) == 7
     assert [each["fate"] for each in recorded(playing, "branch")] == ["over"] * 7
     assert ending.actions == 8
@@ -207,6 +272,7 @@ def test_the_answer_is_delivered_as_plan_code(sandbox: Sandbox) -> None:
     ending, playing = played(sandbox, models, environment=AnsweringToy())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.cells[-1].code == "agent.stop('42')"
+    assert [plan["actions"] for plan in recorded(playing, "plan")] == [1], "the answer is no action of the round"
     assert "- It is 42." in models.prompts("answer")[0]
     assert "give the answer" in models.prompts("task_done")[0]
 
@@ -222,6 +288,17 @@ def test_a_wrong_answer_ends_the_episode_or_its_round(
     ending, _ = played(sandbox, answering, environment=AnsweringToy(), options=options)
     assert ending.outcome is Outcome.FAILURE
     assert answering.questions.count("plan") == (3 if until_solved else 1)
+
+
+def test_an_answer_needs_no_action(sandbox: Sandbox) -> None:
+    answers = ["Answer: 7", "Answer: 42"]
+    models = AdvocateModels(act=touch("wall"), task_done=[NO, YES, YES], answer=answers)
+    options = {"until_solved": True, "rounds": 2}
+    ending, playing = played(sandbox, models, environment=AnsweringToy(), options=options, actions=1)
+    assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 3)
+    models = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, YES, NO], answer="Answer: 7")
+    ending, playing = played(sandbox, models, environment=AnsweringToy(), options=options, actions=2)
+    assert [str(step.action) for step in playing.steps] == ["touch('door')"], "an earlier answer used up no action"
 
 
 def test_an_unusable_answer_is_not_delivered(sandbox: Sandbox) -> None:
@@ -280,6 +357,7 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
         "summarise_above": 8_000,
         "until_solved": False,
         "remedies": 2,
+        "turns_back": True,
     }
 
 

@@ -35,7 +35,13 @@ class DevilsAdvocateOptions(AdvocateOptions):
         default=2,
         ge=0,
         le=10,
-        description="Number of alternatives to ask for before each action; with 0, the method never turns back.",
+        description="Number of alternatives to ask for before each action; with 0, the method never turns back. A "
+        "model that sees no alternative answers NONE and is not asked for more. Duplicates are dropped.",
+    )
+    turns_back: bool = Field(
+        default=True,
+        description="Undo an action that, in the evaluator's judgement, does not fit its subtask; with false, remedies "
+        "only replace code that fails.",
     )
 
 
@@ -44,10 +50,12 @@ def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
-    play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
+    play_rounds(
+        episode, options, lambda current: search_with_stack(current, options.remedies, turns_back=options.turns_back)
+    )
 
 
-def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
+def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_back: bool = True) -> None:
     """Carry out the plan of a round. Return when no branch is left to try.
 
     Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
@@ -63,7 +71,7 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
         if state is not advocate_round.current:
             advocate_round.return_to(state)
         if branch is not None:
-            after = try_branch(advocate_round, state, branch)
+            after = try_branch(advocate_round, state, branch, turns_back=turns_back)
             if after is None:
                 continue
             state = after
@@ -78,14 +86,19 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
             stack += [(state, proposed) for proposed in reversed(branches)]
 
 
-def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch) -> SearchState | None:
-    """Run the code of a branch. Return the state that it leads to, or None if it fails or does not fit its subtask."""
+def try_branch(
+    advocate_round: AdvocateRound, state: SearchState, branch: Branch, *, turns_back: bool
+) -> SearchState | None:
+    """Run the code of a branch. Return the state that it leads to, or None if it fails.
+
+    With ``turns_back``, also return None if the evaluator finds that it does not fit its subtask.
+    """
     after = advocate_round.carry_out(state, branch)
     if after is None:
         return None
     evaluation = advocate_round.model_calls.evaluation("align", state, branch.mapped or branch.code, after)
     branch.history, branch.why = evaluation.effect, evaluation.reason
-    if not evaluation.value:
+    if turns_back and not evaluation.value:
         branch.fate = "turned back"
         return None
     advocate_round.keep(branch, after)
@@ -262,7 +275,12 @@ class TreeSearch:
         for sample in range(count):
             number = self._round.number * count + sample
             plan, _ = self._round.model_calls.ask_for_code(state, Sample(number, self._options.temperature))
-            if plan is not None and (code := normal_form(plan.code)) not in branches:
+            if plan is None:
+                continue
+            code = normal_form(plan.code)
+            if code in branches:
+                self._round.duplicates += 1
+            else:
                 branches[code] = self._round.add_branch(state, sample, plan)
         return list(branches.values())
 

@@ -160,7 +160,7 @@ def _is_yes(verdict: str) -> bool:
 
 EVALUATOR, SUMMARIZER = "evaluator", "summarizer"
 ROUNDS, ACTIONS = 7, 30
-"""Default limits for a task: the number of rounds, and the number of actions in all rounds (section 4.1)."""
+"""Default limits for a task: the number of rounds, and the number of actions in all rounds (sections 4.2 and 4.1)."""
 
 
 class AdvocateOptions(Options):
@@ -169,7 +169,9 @@ class AdvocateOptions(Options):
     default_actions: ClassVar[int | None] = ACTIONS
     default_sampling: ClassVar[Mapping[str, JsonValue]] = {"temperature": 1.0, "max_tokens": 512}
 
-    rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
+    rounds: int = Field(
+        default=ROUNDS, ge=1, le=100, description="Maximum number of rounds; with 1, no plan is revised."
+    )
     whole_subtasks: bool = Field(
         default=True,
         description="Let code do a whole subtask, with loops and functions; false allows one action at a time, as in "
@@ -183,8 +185,8 @@ class AdvocateOptions(Options):
     )
     until_solved: bool = Field(
         default=False,
-        description="Begin another round if the task was considered complete but is not; the paper's agent is not "
-        "told this, and stops.",
+        description="Play until the environment's verdict is that the task is solved, and count the best round. With "
+        "false, as in the paper, the agent stops when it considers the task complete, and the last round counts.",
     )
 
 
@@ -220,12 +222,19 @@ class ModelCalls:
         """True if prompts show only the branches that led to the current state, and no branches that were undone."""
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
+        self._earlier_deeds: Sequence[str] = ()
+        """The effects of the code that was tried in earlier rounds. The history of algorithm 1 covers all rounds."""
 
     def plan(self, start: SearchState, earlier: Sequence[FailedRound]) -> Outline:
         """Ask for a review of the earlier rounds and for a plan of subtasks (sections 3.1 and 3.3.3).
 
-        Raises UnusableReply if no reply is usable.
+        Later prompts show what was done in the earlier rounds, too. Raises UnusableReply if no reply is usable.
         """
+        self._earlier_deeds = [
+            f"In round {number}, before the new start: {deed}"
+            for number, failed in enumerate(earlier, 1)
+            for deed in failed.deeds
+        ]
         shown = {"seen": self._shortened(start), "earlier": earlier, "notes": self._notes}
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
         return self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
@@ -322,7 +331,7 @@ class ModelCalls:
             "goal": self._episode.task.goal,
             "parts": self.parts,
             "current": state.subtask,
-            "deeds": self._tree.effects(current_path_only=self.current_path_only),
+            "deeds": [*self._earlier_deeds, *self._tree.effects(current_path_only=self.current_path_only)],
             "notes": self._notes,
             "scene": "" if state.scene in state.report else state.scene,
         }

@@ -66,6 +66,8 @@ class AdvocateRound:
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notebook = episode, frame, options, notes
         self.number, self._idle, self._first_step = number, 0, len(episode.steps)
+        self.declined, self.duplicates = 0, 0
+        """Number of requests for a remedy that were answered with NONE, and of proposals whose code was not new."""
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
         self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.texts, number)
@@ -97,11 +99,13 @@ class AdvocateRound:
         plans: dict[str, Plan] = {}
         plan, history = self.model_calls.ask_for_code(state)
         while plan is not None:
+            self.duplicates += normal_form(plan.code) in plans
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
+            self.declined += plan is None and bool(history)
         return [self.add_branch(state, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, state: SearchState) -> None:
@@ -165,7 +169,7 @@ class AdvocateRound:
         raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
-        """Record the branches of the round and its numbers of actions.
+        """Record the branches of the round, its numbers of actions, and the environment's verdict.
 
         Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
         """
@@ -174,7 +178,12 @@ class AdvocateRound:
         lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
-                actions=len(steps), lasting=len(lasting), lasting_gone_behind=sum(step.undone for step in lasting)
+                actions=sum(step.action.name != self._episode.environment.answering for step in steps),
+                lasting=len(lasting),
+                lasting_gone_behind=sum(step.undone for step in lasting),
+                solved=self._episode.verdict().solved,
+                declined=self.declined,
+                duplicates=self.duplicates,
             )
         return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 
@@ -229,7 +238,7 @@ def play_rounds(
 
     Each plan after the first is based on the earlier rounds. If ``reflects`` is False, no round knows about others. If
     the task is considered complete in a round, or if an answer is given, no other round follows, unless
-    ``options.until_solved`` is True.
+    ``options.until_solved`` is True. Without this option, the last round counts (see ``play_in_rounds``).
     """
     earlier: list[FailedRound] = []
     shared_notebook = Notebook()
@@ -249,7 +258,7 @@ def play_rounds(
                 raise
             earlier.append(advocate_round.end(NOTHING_LEFT))
 
-    play_in_rounds(episode, options.rounds, play_one)
+    play_in_rounds(episode, options.rounds, play_one, until_solved=options.until_solved)
 
 
 def _has_answered(episode: Episode) -> bool:

@@ -8,7 +8,6 @@ became of each branch (its fate): for example, whether it was kept, failed or wa
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr
@@ -49,11 +48,17 @@ class PlanMade(Payload):
     why: str = ""
     """The planner's review of the earlier rounds."""
     actions: int = 0
-    """Number of counted actions of the round, including those that were undone."""
+    """Number of actions of the round, including those that were undone, but without the answer."""
     lasting: int = 0
     """Number of actions with an effect that cannot be undone (lasting actions)."""
     lasting_gone_behind: int = 0
     """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
+    solved: bool | None = None
+    """The environment's verdict at the end of the round, which models never see. None in old runs."""
+    declined: int = 0
+    """Number of times that a model saw no remedy and answered NONE."""
+    duplicates: int = 0
+    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
 
     @property
     def title(self) -> str:
@@ -246,8 +251,7 @@ class Tree:
 class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``.
 
-    Means are taken over the episodes that were played, and shares over all episodes. Actions that were undone are
-    counted (as in table 1 of the Devil's Advocate paper). A solved episode counts as solved in its last round.
+    Means are taken over the episodes that were played, and shares over all episodes. Actions that were undone count.
     """
 
     key = "search"
@@ -259,15 +263,22 @@ class SearchFigures(Figures):
     mean_revisions: float | None
     """Mean number of revised plans in an episode."""
     solved_by_round: tuple[int, ...]
-    """The number of tasks that were solved within one round, then within two rounds, and so on."""
+    """The number of tasks that would count as solved if each had at most one round, then two rounds, and so on.
+
+    Without the option ``until_solved``, this number can fall, since the last round counts.
+    """
     success_by_round: tuple[float, ...]
-    """The share of all tasks that were solved within one round, then within two rounds, and so on."""
+    """``solved_by_round``, divided by the number of all tasks."""
     branches: dict[Fate, int]
     """Maps each fate to the number of branches with this fate, including remedies that were never needed."""
     remedies_tried: int
     """Number of remedies (alternatives to the first proposal) that were tried."""
     remedies_kept: int
     """Number of remedies that were kept to the end."""
+    remedies_declined: int
+    """Number of times that a model saw no remedy and answered NONE."""
+    duplicates: int
+    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
     lasting: int
     """Number of actions with an effect that cannot be undone (lasting actions)."""
     lasting_gone_behind: int
@@ -283,9 +294,8 @@ class SearchFigures(Figures):
         if not any(search.plans or search.branches for search in searches):
             return None
         played = [search for search in searches if search.ending.outcome.played]
-        solved_in_round = Counter(search.rounds for search in searches if search.ending.outcome.solved)
         max_rounds = max((search.rounds for search in played), default=1)
-        solved = tuple(accumulate(solved_in_round[number] for number in range(1, max_rounds + 1)))
+        solved = tuple(sum(search.solved_within(most) for search in searches) for most in range(1, max_rounds + 1))
         branches = [branch for search in searches for branch in search.branches]
         plans = [plan for search in searches for plan in search.plans]
         remedies = [branch for branch in branches if branch.idea and branch.fate != NOT_TRIED]
@@ -298,6 +308,8 @@ class SearchFigures(Figures):
             branches=dict(Counter(branch.fate for branch in branches).most_common()),
             remedies_tried=len(remedies),
             remedies_kept=sum(branch.fate == "kept" for branch in remedies),
+            remedies_declined=sum(plan.declined for plan in plans),
+            duplicates=sum(plan.duplicates for plan in plans),
             lasting=sum(plan.lasting for plan in plans),
             lasting_gone_behind=sum(plan.lasting_gone_behind for plan in plans),
         )
@@ -308,11 +320,14 @@ class SearchFigures(Figures):
         yield (
             f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
             f"{format_figure(self.mean_actions_last)} in the last; plans revised "
-            f"{format_figure(self.mean_revisions)} times. Solved within N rounds: {within}."
+            f"{format_figure(self.mean_revisions)} times. Solved with at most N rounds: {within}."
         )
         if self.branches:
             fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())
-            yield f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}."
+            yield (
+                f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}, declined "
+                f"{self.remedies_declined}; proposals dropped as duplicates {self.duplicates}."
+            )
         if self.lasting:
             yield (
                 f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past anyway: "
@@ -331,6 +346,12 @@ class SearchRecord(NamedTuple):
     def rounds(self) -> int:
         """The number of recorded rounds. It is at least 1."""
         return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
+
+    def solved_within(self, rounds: int) -> bool:
+        """Return whether the task would count as solved if the episode had at most this number of rounds."""
+        if rounds >= self.rounds:
+            return self.ending.outcome.solved
+        return any(plan.solved for plan in self.plans if plan.round == rounds - 1)
 
     def actions(self, number: int) -> int:
         """Return the number of counted actions of a round."""

@@ -29,7 +29,20 @@ def test_means_of_actions_and_revisions_leave_out_broken_episodes(tmp_path: Path
     assert (found.mean_actions_first, found.mean_actions_last, found.mean_revisions) == (2.0, 3.0, 1.0)
 
 
-def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> None:
+def test_success_by_round_falls_if_a_later_round_undoes_it(tmp_path: Path) -> None:
+    with closing(new_run(tmp_path / "run", *"aa")) as run:
+        for entry, (verdicts, outcome) in zip(
+            run.entries(), [((False, True, False), FAILED), ((False, True), SOLVED)], strict=True
+        ):
+            writer = EpisodeWriter(run, entry.path)
+            for number, solved in enumerate(verdicts):
+                writer.plan(number, solved=solved)
+            writer.end(outcome)
+        found = search_figures(run)
+    assert (found.solved_by_round, found.success_by_round) == ((0, 2, 1), (0.0, 1.0, 0.5))
+
+
+def test_success_by_round_without_verdicts_is_cumulative_and_over_all_tasks(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", *"aaaaa")) as run:
         for entry, (rounds, outcome) in zip(
             run.entries(), [(1, SOLVED), (3, SOLVED), (3, SOLVED), (4, FAILED)], strict=False
@@ -46,7 +59,7 @@ def test_success_by_round_is_cumulative_and_over_all_tasks(tmp_path: Path) -> No
 def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
         writer = EpisodeWriter(run, "task/0")
-        writer.plan(0, 4, lasting=2, lasting_gone_behind=1)
+        writer.plan(0, 4, lasting=2, lasting_gone_behind=1, declined=3, duplicates=2)
         fates = [(0, "kept"), (0, "turned back"), (1, "kept"), (1, "abandoned"), (2, "not tried"), (0, "not tried")]
         for idea, fate in fates:
             writer.branch(0, idea, fate)
@@ -56,8 +69,8 @@ def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> No
     assert (found.remedies_tried, found.remedies_kept) == (2, 1)
     assert (found.lasting, found.lasting_gone_behind) == (2, 1)
     rounds, branches, lasting = map(str, found.describe())
-    assert rounds.endswith("Solved within N rounds: 1: 100.0%.")
-    assert branches.endswith("remedies tried 2, kept 1.")
+    assert rounds.endswith("Solved with at most N rounds: 1: 100.0%.")
+    assert branches.endswith("remedies tried 2, kept 1, declined 3; proposals dropped as duplicates 2.")
     assert lasting.startswith("Actions whose effects a rewind cannot undo: 2;")
 
 
