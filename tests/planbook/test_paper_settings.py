@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import planbook
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers import publications
@@ -12,7 +13,7 @@ from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings
-from tests.flows import invoke, scripted
+from tests.flows import asks, invoke, prompt, scripted
 
 OWN = """
 from pydantic import BaseModel
@@ -94,3 +95,13 @@ def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
     assert done.returncode == 0, done.printed
     learning = json.loads((tmp_path / "run" / "run.json").read_text())["config"]["learning"]
     assert (learning["max_rules"], learning["start"][0], learning["libraries_only"]) == (5, "search-engine", True)
+
+
+def test_the_consolidator_of_the_paper_does_not_see_how_often_rules_were_cited(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    settings = {"env": f"{tmp_path / 'own.py'}:Own", "split": "all:3", "model": scripted(), "libraries_only": False}
+    for paper, shown in ((False, True), (True, False)):
+        planbook.build(**settings, start="search-engine", max_rules=1, paper=paper, out=tmp_path / str(paper))
+        consolidator = [prompt(each) for each in asks(tmp_path / str(paper), "consolidator")]
+        assert consolidator
+        assert any("Prefer to delete rules that were never named" in each for each in consolidator) == shown
