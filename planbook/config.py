@@ -368,7 +368,16 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
         return config.planner_options
 
 
-PAPER_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+PAPER_OPTIONS = (
+    "tasks_per_type",
+    "solved_after",
+    "max_rules",
+    "start",
+    "libraries_only",
+    "per_type",
+    "conclusions",
+    "procedures",
+)
 """Learning options that ``--paper`` sets as in a paper. A comparison with a paper checks whether they agree."""
 
 
@@ -392,6 +401,7 @@ class PaperSettings(NamedTuple):
         """Describe the settings in one line."""
         groups = {"planner": self.options, "environment": self.env_options, "sampling": self.sampling}
         groups["episode"] = {} if self.actions is None else {"actions": self.actions}
+        groups["learning"] = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else {}
         parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
 

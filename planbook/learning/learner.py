@@ -215,7 +215,7 @@ class Learner:
     def _consolidate(
         self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
     ) -> KnowledgeState:
-        """Ask the Consolidator to merge and delete rules. With ``--paper``, it does not see how often rules were cited."""
+        """Ask the Consolidator to merge and delete rules. With ``--paper``, it sees no numbers of citations."""
         shows_evidence = self.learning.checks or (settings.cooperation and not self._config.paper)
         _, changes = consolidate(
             scope.child("consolidator"),

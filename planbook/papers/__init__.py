@@ -176,11 +176,12 @@ class Publication(PaperData):
     def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
         """Return the first setting for the environment that includes all ``types``.
 
-        If there is none, return the setting for the split. If there is none either, return the environment's first one.
+        If there is none, return the setting whose tests or building used the split. If there is none either, return the
+        environment's first one.
         """
         settings = self.settings_of(env)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
-        of_split = (setting for setting in settings if setting.split == split)
+        of_split = (each for each in settings if split in (each.split, each.building and each.building.split))
         return next(chain(of_types, of_split), settings[0])
 
 

@@ -144,8 +144,8 @@ def conclude(
     """Ask the planner for its conclusion from an episode. The conclusion is empty if no reply is usable.
 
     If the first plan alone solved the task, the conclusion is this plan, and no model is asked. With ``always``, a
-    model is asked even then. ``helpers`` is False in runs without helper methods. Raises ModelError if the model does not answer, or BudgetEnded if the run's budget does
-    not allow the question.
+    model is asked even then. ``helpers`` is False in runs without helper methods. Raises ModelError if the model does
+    not answer, or BudgetEnded if the run's budget does not allow the question.
     """
     cells = [cell for round_played in trajectory.rounds for cell in round_played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:

@@ -121,7 +121,8 @@ def test_without_types_no_prompt_names_a_type_of_rules(tmp_path: Path) -> None:
     named = [word for kind in TYPES for word in (f"({kind})", f'"{kind}"')]
     assert_absent(run.prompts(), *named, "- `type`: one of", 'type="..."')
     assert_absent(run.prompts("formulator"), *TYPES)
-    assert_absent(run.prompts("builder", "builder/"), "- Helper methods:", "The last error", "a rule on how a task is done")
+    of_kinds = ("- Helper methods:", "The last error", "a rule on how a task is done")
+    assert_absent(run.prompts("builder", "builder/"), *of_kinds)
     assert {rule["type"] for rule in run.rules()} == {None}
 
 
