@@ -358,7 +358,7 @@ def _finished_endings(run: Run) -> dict[int, Ending]:
     In a run that learns from each episode, an episode counts as finished only after its learning step.
     """
     endings = recorded_endings(run)
-    if not run.config.learning or "online" in run.config.without:
+    if not run.config.learning:
         return endings
     learned = {entry.index for entry in run.entries() if learned_event(run, learning_path(entry)) is not None}
     return {index: ending for index, ending in endings.items() if index in learned}

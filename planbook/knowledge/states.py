@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from pydantic import Field
+
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
+from planbook.planner import Conclusion
 from planbook.rules import (
     RULES_PART,
     Citation,
@@ -32,6 +35,18 @@ def formulating_path(group: str, state: "KnowledgeState") -> str:
     return f"formulate/{group}/{len(state.history.entries)}"
 
 
+class WaitingEpisode(Learned):
+    """An episode from which rules will be built later, since the run builds them offline.
+
+    ``index`` is the number of the episode, ``conclusion`` is the planner's, and ``failure`` describes how its procedure
+    failed on another task, or is empty.
+    """
+
+    index: int
+    conclusion: Conclusion
+    failure: str = ""
+
+
 class KnowledgeState(Learned):
     """The knowledge about a group of task types after some episodes, and the history of its rules.
 
@@ -46,6 +61,7 @@ class KnowledgeState(Learned):
     streaks: dict[str, int] = {}
     notes: tuple[str, ...] = ()
     procedures_at: dict[str, int] = {}
+    waiting: tuple[WaitingEpisode, ...] = Field(default=(), exclude_if=lambda waiting: not waiting)
 
     def with_positions_of_changed_procedures(self, previous: "KnowledgeState") -> "KnowledgeState":
         """Return the state with new ``procedures_at`` for the types whose procedures differ from ``previous``."""

@@ -13,6 +13,7 @@ from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.knowledge import (
     KnowledgeState,
+    WaitingEpisode,
     group_of,
     initial_state,
     initial_state_path,
@@ -92,7 +93,9 @@ class Learner:
 
         def make(scope: Scope) -> Body:
             state = self._learn(scope, previous, entry, ending, worker).with_positions_of_changed_procedures(previous)
-            state = self._renew_procedures(scope, state, entry, worker) if self._is_last(entry) else state
+            if self._is_last(entry):
+                state = self._with_waiting_rules(scope, state, worker)
+                state = self._renew_procedures(scope, state, entry, worker)
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
@@ -133,7 +136,19 @@ class Learner:
         if self.learning.procedures:
             writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
             state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind, entry.index))
+        if "online" in config.without:
+            waiting = WaitingEpisode(index=entry.index, conclusion=conclusion, failure=failure)
+            return state.model_copy(update={"waiting": (*state.waiting, waiting)})
         return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
+
+    def _with_waiting_rules(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+        """Build rules from the episodes that wait for this (``--without online``), in their order."""
+        for each in state.waiting:
+            trajectory = read_episode(self._run, self._entries[each.index])
+            trajectory = typed_episode(state.knowledge, trajectory) if self._finds_types else trajectory
+            inner = scope.child(f"offline/{each.index}")
+            state = self._with_rules(inner, state, trajectory, each.conclusion, each.failure, worker)
+        return state.model_copy(update={"waiting": ()})
 
     def _renew_procedures(
         self, scope: Scope, state: KnowledgeState, entry: Entry, worker: EpisodeWorker
