@@ -14,7 +14,7 @@ from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings
-from tests.flows import asks, invoke, prompt, scripted
+from tests.flows import asks, events, invoke, prompt, scripted
 
 OWN = """
 from pydantic import BaseModel
@@ -108,6 +108,17 @@ def test_the_splits_that_a_paper_learned_from_have_its_learning_settings() -> No
         learning = paper_settings("automanual", "miniwob", split, building=True).learning
         assert learning is not None
         assert learning.libraries_only == libraries_only
+
+
+def test_functions_of_skills_are_defined_for_plans_except_in_the_paper(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    settings: Any = {"env": f"{tmp_path / 'own.py'}:Own", "split": "all:2", "model": scripted(), "without": ["rules"]}
+    settings |= {"start": "search-engine", "env_options": {"paper_actions": False}}
+    for paper in (False, True):
+        planbook.build(**settings, paper=paper, out=tmp_path / str(paper))
+        recalls: list[Any] = [event.body for event in events(tmp_path / str(paper), "recall")]
+        assert "def find(" in recalls[-1]["text"]
+        assert ("def find(" in recalls[-1]["helpers"]) != paper
 
 
 def test_the_consolidator_of_the_paper_does_not_see_how_often_rules_were_cited(tmp_path: Path) -> None:
