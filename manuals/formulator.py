@@ -7,7 +7,7 @@ text and code of the rules are unchanged.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 
@@ -175,7 +175,7 @@ def formulate(
         FORMULATOR,
         PROMPTS["formulate"],
         read=lambda text: read_outline(text, ids),
-        history=[_system(environment, options, untyped=all(rule.type is None for rule in rules))],
+        history=[_system(environment, options, {rule.type for rule in rules})],
         rules=rules_text,
         ids=ids,
         words=None if tokens is None else prose_words(rules_text, tokens),
@@ -191,11 +191,14 @@ def prose_words(rules: str, tokens: int) -> int:
     return max(FEWEST_WORDS, room // 10 * 10)
 
 
-def _system(environment: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
+def _system(environment: type[Environment], options: BaseModel | None, kinds: Set[RuleType | None]) -> Message:
+    """Return the system message. ``kinds`` are the types of the rules."""
     docs = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(environment, options))
     types = environment.task_types(options)
-    text = PROMPTS["formulator"].render(about=environment.about, types=types, action_docs=docs, untyped=untyped)
-    return Message(role="system", content=text)
+    untyped, no_helpers = kinds == {None}, RuleType.USEFUL_HELPER_METHOD not in kinds
+    return PROMPTS["formulator"].system(
+        about=environment.about, types=types, action_docs=docs, untyped=untyped, no_helpers=no_helpers
+    )
 
 
 # Shortening

@@ -368,7 +368,7 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
         return config.planner_options
 
 
-PAPER_OPTIONS = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+PAPER_OPTIONS = tuple(name for name in BuildingSettings.model_fields if name != "verify")
 """Learning options that ``--paper`` sets as in a paper. A comparison with a paper checks whether they agree."""
 
 
@@ -394,9 +394,7 @@ class PaperSettings(NamedTuple):
         groups = {"planner": self.options, "environment": self.env_options, "sampling": self.sampling}
         groups["episode"] = {} if self.actions is None else {"actions": self.actions}
         groups["run"] = {} if self.tasks is None else {"tasks": self.tasks}
-        parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
+        groups["learning"] = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else {}
+        texts = {name: ", ".join(f"{n}={json.dumps(v)}" for n, v in values.items()) for name, values in groups.items()}
+        parts = [f"{name}: {text}" for name, text in texts.items() if text]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
-
-
-def _format_options(values: Mapping[str, JsonValue]) -> str:
-    return ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         useless_rules,
     )
     from planbook.rules.found_types import MIN_EXAMPLES, SolvedTask, procedure_code, with_solved_task
-    from planbook.rules.learned_memory import LearnedMemory, ablated, rules_for, with_type
+    from planbook.rules.learned_memory import RULES_PART, LearnedMemory, ablated, rules_for, with_type
     from planbook.rules.matching import PATTERN, match
     from planbook.rules.permissions import Blame, RuleForm
     from planbook.rules.procedures import Verification, generalise, learned_procedure, params_read, verification_of
@@ -75,6 +75,7 @@ __all__ = [
     "NO_EVIDENCE",
     "PATTERN",
     "PROMPTS",
+    "RULES_PART",
     "Applied",
     "Blame",
     "BuilderSettings",

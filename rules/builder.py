@@ -217,8 +217,7 @@ def _is_repeated(code: str, trajectory: Trajectory) -> bool:
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:
     """Return the instructions for the case. ``case`` is None in the ablation without cases (template ``case_0``)."""
-    prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
-    return prompt.render(**({"form": settings.form} if case else {}))
+    return PROMPTS[f"builder/case_{case.number if case else 0}"].render(form=settings.form)
 
 
 def _verdict_of(classified: Answer[Blame] | None) -> dict[str, Any]:

@@ -45,7 +45,8 @@ class LearnedMemory:
 
     ``rule_tokens`` limits the length of the rules, and implies ``by_task``. If the rules are too long, first their
     examples are dropped, then the rules that fit the task least. With ``allow_unrelated``, a skill is shown even if its
-    task has no word in common with the new task.
+    task has no word in common with the new task. With ``skill_helpers``, plans can also call the functions of the skill
+    that they are shown, and not only the helper methods in rules.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class LearnedMemory:
         rule_tokens: int | None = None,
         by_task: bool = False,
         allow_unrelated: bool = False,
+        skill_helpers: bool = True,
         render: RenderRules = render_rules,
     ) -> None:
         if knowledge.environment != environment.name:
@@ -65,7 +67,7 @@ class LearnedMemory:
         self.knowledge = ablated(knowledge, ablations)
         self.environment, self.options, self.rule_tokens = environment, options, rule_tokens
         self._by_task, self._render = by_task or rule_tokens is not None, render
-        self._allow_unrelated = allow_unrelated
+        self._allow_unrelated, self._skill_helpers = allow_unrelated, skill_helpers
         self._defines_helpers = "helpers" not in ablations
         self._book = RuleBook.from_rules(self.knowledge.rules)
         self._recalls: dict[tuple[str, str, str], Recall] = {}
@@ -91,7 +93,7 @@ class LearnedMemory:
 
     def _recall(self, task: Task) -> Recall:
         book, precedent = self._book, precedent_for(self.knowledge, task, allow_unrelated=self._allow_unrelated)
-        skills = [precedent] if isinstance(precedent, Skill) else []
+        skills = [precedent] if isinstance(precedent, Skill) and self._skill_helpers else []
         sources = tuple(helper_sources(book, skills)) if self._defines_helpers else ()
         if sources not in self._helpers:  # tasks with the same precedent have the same helpers
             code = helper_code(sources, self.environment, self.options)

@@ -179,9 +179,7 @@ BUILDER: Mapping[Case, Permissions] = {
     Case.INDIRECT_IMPERFECT_RULES: _builder_permissions(
         "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
     ),
-    Case.INDIRECT_IMPERFECT_AGENT: _builder_permissions(
-        "After an indirect success with an imperfect agent", FINDINGS | CORRECTED
-    ),
+    Case.INDIRECT_IMPERFECT_AGENT: _builder_permissions("After an indirect success with an imperfect agent", FINDINGS),
     Case.FAILURE_IMPERFECT_RULES: _builder_permissions(
         "After a failure with imperfect rules", UNRESOLVED | FINDINGS, ALL - {RuleType.SUCCESS_PROCESS}
     ),

@@ -56,7 +56,7 @@ class AlfworldOptions(EnvironmentOptions):
         default=False, description="Offer only the nine actions of AutoManual, without look, inventory and examine."
     )
     paper_docs: bool = Field(
-        default=False, description="Describe actions as briefly as AutoManual, which leaves out their preconditions."
+        default=False, description="Describe actions as briefly as AutoManual, which leaves out most preconditions."
     )
     paper_goals: bool = Field(
         default=False,

@@ -241,19 +241,19 @@ def as_action(command: str) -> Action | None:
 
 
 DOCS = {
-    "go_to": "Go to a receptacle.",
-    "open": "Open a receptacle.",
-    "close": "Close a receptacle.",
-    "take_from": "Take an object from a receptacle.",
-    "put_in_or_on": "Put an object in or on a receptacle.",
-    "use": "Use an object.",
+    "go_to": "Go to a receptacle. The agent's location is then this receptacle.",
+    "open": "Open a receptacle, and see what it contains.",
+    "close": "Close a receptacle that is open.",
+    "take_from": "Take an object from a receptacle. The agent must hold nothing.",
+    "put_in_or_on": "Put the object that the agent holds in or on a receptacle.",
+    "use": "Use a lamp.",
     "clean_with": "Clean an object with a receptacle.",
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""Maps each action of the AutoManual paper to its documentation in the paper.
+"""Maps each action of the AutoManual paper to the facts that the paper's documentation states (listing 3).
 
-The documentation does not state the preconditions, which the agent has to learn.
+It leaves out most preconditions, such as where the agent has to be, which the agent has to learn.
 """
 
 

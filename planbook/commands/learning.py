@@ -12,7 +12,7 @@ from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION,
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
-from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, Config, models_by_role
+from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Config, models_by_role
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
@@ -88,11 +88,14 @@ def building_config(settings: Settings) -> Config:
     """Return the configuration of a build that plays its own episodes."""
     planner = settings.planner or "automanual"
     learning = settings.learning()
-    settings_with_tasks = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
-    config = settings_with_tasks.config(planner, ablated_options(planner, settings.without), building=True)
+    settings = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
+    config = settings.config(planner, ablated_options(planner, settings.without), building=True)
     if paper := settings.paper_settings(planner, building=True).learning:
         update = {name: getattr(paper, name) for name in PAPER_OPTIONS if not settings.was_given(name)}
         learning = learning.model_copy(update=update)
+    if learning.libraries_only and config.library == SHIPPED_LIBRARY:
+        note = "No rules are learned; there are only those of the starting examples. First build rules"
+        ERRORS.print(f"{note}, and name that run with --library.", style="yellow", soft_wrap=True)
     return config.model_copy(update={"learning": learning})
 
 

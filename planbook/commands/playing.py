@@ -323,7 +323,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
             out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)
-        if (excess := len(learned.rules) - max_rules) > 0:
+        if (excess := len(learned.rules) - max_rules) > 0 and not run.config.learning.libraries_only:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
@@ -366,7 +366,7 @@ def _finished_endings(run: Run) -> dict[int, Ending]:
     In a run that learns from each episode, an episode counts as finished only after its learning step.
     """
     endings = recorded_endings(run)
-    if not run.config.learning or "online" in run.config.without:
+    if not run.config.learning:
         return endings
     learned = {entry.index for entry in run.entries() if learned_event(run, learning_path(entry)) is not None}
     return {index: ending for index, ending in endings.items() if index in learned}

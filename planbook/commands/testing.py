@@ -3,7 +3,7 @@
 This module also implements the option ``--table``, which prints the results of a run next to those of papers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from planbook.commands.playing import play
 from planbook.config import Config, InvocationSettings, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
-from planbook.knowledge import check_environment
+from planbook.knowledge import check_environment, learned_in, with_manual
 from planbook.papers import publications
 from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Budget, Spending
@@ -157,8 +157,22 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))
     screen = console()
     screen.print(curve_table(curve))
+    for line in _manual_line(config, after):
+        screen.print(line, soft_wrap=True)
     print_parts(screen, payoff_table(curve.paying, "building tasks"))
     return exit_code, curve
+
+
+def _manual_line(config: Config, after: Sequence[int]) -> Iterator[str]:
+    """Yield a note if planners got a manual at some points of the curve, but a list of rules at others."""
+    if not config.models or {"formulation", "rules"} & {*config.without}:
+        return
+    with closing(Run.open(config.library_folder)) as run:
+        states = {number: learned_in(run, number).items() for number in after}
+        with_one = [n for n in after if any(with_manual(run, group, state).manual for group, state in states[n])]
+    if with_one and len(with_one) < len(after):
+        points = ", ".join(map(str, with_one))
+        yield f"The rules are a manual only at {points}, and a list elsewhere; --without formulation: always a list."
 
 
 def how_to_continue(exit_code: int, out: Path) -> str:

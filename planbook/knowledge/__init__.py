@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planbook.knowledge.memory import ABLATIONS, PROCEDURES, RETRIEVAL, check_ablations, memory_of, playing_memory
     from planbook.knowledge.states import (
         KnowledgeState,
+        WaitingEpisode,
         check_environment,
         formulating_path,
         initial_state,

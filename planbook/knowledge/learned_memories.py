@@ -70,7 +70,8 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
 
     In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
     run, the planner gets only the rules that its task needs, unless ``learned`` is False: then the rules are from the
-    starting knowledge, which has only a few, and the planner gets all of them.
+    starting knowledge, which has only a few, and the planner gets all of them. With ``--paper``, only helper methods in
+    rules are defined for plans, as in the paper.
     """
     if config.learning is None:
         knowledge = without_single_parts(knowledge, config.without)
@@ -86,6 +87,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
         rule_tokens=config.rule_tokens,
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
         allow_unrelated=config.learning is None or bool(config.paper),
+        skill_helpers=not config.paper,
         render=partial(_manual_excerpt, manual) if manual else render_rules,
     )
 

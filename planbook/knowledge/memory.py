@@ -72,7 +72,7 @@ RETRIEVAL = "retrieval"
 ABLATIONS: Mapping[str, str] = {
     "rules": "no rules at all: the planner has only its skill and reflection libraries",
     "libraries": "neither skills nor reflections",
-    "online": "rules are built after all episodes have been played, not in between",
+    "online": "rules are built after the last episode; skills and reflections are still learned after each",
     "cases": "the Builder gets one prompt for every case",
     "classification": "the Builder is not asked whose fault an error was",
     "formulation": "the rules as a list, although there is a manual",

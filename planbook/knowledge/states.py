@@ -9,11 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from pydantic import Field
+
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
+from planbook.planner import Conclusion
 from planbook.rules import (
+    RULES_PART,
     Citation,
     History,
     Knowledge,
@@ -31,6 +35,18 @@ def formulating_path(group: str, state: "KnowledgeState") -> str:
     return f"formulate/{group}/{len(state.history.entries)}"
 
 
+class WaitingEpisode(Learned):
+    """An episode from which rules will be built later, since the run builds them offline.
+
+    ``index`` is the number of the episode, ``conclusion`` is the planner's, and ``failure`` describes how its procedure
+    failed on another task, or is empty.
+    """
+
+    index: int
+    conclusion: Conclusion
+    failure: str = ""
+
+
 class KnowledgeState(Learned):
     """The knowledge about a group of task types after some episodes, and the history of its rules.
 
@@ -45,6 +61,7 @@ class KnowledgeState(Learned):
     streaks: dict[str, int] = {}
     notes: tuple[str, ...] = ()
     procedures_at: dict[str, int] = {}
+    waiting: tuple[WaitingEpisode, ...] = Field(default=(), exclude_if=lambda waiting: not waiting)
 
     def with_positions_of_changed_procedures(self, previous: "KnowledgeState") -> "KnowledgeState":
         """Return the state with new ``procedures_at`` for the types whose procedures differ from ``previous``."""
@@ -72,7 +89,7 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
     """Return the knowledge with which a run of `planbook build` begins.
 
     By default, this is the starting knowledge (an example and its rules) that the run names. If the user has chosen a
-    library, it is what the library contains now, but with the starting example added to the library's example. Raises
+    library, it is what the library contains now, but with the starting examples added to the library's example. Raises
     BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
     """
     assert config.learning is not None
@@ -81,7 +98,7 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
     book = RuleBook.from_rules(start.rules)
     if config.library != SHIPPED_LIBRARY:
         knowledge, book = _read_library(config, group)
-        example = _join_examples(knowledge.example, start.example)
+        example = _with_new_examples(config, knowledge.example)
         knowledge = knowledge.model_copy(update={"example": example, "manual": ""})
     rules = () if "rules" in config.without else rule_form_without(config.without).reduced(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
@@ -108,14 +125,17 @@ def rule_form_without(names: Iterable[str]) -> RuleForm:
     )
 
 
-def _join_examples(known: str, starting: str) -> str:
-    """Join the example of the library (``known``) and that of the starting knowledge (AutoManual, appendix D).
+def _with_new_examples(config: Config, known: str) -> str:
+    """Add the run's starting examples to the example of the library, ``known``, unless it contains them already.
 
-    If one of them contains the other, only the longer one is returned.
+    The added examples name no rules, because the run has the library's rules (AutoManual, appendix D).
     """
-    if known.strip() in starting:
-        return starting
-    return known if starting.strip() in known else f"{known}\n{starting}"
+    assert config.learning is not None
+    for name in config.learning.start:
+        example = RULES_PART.sub("", start_of(config, [name]).example)
+        if example.strip() not in RULES_PART.sub("", known):
+            known = f"{known}\n{example}" if known else example
+    return known
 
 
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:

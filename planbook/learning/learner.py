@@ -5,13 +5,15 @@ INDEX is the number of the episode. When a run that was stopped or killed contin
 these events. An unfinished step is done again, but the model calls and trials that it recorded are not repeated.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.knowledge import (
     KnowledgeState,
+    WaitingEpisode,
     group_of,
     initial_state,
     initial_state_path,
@@ -91,7 +93,9 @@ class Learner:
 
         def make(scope: Scope) -> Body:
             state = self._learn(scope, previous, entry, ending, worker).with_positions_of_changed_procedures(previous)
-            state = self._renew_procedures(scope, state, entry, worker) if self._is_last(entry) else state
+            if self._is_last(entry):
+                state = self._with_waiting_rules(scope, state, worker)
+                state = self._renew_procedures(scope, state, entry, worker)
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
@@ -112,9 +116,13 @@ class Learner:
             return state
         config = self._config
         trajectory = read_episode(self._run, entry)
-        always = self.learning.conclusions == "always"
         conclusion = conclude(
-            scope.child("conclusion"), trajectory, config.environment, config.environment_options, always=always
+            scope.child("conclusion"),
+            trajectory,
+            config.environment,
+            config.environment_options,
+            always=self.learning.conclusions == "always",
+            helpers="helpers" not in config.without,
         )
         knowledge = state.knowledge
         if self._finds_types:
@@ -128,7 +136,19 @@ class Learner:
         if self.learning.procedures:
             writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
             state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind, entry.index))
+        if "online" in config.without:
+            waiting = WaitingEpisode(index=entry.index, conclusion=conclusion, failure=failure)
+            return state.model_copy(update={"waiting": (*state.waiting, waiting)})
         return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
+
+    def _with_waiting_rules(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+        """Build rules from the episodes that wait for this (``--without online``), in their order."""
+        for each in state.waiting:
+            trajectory = read_episode(self._run, self._entries[each.index])
+            trajectory = typed_episode(state.knowledge, trajectory) if self._finds_types else trajectory
+            inner = scope.child(f"offline/{each.index}")
+            state = self._with_rules(inner, state, trajectory, each.conclusion, each.failure, worker)
+        return state.model_copy(update={"waiting": ()})
 
     def _renew_procedures(
         self, scope: Scope, state: KnowledgeState, entry: Entry, worker: EpisodeWorker
@@ -210,12 +230,14 @@ class Learner:
     def _consolidate(
         self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
     ) -> KnowledgeState:
+        """Ask the Consolidator to merge and delete rules. With ``--paper``, it sees no numbers of citations."""
+        shows_evidence = self.learning.checks or (settings.cooperation and not self._config.paper)
         _, changes = consolidate(
             scope.child("consolidator"),
             worker.sandbox,
             state.history.book,
-            count_evidence(state.citations),
-            lambda ids: describe_episodes(self._run, ids),
+            count_evidence(state.citations) if shows_evidence else {},
+            lambda ids: describe_episodes(self._run, ids, thoughts=settings.cooperation),
             settings,
         )
         history = state.history
@@ -245,8 +267,10 @@ def read_episode(run: Run, entry: Entry) -> Trajectory:
     return read_trajectory(path, run.store.events(path))
 
 
-def describe_episodes(run: Run, ids: list[str]) -> str:
+def describe_episodes(run: Run, ids: list[str], *, thoughts: bool = True) -> str:
     """Return episodes as text, for the Consolidator (the model that merges and deletes rules).
+
+    With ``thoughts``, the text contains what the planner thought during the episode, and concluded after it.
 
     An id may also be that of one attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
     such ids. The text always describes the last attempt. Raises LookupError for an unknown id.
@@ -255,14 +279,18 @@ def describe_episodes(run: Run, ids: list[str]) -> str:
     named = {id: entries.get(without_restart(id)) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids are task/0, task/1 and so on")
-    return "\n\n".join(f"# The episode {id}\n\n{_describe(run, id, entry)}" for id, entry in named.items() if entry)
+    texts = (_describe(run, id, entry, thoughts=thoughts) for id, entry in named.items() if entry)
+    return "\n\n".join(texts)
 
 
-def _describe(run: Run, id: str, entry: Entry) -> str:
+def _describe(run: Run, id: str, entry: Entry, *, thoughts: bool) -> str:
     try:
-        return render_trajectory(read_episode(run, entry))
+        text = f"# The episode {id}\n\n{render_trajectory(read_episode(run, entry), thoughts=thoughts)}"
     except LookupError as error:
         raise LookupError(f"{id} has not been played yet") from error
+    asked: Iterable[Any] = run.store.events(learning_path(entry), "ask") if thoughts else ()
+    replies = [event.body["reply"]["text"] for event in asked if "/conclusion/" in event.scope]
+    return f"{text}\n\n## The agent's conclusion\n\n{replies[-1]}" if replies else text
 
 
 def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:

@@ -37,7 +37,7 @@ from planbook.runs import Entry, Run
 from planbook.spending import prices_from
 from planbook.store import Watch
 from planbook.wording import TYPE_SOLVED, counted, format_money
-from planbook.workers import EpisodeWorker, Execution, play_episode, play_episodes, play_in_order, roles_of
+from planbook.workers import EpisodeWorker, Execution, play_episode, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
@@ -51,26 +51,21 @@ def build(
 ) -> bool:
     """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
-    Calling this again continues a run that was stopped or killed. With ``--without online``, all episodes are played
-    before the run learns from the first of them, and none is skipped. With ``--from``, no episode is played: all are
-    copied from other runs.
+    Calling this again continues a run that was stopped or killed. With ``--from``, no episode is played: all are copied
+    from other runs.
     """
-    learner, config = Learner(run, watch), run.config
-    offline, copies = "online" in config.without, EpisodeCopier(run) if config.copies else None
-    memory = learner if copies else playing_memory(config, learner)
-    played_first = offline and not copies
-    if played_first and not play_episodes(run, memory, on_ending, execution=execution, watch=watch):
-        return False
+    learner = Learner(run, watch)
+    copies = EpisodeCopier(run) if run.config.copies else None
+    memory = learner if copies else playing_memory(run.config, learner)
 
     def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
-        skip = not offline and learner.is_skipped(entry)
+        skip = learner.is_skipped(entry)
         copied = copies.copy_next(entry, skip=skip) if copies else None
         ending = copied or (_record_skipped(run, entry) if skip else play_episode(run, memory, entry, worker, watch))
         learner.learn(entry, ending, worker)
         return ending
 
-    # if the episodes were played first, their endings were already reported
-    return play_in_order(run, play_one, (lambda *_: None) if played_first else on_ending, execution)
+    return play_in_order(run, play_one, on_ending, execution)
 
 
 def _record_skipped(run: Run, entry: Entry) -> Ending:

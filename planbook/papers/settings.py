@@ -105,6 +105,8 @@ def _papers_with(planner: str) -> str:
 
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 """Parts that the paper left out only when it tested, but not when it learned."""
+SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
+"""Parts that a test uses even if the build left them out. (Other parts are then missing from what was learned.)"""
 CHOSEN_BY_METHOD = ("replans", "selector")
 """Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"
@@ -167,13 +169,19 @@ class OurRun:
     def without(self) -> tuple[str, ...]:
         """The parts that were left out in this run, or in the build that learned its knowledge."""
         implied = () if self.origin is None or self.origin.formulated else ("formulation",)
-        parts = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
+        built_without = set(self._built_without) - LEFT_OUT_IN_TESTING
+        parts = {*self.config.without, *built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
 
     @property
     def only_in_testing(self) -> tuple[str, ...]:
         """The parts that were left out in this run, but not in the build. (The paper left them out in both.)"""
         return tuple(sorted(set(self.config.without) - set(self._built_without) - LEFT_OUT_IN_TESTING - {RETRIEVAL}))
+
+    @property
+    def only_in_building(self) -> tuple[str, ...]:
+        """The parts that were left out in the build, but not in this run. (The paper left them out in both.)"""
+        return tuple(sorted(set(self._built_without) & SHOWN_TO_PLANNERS - set(self.config.without)))
 
     @property
     def _built_without(self) -> tuple[str, ...]:
@@ -346,6 +354,8 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
         yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
     if run.only_in_testing:
         yield f"without {', '.join(run.only_in_testing)}", "only in testing", "also in building"
+    if run.only_in_building:
+        yield f"without {', '.join(run.only_in_building)}", "only in building", "also in testing"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
         yield "manual", "not formulated: the rules as a list", "formulated"
     yield from _building(origin, origin.building, origin.building.learning, theirs)
@@ -357,9 +367,10 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
     yield "building split", building.selection.split, theirs.split
     yield "actions allowed in a building episode", building.actions, theirs.actions
     yield from _options(" in building", comparable_options(building), theirs.options)
-    for name in (*PAPER_OPTIONS, "conclusions"):
+    for name in PAPER_OPTIONS:
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
-    yield "procedures in building", "learned and verified" if learning.procedures else None, "none"
+    if theirs.learning.libraries_only and building.library == SHIPPED_LIBRARY:
+        yield "rules in building", "those of the starting examples", "those of an earlier build"
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 

@@ -133,13 +133,19 @@ class Conclusion(Record):
 
 
 def conclude(
-    scope: Scope, trajectory: Trajectory, environment: type[Environment], options: BaseModel, *, always: bool = False
+    scope: Scope,
+    trajectory: Trajectory,
+    environment: type[Environment],
+    options: BaseModel,
+    *,
+    always: bool = False,
+    helpers: bool = True,
 ) -> Conclusion:
     """Ask the planner for its conclusion from an episode. The conclusion is empty if no reply is usable.
 
     If the first plan alone solved the task, the conclusion is this plan, and no model is asked. With ``always``, a
-    model is asked even then. Raises ModelError if the model does not answer, or BudgetEnded if the run's budget does
-    not allow the question.
+    model is asked even then. ``helpers`` is False in runs without helper methods. Raises ModelError if the model does
+    not answer, or BudgetEnded if the run's budget does not allow the question.
     """
     cells = [cell for round_played in trajectory.rounds for cell in round_played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
@@ -148,6 +154,7 @@ def conclude(
     variables: dict[str, Any] = {"trajectory": render_trajectory(trajectory)}
     try:
         if trajectory.ending.outcome.solved:
+            variables["no_helpers"] = not helpers
             plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **variables).value
             return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
         variables["knowledge"] = trajectory.knowledge

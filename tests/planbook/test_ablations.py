@@ -79,13 +79,14 @@ def test_without_rules_no_builder_is_asked_and_no_prompt_has_rules(tmp_path: Pat
 
 def test_without_online_learning_rules_are_written_after_the_last_episode(tmp_path: Path) -> None:
     run = AblatedRuns(tmp_path, "online")
-    order = [event.scope.split("/")[0] for event in events(run.build) if event.kind in ("ask", "outcome")]
-    building = order[: len(order) - order[::-1].index("learn")]
-    assert "task" not in building[building.index("learn") :]
+    scopes = [event.scope for event in events(run.build, "ask") if event.body["role"] == "builder"]
+    assert {scope.rpartition("/offline/")[0] for scope in scopes} == {"learn/5"}
+    assert {scope.split("/")[3] for scope in scopes} == {*"012345"}, "the Builder sees every episode after the last"
     plans = [prompt(each) for each in asks(run.build, "planner", "automanual/task")]
     assert len(plans) == run.finished.result["tasks"] == 6
-    assert_absent(plans, EARLIER_CODE, "## rule_3")
-    assert asks(run.build, "builder")
+    assert_absent(plans, "## rule_3")
+    assert EARLIER_CODE in plans[-1], "skills are learned after each episode"
+    assert len(run.rules()) > 3
 
 
 def test_without_cases_examples_and_logs_all_builder_prompts_have_the_same_instruction(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_without_cases_examples_and_logs_all_builder_prompts_have_the_same_instr
     assert_absent([each.split("# Episode")[0] for each in builder], 'log="..."')
     assert_absent(run.first_plans(), "\nExample:\n")
     instruction = "Decide from the whole episode which rules to write and which to update."
-    assert all(instruction in each for each in builder)
+    assert all(instruction in each and "Check these in turn" in each for each in builder)
     assert not run.prompts("builder", "builder/classify")
     assert {(rule["example"], bool(rule["log"])) for rule in run.rules()} == {("", False)}
 
@@ -105,7 +106,8 @@ def test_without_classification_formulation_and_helpers_no_prompt_mentions_them(
     assert run.prompts("builder", "builder/manage")
     assert not run.prompts("builder", "builder/classify")
     assert_absent(run.prompts(), "Verdict")
-    assert_absent(run.prompts("builder"), "Useful Helper Method")
+    others = [*run.prompts("builder"), *run.prompts("formulator"), *run.prompts("planner", "automanual/conclu")]
+    assert_absent(others, "Useful Helper Method", "elper method", "elper function", "were defined before")
     asked, defined = "Write code that could be useful in other tasks as functions", "Functions that are already defined"
     assert_absent(run.first_plans(), "Useful Helper Method", "find_box", asked, defined)
     assert "Useful Helper Method" not in {rule["type"] for rule in run.rules()}
@@ -120,6 +122,8 @@ def test_without_types_no_prompt_names_a_type_of_rules(tmp_path: Path) -> None:
     named = [word for kind in TYPES for word in (f"({kind})", f'"{kind}"')]
     assert_absent(run.prompts(), *named, "- `type`: one of", 'type="..."')
     assert_absent(run.prompts("formulator"), *TYPES)
+    of_kinds = ("- Helper methods:", "The last error", "a rule on how a task is done")
+    assert_absent(run.prompts("builder", "builder/"), *of_kinds)
     assert {rule["type"] for rule in run.rules()} == {None}
 
 
@@ -140,6 +144,17 @@ def test_without_cooperation_and_libraries_no_prompt_has_thoughts_cited_rules_or
     assert all("# An example" in each for each in run.first_plans())
     config = json.loads((run.build / "run.json").read_text())["config"]
     assert config["without"] == ["cooperation", "libraries"]
+
+
+@pytest.mark.parametrize("cooperates", [True, False])
+def test_the_consolidator_sees_thoughts_conclusions_and_citations(tmp_path: Path, cooperates: bool) -> None:
+    without = () if cooperates else ("--without", "cooperation")
+    consolidator = ("--model", f"consolidator={scripted('never_done')}", "--max-rules", 3)
+    assert invoke(*BUILD, "--no-procedures", *consolidator, *without, "--out", tmp_path / "run").returncode == 0
+    text = "\n".join(prompt(each) for each in asks(tmp_path / "run", "consolidator"))
+    assert "# The episode task/0" in text
+    for shown in (THOUGHTS[0], "## The agent's conclusion\n\n### Mistakes", "\ncited in ", "Prefer to delete rules"):
+        assert (shown in text) == cooperates, shown
 
 
 def test_an_unknown_part_is_refused_with_the_list_of_parts(tmp_path: Path) -> None:

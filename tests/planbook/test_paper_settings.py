@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import planbook
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers import publications
@@ -12,7 +14,7 @@ from planbook.papers.settings import paper_settings, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings
-from tests.flows import invoke, scripted
+from tests.flows import asks, events, invoke, prompt, scripted
 
 OWN = """
 from pydantic import BaseModel
@@ -141,3 +143,38 @@ def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
     assert done.returncode == 0, done.printed
     learning = json.loads((tmp_path / "run" / "run.json").read_text())["config"]["learning"]
     assert (learning["max_rules"], learning["start"][0], learning["libraries_only"]) == (5, "search-engine", True)
+
+    assert (learning["conclusions"], learning["procedures"], learning["solved_after"]) == ("always", False, 99)
+    assert 'learning: start=["search-engine", ' in done.printed
+    assert "First build rules, and name that run with --library" in done.printed
+    assert "merged no other rules" not in done.printed
+
+
+def test_the_splits_that_a_paper_learned_from_have_its_learning_settings() -> None:
+    for split, libraries_only in (("feedback", False), ("no-feedback", True), ("all", True)):
+        learning = paper_settings("automanual", "miniwob", split, building=True).learning
+        assert learning is not None
+        assert learning.libraries_only == libraries_only
+
+
+def test_functions_of_skills_are_defined_for_plans_except_in_the_paper(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    settings: Any = {"env": f"{tmp_path / 'own.py'}:Own", "split": "all:2", "model": scripted(), "without": ["rules"]}
+    settings |= {"start": "search-engine", "env_options": {"paper_actions": False}}
+    for paper in (False, True):
+        planbook.build(**settings, paper=paper, out=tmp_path / str(paper))
+        recalls: list[Any] = [event.body for event in events(tmp_path / str(paper), "recall")]
+        assert "def find(" in recalls[-1]["text"]
+        assert ("def find(" in recalls[-1]["helpers"]) != paper
+
+
+def test_the_consolidator_of_the_paper_does_not_see_how_often_rules_were_cited(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    settings: Any = {"env": f"{tmp_path / 'own.py'}:Own", "split": "all:3", "model": scripted()}
+    for paper, shown in ((False, True), (True, False)):
+        planbook.build(
+            **settings, start="search-engine", libraries_only=False, max_rules=1, paper=paper, out=tmp_path / str(paper)
+        )
+        consolidator = [prompt(each) for each in asks(tmp_path / str(paper), "consolidator")]
+        assert consolidator
+        assert any("Prefer to delete rules that were never named" in each for each in consolidator) == shown

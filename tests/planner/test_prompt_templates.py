@@ -87,6 +87,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "max_rules": (12, 3),
     "message": ("It printed 1.", ""),
     "names": (["put"], []),
+    "no_helpers": (False, True),
     "note": ("It is locked.", "", CODE),
     "observation": ("A room.", CODE),
     "others": (OTHERS, []),
