@@ -8,6 +8,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -258,7 +259,7 @@ def _find_module(folder: Path, name: str, *, alone: bool) -> Path | None:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):
         if path.exists():
-            spec = None if alone else find_spec(name)
+            spec = PathFinder.find_spec(name, [str(folder), *sys.path]) if alone else find_spec(name)
             origin = Path(spec.origin).resolve() if spec and spec.origin else path
             return (path.parent if path.name == "__init__.py" else path) if origin == path else None
     return None

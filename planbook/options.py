@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 from pydantic.fields import FieldInfo
@@ -118,7 +118,8 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
     if field and details and (inner := _model_in(field.annotation)):
         inner_loc = loc[2:] if get_origin(field.annotation) is dict else loc[1:]
         return f"{details.flag}: {_append_option_names(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
-    name = details.flag if details else ".".join(map(str, loc))
+    is_union = field is not None and get_origin(field.annotation) in (Union, UnionType)
+    name = details.flag if details else ".".join(map(str, loc[:1] if is_union else loc))
     if error["type"] == "value_error":  # raised by a validator of planbook
         return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
     if error["type"] in NAME_FAULTS:
@@ -175,14 +176,13 @@ def default_of(field: FieldInfo) -> JsonValue:
 def describe_values(field: FieldInfo) -> str:
     """Describe the values that an option takes, as they are written on the command line."""
     types = list(_describe_types(field.annotation))
-    bounds = [
-        f" {word} {getattr(bound, name)}"
-        for bound in field.metadata
-        for name, word in BOUNDS.items()
-        if getattr(bound, name, None) is not None
-    ]
-    bounded = ", ".join(text for text in types if text != NULL) + "".join(bounds)
+    bounded = ", ".join(text for text in types if text != NULL) + _bounds(field.metadata)
     return f"{bounded}, or {NULL}" if NULL in types else bounded
+
+
+def _bounds(metadata: Iterable[Any]) -> str:
+    known = [(word, getattr(bound, name, None)) for bound in metadata for name, word in BOUNDS.items()]
+    return "".join(f" {word} {value}" for word, value in known if value is not None)
 
 
 def _describe_types(annotation: Any) -> Iterator[str]:
@@ -191,7 +191,8 @@ def _describe_types(annotation: Any) -> Iterator[str]:
     if origin is Literal:
         yield from map(str, parts)
     elif origin is Annotated:
-        yield from _describe_types(parts[0])
+        *others, last = _describe_types(parts[0])
+        yield from (*others, f"{last}{_bounds(parts[1:])}")
     elif origin in COLLECTION_FORMATS:
         yield COLLECTION_FORMATS[origin].format(*(", ".join(_describe_types(part)) for part in parts))
     elif parts:

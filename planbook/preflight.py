@@ -233,7 +233,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
 
 
 def notice_changes_since_built(library: Path, current: RunInputs) -> None:
-    """Warn if the library is a run, and the environment's code has changed since. Other tasks are no such change."""
+    """Warn if the library is a run whose environment had other code. Other tasks make no difference."""
     if not is_run(library):
         return
     with closing(Run.open(library)) as built:
@@ -241,7 +241,7 @@ def notice_changes_since_built(library: Path, current: RunInputs) -> None:
     data = [change for change in found if change.part == "data" and None not in (change.then, change.now)]
     code = [change for change in data if change.name.startswith(("the ", "module"))]
     if code:
-        message = f"Since {library} was built, its environment has changed: {_join(code)}."
+        message = f"The environment is not the one with which {library} was built: {_join(code)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
 
 

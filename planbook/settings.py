@@ -209,7 +209,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return NO_PAPER
         from planbook.papers.settings import paper_settings
 
-        split, chosen = self.split.partition(":")[0], self.planner_options
+        split, chosen = self.split.partition(":")[0] or self.environment().splits[0], self.planner_options
         return paper_settings(planner, self.env, split, self.chosen_types, chosen, building=building)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:

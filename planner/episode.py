@@ -83,7 +83,8 @@ class Episode:
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
         self.actions, self._answers, self._actions_used_up, self.refused_plans = 0, 0, False, 0
-        self._best: Judgement | None = None
+        self._earlier: Judgement | None = None
+        self._best_counts = True
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
@@ -115,9 +116,9 @@ class Episode:
         """Reset the environment and begin a new round in a fresh namespace.
 
         Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode or,
-        if ``best_counts`` is False, the last one.
+        if ``best_counts`` is False, the last one with an action.
         """
-        self._best = self._judgement() if best_counts else None
+        self._earlier, self._best_counts = self._judgement(), best_counts
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -301,16 +302,25 @@ class Episode:
     def _judgement(self) -> Judgement:
         with environment_errors():
             current = Judgement.of(self.environment)
-        return current if self._best is None else max(self._best, current, key=lambda judgement: judgement.rank)
+        if self._earlier is None:
+            return current
+        if self._best_counts:
+            return max(self._earlier, current, key=lambda judgement: judgement.rank)
+        return current if self.steps else self._earlier
 
     def ending(self, no_plan: str = "") -> Ending:
         """Return the ending for the current state. ``no_plan`` is the reason if no plan was usable, otherwise empty."""
         used_up, incomplete = self._actions_used_up, self._incomplete_plans if self.whole_plans else 0
         judgement = self._judgement()
         ending = judgement.ending(self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan)
-        if ending.outcome is Outcome.FAILURE and self.refused_plans == MAX_REFUSED:
+        if not no_plan and ending.outcome is Outcome.FAILURE and self.refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
+
+    @property
+    def actions_left(self) -> int:
+        """The number of actions that are left. Answers do not count."""
+        return max(0, self.settings.actions - self.actions + self._answers)
 
     def claim(self, done: bool | None, by: str) -> None:
         """Record the method's opinion on whether the whole task is done. None withdraws an earlier claim.
@@ -345,7 +355,7 @@ class Episode:
         frame.count_down(action)
         self._guard()
         is_answer = action.name == self.environment.answering  # it ends the episode, and does not count as one of them
-        if self.actions - self._answers >= self.settings.actions and not is_answer:
+        if not self.actions_left and not is_answer:
             self._actions_used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():
@@ -400,7 +410,7 @@ class Episode:
         self._round.record("cell", **cell.model_dump(mode="json"))
         frame.cells += 1
         self.cells.append(cell)
-        if self.refused_plans < MAX_REFUSED:  # otherwise a nested plan has already ended the episode
+        if self.refused_plans < MAX_REFUSED:  # otherwise a nested plan has already raised the error
             self.refused_plans = self.refused_plans + 1 if feedback.kind is FeedbackKind.CHECK else 0
             if self.refused_plans == MAX_REFUSED:
                 raise PlansRefused(f"{MAX_REFUSED} plans in a row did not pass the check.")

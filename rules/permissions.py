@@ -162,7 +162,10 @@ UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 
 
 def _builder_permissions(
-    situation: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL
+    situation: str,
+    writes: frozenset[RuleType],
+    updates: frozenset[RuleType] = ALL,
+    changes_to: frozenset[RuleType] | None = None,
 ) -> Permissions:
     """Return the Builder's permissions. ``writes`` and ``updates`` are the types that it may write and update.
 
@@ -170,7 +173,11 @@ def _builder_permissions(
     ``SUCCESS``.
     """
     return Permissions(
-        situation=situation, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS
+        situation=situation,
+        writes=writes,
+        updates=updates,
+        changes_to=writes if changes_to is None else changes_to,
+        changes_from=updates - SUCCESS,
     )
 
 
@@ -179,7 +186,9 @@ BUILDER: Mapping[Case, Permissions] = {
     Case.INDIRECT_IMPERFECT_RULES: _builder_permissions(
         "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
     ),
-    Case.INDIRECT_IMPERFECT_AGENT: _builder_permissions("After an indirect success with an imperfect agent", FINDINGS),
+    Case.INDIRECT_IMPERFECT_AGENT: _builder_permissions(
+        "After an indirect success with an imperfect agent", FINDINGS, changes_to=FINDINGS | CORRECTED
+    ),
     Case.FAILURE_IMPERFECT_RULES: _builder_permissions(
         "After a failure with imperfect rules", UNRESOLVED | FINDINGS, ALL - {RuleType.SUCCESS_PROCESS}
     ),

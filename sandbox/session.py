@@ -162,7 +162,8 @@ class Session:
                 return
             self._kill()
             del self._cells[mark:]
-            self._rebuild()
+            if not self._ended_by_plan:  # otherwise the next cell rebuilds: a cell that differs is the plan's fault
+                self._rebuild()
 
     def close(self) -> None:
         """End the worker. Closing twice is harmless."""

@@ -256,7 +256,10 @@ def _code_of(server: McpServer) -> Iterator[tuple[str, Path]]:
     words, values = (server.command, *server.args), (filled.command, *filled.args)
     for option, word, value in zip(("", *words), words, values, strict=False):
         if option == "-m" and (module := value.partition(".")[0]).isidentifier():
-            yield from ((word, path) for name in (f"{module}.py", module) if exists(path := Path(filled.cwd, name)))
+            names = (f"{module}/__init__.py", f"{module}.py", module)  # the order in which Python looks for them
+            found = next((path for name in names if exists(path := Path(filled.cwd, name))), None)
+            if found is not None:
+                yield word, found.parent if found.name == "__init__.py" else found
         elif value.endswith(SCRIPTS) and isfile(path := Path(filled.cwd, value)):
             yield word, path
 

@@ -12,7 +12,7 @@ from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION,
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
-from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Config, models_by_role
+from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, models_by_role
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
@@ -90,13 +90,20 @@ def building_config(settings: Settings) -> Config:
     learning = settings.learning()
     settings = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
     config = settings.config(planner, ablated_options(planner, settings.without), building=True)
-    if paper := settings.paper_settings(planner, building=True).learning:
-        update = {name: getattr(paper, name) for name in PAPER_OPTIONS if not settings.was_given(name)}
-        learning = learning.model_copy(update=update)
-    if learning.libraries_only and config.library == SHIPPED_LIBRARY:
+    learning = _as_in_paper(learning, settings, planner)
+    if learning.libraries_only and "rules" not in config.without and config.library == SHIPPED_LIBRARY:
         note = "No rules are learned; there are only those of the starting examples. First build rules"
         ERRORS.print(f"{note}, and name that run with --library.", style="yellow", soft_wrap=True)
     return config.model_copy(update={"learning": learning})
+
+
+def _as_in_paper(learning: LearningSettings, settings: Settings, planner: str) -> LearningSettings:
+    """Return the settings for learning with those of the paper, if ``--paper`` was given, where the user gave none."""
+    paper = settings.paper_settings(planner, building=True).learning
+    names = [name for name in PAPER_OPTIONS if not settings.was_given(name)] if paper else []
+    if settings.was_given("verify") and "procedures" in names:
+        names.remove("procedures")  # only procedures are verified
+    return learning.model_copy(update={name: getattr(paper, name) for name in names})
 
 
 def config_from_sources(settings: Settings) -> Config:
@@ -110,9 +117,10 @@ def config_from_sources(settings: Settings) -> Config:
         settings = settings.model_copy(update={"env": defaults["env"]})
     if not settings.env_options and settings.env == defaults.get("env"):
         settings = settings.model_copy(update={"env_options": defaults.get("env_options", {})})
-    config = settings.config("automanual", ablated_options("automanual", settings.without))
+    config = settings.config("automanual", ablated_options("automanual", settings.without), building=True)
     config = config.model_copy(update={"types": settings.source_of_types(building=True)})
-    learning = settings.learning(defaults["split"]).model_copy(update={"given": tuple(source for source, _ in sources)})
+    learning = _as_in_paper(settings.learning(defaults["split"]), settings, "automanual")
+    learning = learning.model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     tasks, episodes = building_tasks(config), sum(source.episodes for source, _ in sources)
     if learning.procedures:

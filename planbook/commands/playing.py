@@ -51,6 +51,7 @@ from planbook.terminal import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
+WAITING = "without online, rules are built after the last episode; resume the run for this."
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no other rules."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
 QUOTED_CHARS = 240
@@ -320,6 +321,10 @@ def _print_learned(results: RunResults, out: Console) -> None:
         )
         if learned.found:
             out.print(f"{title}{versions_line(learned.found, initial[group].knowledge.found)}", soft_wrap=True)
+        if state.waiting:
+            out.print(
+                f"{title}{counted(len(state.waiting), 'episode')} not yet learned from: {WAITING}", soft_wrap=True
+            )
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
             out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)

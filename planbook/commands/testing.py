@@ -18,6 +18,7 @@ from planbook.config import Config, InvocationSettings, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
 from planbook.knowledge import check_environment, learned_in, with_manual
+from planbook.knowledge.learned_memories import usable
 from planbook.papers import publications
 from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Budget, Spending
@@ -165,11 +166,13 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
 
 def _manual_line(config: Config, after: Sequence[int]) -> Iterator[str]:
     """Yield a note if planners got a manual at some points of the curve, but a list of rules at others."""
-    if not config.models or {"formulation", "rules"} & {*config.without}:
+    if not config.models:
         return
     with closing(Run.open(config.library_folder)) as run:
         states = {number: learned_in(run, number).items() for number in after}
-        with_one = [n for n in after if any(with_manual(run, group, state).manual for group, state in states[n])]
+        with_one = [
+            n for n in after if any(usable(config, with_manual(run, group, state)).manual for group, state in states[n])
+        ]
     if with_one and len(with_one) < len(after):
         points = ", ".join(map(str, with_one))
         yield f"The rules are a manual only at {points}, and a list elsewhere; --without formulation: always a list."

@@ -68,8 +68,9 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
     differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
     differences += differing_inputs(first, second)
     shared = first.run.versions.keys() & second.run.versions.keys()  # old runs list more packages
-    one, other = ({name: run.run.versions[name] for name in sorted(shared)} for run in (first, second))
-    versions = _differing_values(one | first.versions, other | second.versions)
+    names = sorted(shared | first.versions.keys() | second.versions.keys())
+    known = [run.run.versions | run.versions for run in (first, second)]
+    versions = _differing_values(*({name: each[name] for name in names if name in each} for each in known))
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
@@ -116,7 +117,10 @@ def _all_inputs(run: RunResults) -> RunInputs:
     for part in INPUTS:
         digests: list[dict[str, str]] = [getattr(each, part) for each in inputs]
         names = dict.fromkeys(name for each in digests for name in each)
-        merged[part] = {name: ", ".join(sorted({each.get(name, UNSET) for each in digests})) for name in names}
+        found = {
+            name: {each.get(name, UNSET) for each in digests if part == "knowledge" or name in each} for name in names
+        }
+        merged[part] = {name: ", ".join(sorted(values)) for name, values in found.items()}
     return RunInputs.model_validate(merged)
 
 

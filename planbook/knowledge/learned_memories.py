@@ -73,11 +73,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
     starting knowledge, which has only a few, and the planner gets all of them. With ``--paper``, only helper methods in
     rules are defined for plans, as in the paper.
     """
-    if config.learning is None:
-        knowledge = without_single_parts(knowledge, config.without)
-    rules = rule_form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
-    if rules != knowledge.rules:
-        knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
+    knowledge = _reduced(config, knowledge)
     manual = ablated(knowledge, config.without).manual
     return LearnedMemory(
         knowledge,
@@ -90,6 +86,18 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
         skill_helpers=not config.paper,
         render=partial(_manual_excerpt, manual) if manual else render_rules,
     )
+
+
+def _reduced(config: Config, knowledge: Knowledge) -> Knowledge:
+    if config.learning is None:
+        knowledge = without_single_parts(knowledge, config.without)
+    rules = rule_form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
+    return knowledge if rules == knowledge.rules else knowledge.model_copy(update={"rules": rules, "manual": ""})
+
+
+def usable(config: Config, knowledge: Knowledge) -> Knowledge:
+    """Return the part of the knowledge that planners of a run can be shown: without what the run leaves out."""
+    return ablated(_reduced(config, knowledge), config.without)
 
 
 def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:

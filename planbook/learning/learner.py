@@ -230,8 +230,8 @@ class Learner:
     def _consolidate(
         self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
     ) -> KnowledgeState:
-        """Ask the Consolidator to merge and delete rules. With ``--paper``, it sees no numbers of citations."""
-        shows_evidence = self.learning.checks or (settings.cooperation and not self._config.paper)
+        """Ask the Consolidator to merge and delete rules. With ``--paper``, it does not see the evidence for rules."""
+        shows_evidence = settings.cooperation and not self._config.paper
         _, changes = consolidate(
             scope.child("consolidator"),
             worker.sandbox,

@@ -70,8 +70,8 @@ def build(
 
 def _record_skipped(run: Run, entry: Entry) -> Ending:
     ending = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
-    Scope(run.journal(entry.path), entry.path).get_or_record("outcome", lambda: ending.model_dump(mode="json"))
-    return ending
+    scope = Scope(run.journal(entry.path), entry.path)
+    return Ending.model_validate(scope.get_or_record("outcome", lambda: ending.model_dump(mode="json")))
 
 
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
@@ -95,9 +95,12 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
     """Write the manual of a run of `planbook build` whose budget has ended.
 
-    A share of the budget is reserved for this. Return False if no share is reserved, or no manual could be written.
+    A share of the budget is reserved for this. Return False if no share is reserved, if episodes still wait for the
+    Builder, or if no manual could be written.
     """
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
+        return False
+    if any(state.waiting for state in learned_in(run).values()):
         return False
     try:
         formulate(run, run.config, None)

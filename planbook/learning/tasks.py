@@ -181,15 +181,24 @@ def _own_task(config: Config, task: Task) -> Task:
 def tasks_to_copy(config: Config) -> list[Task]:
     """Return the tasks of the episodes that a run copies, in order.
 
-    These are the episodes of the chosen tasks, or at most ``tasks_per_type`` for each chosen type. Raises BadArgument
-    if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a source has changed
-    since this run began.
+    Raises BadArgument if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a
+    source has changed since this run began.
+    """
+    if tasks := [task for task, _ in _select(config)]:
+        return tasks
+    raise BadArgument("--from: no episode belongs to the chosen tasks or types")
+
+
+def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
+    """Yield the episodes to copy, each with its task as the environment defines it.
+
+    These are the episodes of the chosen tasks, or at most ``tasks_per_type`` for each chosen type.
     """
     from planbook.manuals import types_to_build_on
 
     assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
-    tasks, counts = list[Task](), Counter[str]()
+    counts = Counter[str]()
     for trajectory in _read_all(config.learning.given):
         task = trajectory.task
         if task.env != config.environment.name:
@@ -205,10 +214,7 @@ def tasks_to_copy(config: Config) -> list[Task]:
             continue
         counts[kind] += 1
         if ids or counts[kind] <= config.learning.tasks_per_type:
-            tasks.append(own)
-    if not tasks:
-        raise BadArgument("--from: no episode belongs to the chosen tasks or types")
-    return tasks
+            yield own, trajectory
 
 
 def _read_all(sources: Sequence[EpisodeSource]) -> Iterator["Trajectory"]:
@@ -232,9 +238,8 @@ class EpisodeCopier:
 
     def __init__(self, run: Run) -> None:
         """Check the sources. Raises BadRun if one has changed since the run began."""
-        assert run.config.learning is not None
         tasks_to_copy(run.config)
-        self._run, self._remaining = run, _read_all(run.config.learning.given)
+        self._run, self._remaining = run, (episode for _, episode in _select(run.config))
         self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
     def copy_next(self, entry: Entry, *, skip: bool = False) -> Ending | None:
@@ -245,7 +250,9 @@ class EpisodeCopier:
         """
         from planbook.planner import rows_of
 
-        trajectory = next(episode for episode in self._remaining if episode.task.id == entry.task.id)
+        trajectory = next((episode for episode in self._remaining if episode.task.id == entry.task.id), None)
+        if trajectory is None:
+            raise BadRun(f"the sources have no more episode of {entry.task.id} to learn from; build a new run")
         if skip:
             return None
         if (recorded := self._recorded.get(entry.index)) is not None:

@@ -185,17 +185,18 @@ class Publication(PaperData):
         agreed = {name: value for row in rows for name, value in row.items() if all(r.get(name) == value for r in rows)}
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
-    def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
+    def setting(self, env: str, split: str, types: Collection[str] = (), *, building: bool = False) -> PaperSetting:
         """Return the setting for the environment and the split, if it does not name task types.
 
-        If there is none, return the first setting that includes all ``types``, or else the one whose tests or building
-        used the split, or else the environment's first one.
+        If there is none, return the first setting that includes all ``types``, or else the one for the split (if
+        ``building`` is true, also as a split to learn from), or else the environment's first one.
         """
         settings = self.settings_of(env)
         of_all_types = (setting for setting in settings if setting.split == split and not setting.types)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
-        of_split = (each for each in settings if split in (each.split, each.building and each.building.split))
-        return next(chain(of_all_types, of_types, of_split), settings[0])
+        of_split = (setting for setting in settings if setting.split == split)
+        learning = (each for each in settings if building and each.building and each.building.split == split)
+        return next(chain(of_all_types, of_types, of_split, learning), settings[0])
 
 
 @cache

@@ -46,7 +46,7 @@ def paper_settings(
     paper = next((paper for paper in publications() if _has_settings(paper, planner, name)), None)
     if paper is None:
         raise BadArgument(f"--paper: no paper tested {planner} in {name}; {_papers_with(planner)}")
-    setting = paper.setting(name, split, types)
+    setting = paper.setting(name, split, types, building=building)
     stage = setting.building if building else None
     known = method(planner).options.model_fields
     options = paper.options(planner, setting, chosen) | (stage.options if stage else {})
@@ -58,13 +58,14 @@ def paper_settings(
         stage.actions if stage else setting.actions,
         setting.without,
         stage.learning if stage else None,
-        None if stage else setting.tasks,
+        setting.tasks if not stage and split == setting.split else None,
     )
 
 
 def settings_used(config: Config) -> PaperSettings:
     """Return the settings that a run has taken from a paper, without those for which the user gave other values."""
-    building, split, types = config.learning is not None, config.selection.split or "", config.selection.types
+    building, types = config.learning is not None, config.selection.types
+    split = config.selection.split or config.environment.splits[0]
     theirs = paper_settings(config.planner, config.env, split, types, config.planner_options, building=building)
     sampling = config.sampling.get(DEFAULT_ROLE, Sampling()).model_dump()
     return theirs._replace(
@@ -73,7 +74,12 @@ def settings_used(config: Config) -> PaperSettings:
         sampling=_shared(theirs.sampling, sampling),
         actions=theirs.actions if theirs.actions == config.actions else None,
         tasks=theirs.tasks if theirs.tasks == config.selection.limit else None,
+        learning=config.learning and theirs.learning and _shared_learning(theirs.learning, config.learning),
     )
+
+
+def _shared_learning(theirs: LearningSettings, ours: LearningSettings) -> LearningSettings:
+    return LearningSettings.model_validate(_shared(theirs.model_dump(exclude_unset=True), ours.model_dump()))
 
 
 def _shared(theirs: Mapping[str, JsonValue], ours: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -324,7 +330,8 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     defaults = method(config.planner).options().model_dump(mode="json")
     for name in sorted(defaults.keys() - theirs.keys()):
         if (value := config.planner_options.get(name, defaults[name])) != defaults[name]:
-            yield name, _limit(value), f"not stated (our default: {_or_default(defaults[name])})"
+            ours = "" if defaults[name] is None else f" (our default: {_limit(defaults[name])})"
+            yield name, _limit(value), f"not stated{ours}"
     yield (
         "plans that are refused before they act",
         "those with an action that is known to fail" if config.dry_run else None,
@@ -369,8 +376,8 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
     yield from _options(" in building", comparable_options(building), theirs.options)
     for name in PAPER_OPTIONS:
         yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
-    if theirs.learning.libraries_only and building.library == SHIPPED_LIBRARY:
-        yield "rules in building", "those of the starting examples", "those of an earlier build"
+    if theirs.learning.libraries_only and "rules" not in building.without and not is_run(building.library_folder):
+        yield "rules in building", "not from a run of `planbook build`", "those of an earlier build"
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 

@@ -121,7 +121,9 @@ class RunResults:
             self._new_inputs = None
         changed = self._take_invocation_event(event) if event.kind == "sitting" else set[int]()
         if (event.scope, event.kind) == ("run", "versions"):
-            self.versions.update({name: str(version) for name, version in event.body.items()})
+            for name, version in event.body.items():
+                earlier = self.versions.get(name, "").split(", ")
+                self.versions[name] = ", ".join(filter(None, dict.fromkeys([*earlier, str(version)])))
         elif row := self.episodes.get(index_of(event.scope)):
             changed = {row.index}
             if row.take(event, cost, self._invocations):

@@ -275,11 +275,13 @@ def play_in_rounds(
     A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
     the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
 
-    If ``until_solved`` is False, the last round counts. Whether it solved the task then ends the play only if the
-    environment itself has ended its episode, which the agent can see.
+    If ``until_solved`` is False, the last round counts, and no round begins without actions. Whether the task is solved
+    then ends the play only if the environment itself has ended its episode.
     """
     for number in range(max_rounds):
         if number:
+            if not until_solved and not episode.actions_left:
+                return  # a round without actions would only discard what was done
             episode.new_round(best_counts=until_solved)
         with suppress(RoundOver, *([] if number == max_rounds - 1 else [NoPlan])):
             play(number)

@@ -264,7 +264,7 @@ def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:
     assert compared.row("DEPS, table 2:", "ours: procedures")[3] == "75.0"
     assert compared.row("DEPS, table 2:", "ours: procedures")[-1] == "75.0 (1/8)"
     assert compared.differs()["planner"] == ("no model: procedures", "a model plans")
-    assert compared.differs()["environment"][0] == "in text"
+    assert compared.differs()["environment"][0] == "in text; plans can also call agent.sees() and agent.inventory()"
     assert compared.differs()["repeats"] == ("1", "30")
 
 

@@ -146,8 +146,22 @@ def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
 
     assert (learning["conclusions"], learning["procedures"], learning["solved_after"]) == ("always", False, 99)
     assert 'learning: start=["search-engine", ' in done.printed
+    assert "max_rules" not in done.printed.partition("Settings of AutoManual")[2].partition("\n")[0], "it was given"
     assert "First build rules, and name that run with --library" in done.printed
     assert "merged no other rules" not in done.printed
+
+
+def test_a_build_from_episodes_takes_the_papers_learning_settings(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    environment = ("--env", f"{tmp_path / 'own.py'}:Own", "--option", "paper_actions=false")
+    played = invoke("build", *environment, "--split", "all:1", "--model", scripted(), "--out", tmp_path / "run")
+    assert played.returncode == 0, played.printed
+    built = invoke(
+        "build", *environment, "--paper", "--from", tmp_path / "run", "--model", scripted(), "--out", tmp_path / "built"
+    )
+    assert built.returncode == 0, built.printed
+    learning = json.loads((tmp_path / "built" / "run.json").read_text())["config"]["learning"]
+    assert (learning["conclusions"], learning["procedures"], learning["solved_after"]) == ("always", False, 99)
 
 
 def test_the_splits_that_a_paper_learned_from_have_its_learning_settings() -> None:

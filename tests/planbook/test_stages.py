@@ -307,6 +307,19 @@ def test_an_offline_build_skips_types_that_are_solved(tmp_path: Path) -> None:
     assert rules["evidence"]["rule_0"]["cited"] == built.result["tasks"]
 
 
+def test_an_offline_build_whose_budget_ends_writes_no_manual_before_its_rules(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    options = ("--without", "online", "--no-procedures", "--solved-after", 99)
+    stopped = invoke(*BUILD, *options, "--budget", "calls=14", "--json", "--out", run)
+    assert stopped.returncode == 4, stopped.printed
+    assert "not yet learned from: without online, rules are built after the last episode" in stopped.printed
+    assert not asks(run, "formulator")
+    finished = invoke("run", "--resume", run, "--budget", "calls=500")
+    assert finished.returncode == 0, finished.printed
+    assert "not yet learned from" not in finished.printed
+    assert invoke("rules", run, "--json").result["changes"] > 0
+
+
 def test_a_building_run_can_be_read_in_a_read_only_folder(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", folder).returncode == 0

@@ -98,7 +98,7 @@ def test_prompts_show_what_was_done_in_earlier_rounds(sandbox: Sandbox, method: 
     played(sandbox, models, method, options={"rounds": 2}, actions=2 if method == "devils-advocate" else 11)
     assert "Nothing yet." in models.prompts("act")[0]
     undone = " (undone later)" if method == "devils-advocate" else ""
-    mark = f"# Done so far\n\n- In round 1, before the new start: Deed 1.{undone}\n"
+    mark = f"# Done so far\n\n- In round 1, undone by the new start unless it was stored permanently: Deed 1.{undone}\n"
     for question in ("act", "subtask_done", "task_done", "align" if method == "devils-advocate" else "value"):
         assert mark in models.prompts(question)[-1], question
 
@@ -275,6 +275,18 @@ def test_the_answer_is_delivered_as_plan_code(sandbox: Sandbox) -> None:
     assert [plan["actions"] for plan in recorded(playing, "plan")] == [1], "the answer is no action of the round"
     assert "- It is 42." in models.prompts("answer")[0]
     assert "give the answer" in models.prompts("task_done")[0]
+
+
+def test_a_round_without_an_action_does_not_replace_the_round_before_it(sandbox: Sandbox) -> None:
+    """The evaluator is wrong about a round that did the task. Then no action is left, or the next plan is unusable."""
+    plans, done = ["1. look\n2. wait", "???"], [NO, YES] * 3
+    models = AdvocateModels(plan=plans[0], act=[touch("goal")], subtask_done=done, task_done=NO)
+    used_up, playing = played(sandbox, models, environment=SilentToy(), options={"rounds": 3}, actions=1)
+    assert used_up.verdict.solved
+    assert len(recorded(playing, "plan")) == 1
+    models = AdvocateModels(plan=plans, act=[touch("goal")], subtask_done=done, task_done=NO)
+    no_plan, _ = played(sandbox, models, environment=SilentToy(), options={"rounds": 2}, actions=9)
+    assert no_plan.verdict.solved
 
 
 @pytest.mark.parametrize("until_solved", [True, False])

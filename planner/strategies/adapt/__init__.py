@@ -23,6 +23,7 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.executor import (
+    CLAIM_AUTHOR,
     DEMONSTRATIONS,
     EXECUTOR,
     TOP,
@@ -188,8 +189,11 @@ class Recursion:
             self._failed.append(subtask)
             if before and len(episode.steps) > first_step:
                 episode.restore(before, first_step)
+                if depth == TOP:
+                    episode.claim(claim.done, CLAIM_AUTHOR)  # again, since the return has withdrawn it
         elif episode.environment.handoff == "note":
-            self._carried = (*self._carried, *filter(None, [claim.note]))[-MAX_NOTES:]
+            notes = dict.fromkeys((*self._carried, *filter(None, [claim.note])))
+            self._carried = tuple(notes)[-MAX_NOTES:]
         elif action := last_action(episode.steps[first_step:]):
             self._carried = (action,)
         return claim

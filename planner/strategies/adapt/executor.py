@@ -223,8 +223,9 @@ def execute(
             end(claim_of_ending(episode), str(over))
             raise
         within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
-        missing = f"finish() was not called within {within}"
-        return end(claims[-1].done, claims[-1].note) if claims else end(False, missing)
+        return (
+            end(claims[-1].done, claims[-1].note) if claims else end(False, f"finish() was not called within {within}")
+        )
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:

@@ -231,7 +231,7 @@ class ModelCalls:
         Later prompts show what was done in the earlier rounds, too. Raises UnusableReply if no reply is usable.
         """
         self._earlier_deeds = [
-            f"In round {number}, before the new start: {deed}"
+            f"In round {number}, undone by the new start unless it was stored permanently: {deed}"
             for number, failed in enumerate(earlier, 1)
             for deed in failed.deeds
         ]

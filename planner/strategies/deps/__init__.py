@@ -96,6 +96,10 @@ class OneShotOptions(PursuitOptions):
     shows_state: bool = Field(default=True, description="The prompt describes the state at the start of the episode.")
 
 
+class ReplanningOneShotOptions(ReplanningOptions, OneShotOptions):
+    """Options of ``zero-shot-replan``."""
+
+
 class DepsVariant(NamedTuple):
     """The prompts of DEPS or of a baseline that lists goals, and whether a model explains failures."""
 
@@ -226,9 +230,9 @@ def zero_shot(episode: Episode, options: OneShotOptions) -> None:
     follow_plans(episode, ZERO_SHOT._replace(shows_state=options.shows_state), options, replans=0)
 
 
-def zero_shot_replan(episode: Episode, options: ReplanningOptions) -> None:
+def zero_shot_replan(episode: Episode, options: ReplanningOneShotOptions) -> None:
     """Plan like ``zero_shot``, and plan again after each failure. The planner sees only the message of the failure."""
-    follow_plans(episode, ZERO_SHOT, options, options.replans)
+    follow_plans(episode, ZERO_SHOT._replace(shows_state=options.shows_state), options, options.replans)
 
 
 def chain_of_thought(episode: Episode, options: OneShotOptions) -> None:
@@ -333,7 +337,7 @@ METHODS: Mapping[str, Method] = {
     "zero-shot": _goal_method(zero_shot, OneShotOptions, "one plan, never replanned", demonstrations=(LISTS,)),
     "zero-shot-replan": _goal_method(
         zero_shot_replan,
-        ReplanningOptions,
+        ReplanningOneShotOptions,
         "goals, replanned after failures without explanations",
         demonstrations=(LISTS,),
     ),
