@@ -1,6 +1,7 @@
 """The published results and settings of papers, as data read from the JSON files in ``FILES``.
 
-- ``settings`` makes the settings for ``--paper``, and finds the differences between the settings of a run and a paper.
+- ``settings`` makes the settings for ``--paper``.
+- ``differences`` finds the differences between the settings of a run and those of a paper.
 - ``comparison`` compares the results of a run with the tables of papers, and prints the comparison.
 
 In this package, "our" refers to planbook, and "their" to the authors of a paper.

@@ -1,4 +1,4 @@
-"""Compares the results of a run with the tables of papers, and prints both next to each other.
+"""Compare the results of a run with the tables of papers, and print both next to each other.
 
 As in the whole package, "our" and "ours" refer to planbook, and "theirs" to a paper.
 """
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.config import Config
 from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
-from planbook.papers.settings import NO_LIMIT, OurRun, PaperDifference, differences, our_run
+from planbook.papers.differences import NO_LIMIT, OurRun, PaperDifference, differences, our_run
 from planbook.planner import Grid
 from planbook.results.measures import overall
 from planbook.results.rows import Result

@@ -1,0 +1,326 @@
+"""Find the differences between the settings of a run and those of a paper.
+
+"Our" and "ours" refer to a run of planbook, "theirs" to a paper.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, JsonValue
+
+from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, effective_options
+from planbook.knowledge import RETRIEVAL, learned_in, with_manual
+from planbook.manuals import default_starts, read_knowledge
+from planbook.papers import PaperBuilding, PaperSetting, Publication
+from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
+from planbook.results import RunResults, read_folder, read_run
+from planbook.results.rows import Result
+from planbook.results.statistics import percent
+from planbook.results.summary import Summary
+from planbook.rules import Knowledge
+from planbook.runs import Run, is_run
+from planbook.wording import counted
+
+LEFT_OUT_IN_TESTING = frozenset({"formulation"})
+"""Parts that the paper left out only when it tested, but not when it learned."""
+SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
+"""Parts that a test uses even if the build left them out. (Other parts are then missing from what was learned.)"""
+CHOSEN_BY_METHOD = ("replans", "selector")
+"""Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
+ALL_THAT_IS_LEARNED = "all that is learned"
+
+
+@dataclass(frozen=True)
+class KnowledgeOrigin:
+    """Where the knowledge of a run comes from."""
+
+    building: Config | None
+    """The configuration of the run of `planbook build` that learned it, or None if it was read from files."""
+    builders: tuple[str, ...]
+    """The models that answered in this run of `planbook build`."""
+    formulated: bool
+    """True if a manual was written from the rules, or if there are no rules."""
+    learned: bool
+    """True if the knowledge is more than the starting examples."""
+
+
+@dataclass(frozen=True)
+class OurRun:
+    """A finished run of planbook that is compared with papers. ``origin`` is None if no paper is about learning."""
+
+    config: Config
+    summary: Summary
+    models: tuple[str, ...]
+    """The models that answered, under the names that their servers reported."""
+    rows: Sequence[Result]
+    """The episodes that count."""
+    origin: KnowledgeOrigin | None
+
+    @property
+    def uses_a_model(self) -> bool:
+        """True if the method asks a model, False if it only plays stored code."""
+        return bool(method(self.config.planner).roles)
+
+    @property
+    def split(self) -> str:
+        """The split that was played. If the run names neither a split nor tasks, it is the environment's first split.
+
+        It is "" if tasks were selected by their ids, without a split.
+        """
+        if self.config.selection.split or self.config.selection.ids:
+            return self.config.selection.split or ""
+        return self.config.environment.splits[0]
+
+    def solved_by(self, name_of: Callable[[Result], str]) -> dict[str, float]:
+        """Group the episodes by ``name_of``, and map the name of each group to its percentage of solved episodes."""
+        counts = defaultdict[str, list[tuple[int, int]]](list)
+        for row in self.rows:
+            counts[name_of(row)].append((row.solved, 1))
+        return {name: share for name, pairs in sorted(counts.items()) if (share := percent(pairs)) is not None}
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks. Repeats are not counted."""
+        return self.summary.tasks // self.summary.repeats
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The parts that were left out in this run, or in the build that learned its knowledge."""
+        implied = () if self.origin is None or self.origin.formulated else ("formulation",)
+        built_without = set(self._built_without) - LEFT_OUT_IN_TESTING
+        parts = {*self.config.without, *built_without, *implied} - {RETRIEVAL}
+        return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
+
+    @property
+    def only_in_testing(self) -> tuple[str, ...]:
+        """The parts that were left out in this run, but not in the build. (The paper left them out in both.)"""
+        return tuple(sorted(set(self.config.without) - set(self._built_without) - LEFT_OUT_IN_TESTING - {RETRIEVAL}))
+
+    @property
+    def only_in_building(self) -> tuple[str, ...]:
+        """The parts that were left out in the build, but not in this run. (The paper left them out in both.)"""
+        return tuple(sorted(set(self._built_without) & SHOWN_TO_PLANNERS - set(self.config.without)))
+
+    @property
+    def _built_without(self) -> tuple[str, ...]:
+        return self.origin.building.without if self.origin and self.origin.building else ()
+
+    @property
+    def start(self) -> tuple[str, ...]:
+        """The names of the starting examples. There are none if the run only plays procedures read from files."""
+        if self.origin is None:
+            return ()
+        if self.origin.building and self.origin.building.learning:
+            return self.origin.building.learning.start
+        return default_starts(self.config.environment.name, self.split) if self.uses_a_model else ()
+
+    @property
+    def options(self) -> dict[str, JsonValue]:
+        """The options of our planner and our environment that can be compared; see ``PublishedRow.options``."""
+        options = self.config.environment_options.model_dump(mode="json") | comparable_options(self.config)
+        if self.origin:
+            left_out = self.without if self.origin.learned else (ALL_THAT_IS_LEARNED,)
+            options |= {"without": [*left_out], "start": [*sorted(self.start)]}
+        return options
+
+
+def comparable_options(config: Config) -> dict[str, JsonValue]:
+    """Return those values of the planner's options, including defaults, that can be compared with values of a paper."""
+    options = effective_options(config, config.environment.name).items()
+    return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
+
+
+def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
+    """Read the results of a run. If ``learning`` is true, also find out where its knowledge comes from.
+
+    Raises BadRun or BadKnowledge if the run or its library cannot be read.
+    """
+    results = read_folder(Path(summary.run))
+    models = models_asked(results) if method(config.planner).roles else ()
+    return OurRun(config, summary, models, results.counted, _origin(config) if learning else None)
+
+
+def _origin(config: Config) -> KnowledgeOrigin:
+    library = config.library_folder
+    if not is_run(library):
+        known = read_knowledge(library, config.environment, config.environment_options)
+        learned = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
+        return KnowledgeOrigin(None, (), _formulated([known]), learned)
+    with closing(Run.open(library)) as built:
+        groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
+        return KnowledgeOrigin(built.config, models_asked(read_run(built)), _formulated(groups), config.after != 0)
+
+
+def _formulated(known: list[Knowledge]) -> bool:
+    return all(knowledge.manual for knowledge in known if knowledge.rules)
+
+
+def models_asked(run: RunResults) -> tuple[str, ...]:
+    """Return the models that answered in a run. If no model was asked, return those of the configuration."""
+    return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
+
+
+OPTIONS_WITHOUT_EFFECT = ("engine",)
+"""Options of environments that do not change observations."""
+ACCESS_OPTIONS = ("sites", "introduction", "logins", "allowed")
+"""Options that a paper's environment needs, too. They are no differences if a run sets ``matching_option``."""
+NO_LIMIT = "no limit"
+
+
+class PaperDifference(BaseModel):
+    """A setting whose value in our run differs from its value in the paper."""
+
+    what: str
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.ours}; theirs: {self.theirs}"
+
+
+Values = Iterator[tuple[str, object, object]]
+"""Yields a tuple (name, our value, their value) for each setting. A value is None if it is unknown."""
+
+
+def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
+    """Return all differences between our run and the paper's setting."""
+    deviations = setting.deviations.get(run.config.planner, {})
+    regular = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
+    values: list[tuple[str, object, object]] = [value for value in regular if value[0] not in deviations]
+    values += [(name, ours.format(tasks=run.tasks), theirs) for name, (ours, theirs) in deviations.items()]
+    if setting.building:
+        values += _learning(run, setting.building)
+    return tuple(
+        PaperDifference(what=name, ours=str(ours), theirs=str(theirs))
+        for name, ours, theirs in values
+        if ours is not None and theirs is not None and ours != theirs
+    )
+
+
+def _tasks(run: OurRun, setting: PaperSetting) -> Values:
+    summary = run.summary
+    yield "split", run.split or "tasks chosen by id", setting.split
+    yield "task types", len(summary.by_type), len(setting.types) or None
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed counts as a repeat
+        yield "tasks", run.tasks, setting.tasks
+        yield "repeats", summary.repeats, setting.repeats
+    if setting.reseeds and summary.repeats > 1:
+        yield "seeds", "the same in each repeat", "another in each repeat"
+    yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
+    yield "actions allowed in an episode", run.config.actions, setting.actions
+
+
+def _environment(config: Config, setting: PaperSetting) -> Values:
+    defaults = config.environment.Options().model_dump(mode="json")
+    matching = setting.matching_option and getattr(config.environment_options, setting.matching_option)
+    exempt = (*OPTIONS_WITHOUT_EFFECT, setting.matching_option, *(ACCESS_OPTIONS if matching else ()))
+    for name, value in config.environment_options.model_dump(mode="json").items():
+        theirs = setting.environment_options.get(name, (defaults[name],))
+        if name not in exempt and value not in theirs:
+            yield f"environment option {name}", _limit(value), _or_default(theirs[0])
+    if setting.environment:
+        yield (
+            "environment",
+            f"{setting.matching_option} {matching}" if matching else setting.our_environment,
+            setting.environment,
+        )
+
+
+def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
+    config = run.config
+    if not run.uses_a_model:
+        if config.planner not in paper.planners:
+            yield "planner", f"no model: {config.title}", "a model plans"
+        return
+    if not paper.tested(config.planner, setting.env):
+        has = "tested this method only elsewhere" if config.planner in paper.planners else "does not have this method"
+        yield "planner", config.planner, f"the paper {has}"
+    mixes = [row.models for row in paper.rows_like(config.planner, setting, run.options) if row.models]
+    yield from _models("model", run.models, mixes or [(name,) for name in setting.models])
+    theirs = paper.options(config.planner, setting, run.options)
+    yield from _options("", run.options, theirs)
+    defaults = method(config.planner).options().model_dump(mode="json")
+    for name in sorted(defaults.keys() - theirs.keys()):
+        if (value := config.planner_options.get(name, defaults[name])) != defaults[name]:
+            ours = "" if defaults[name] is None else f" (our default: {_limit(defaults[name])})"
+            yield name, _limit(value), f"not stated{ours}"
+    yield (
+        "plans that are refused before they act",
+        "those with an action that is known to fail" if config.dry_run else None,
+        "none",
+    )
+    yield "streaming", "statements run while the reply arrives" if config.stream else None, "none"
+    if config.rule_tokens is not None:
+        yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
+    elif RETRIEVAL not in config.without and run.origin and run.origin.building:
+        yield "rules in a prompt", "those that the task needs (--without retrieval gives all)", "all of them"
+    sampling = config.sampling.get(PLANNER_ROLE) or config.sampling.get(DEFAULT_ROLE) or Sampling()
+    yield "temperature", sampling.temperature, setting.sampling.get("temperature")
+    yield "context, in tokens", sampling.context, setting.sampling.get("context")
+    yield "tokens of a reply", sampling.max_tokens, setting.sampling.get("max_tokens")
+    if setting.building is None and config.library != SHIPPED_LIBRARY:
+        yield "what was learned", f"the library {config.library}", "nothing"
+    yield "prompts", "in our own words, through chat completions; models answer with Python", setting.prompts
+
+
+def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
+    origin, config = run.origin, run.config
+    if origin is None or origin.building is None or origin.building.learning is None:
+        library = f"the library {config.library}, whose run of `planbook build` is not available"
+        yield "what was learned", library if origin and origin.learned else "nothing", "from a run of `planbook build`"
+        return
+    if config.after is not None:
+        yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
+    if run.only_in_testing:
+        yield f"without {', '.join(run.only_in_testing)}", "only in testing", "also in building"
+    if run.only_in_building:
+        yield f"without {', '.join(run.only_in_building)}", "only in building", "also in testing"
+    if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
+        yield "manual", "not formulated: the rules as a list", "formulated"
+    yield from _building(origin, origin.building, origin.building.learning, theirs)
+
+
+def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSettings, theirs: PaperBuilding) -> Values:
+    yield from _models("building model", origin.builders, [(name,) for name in theirs.models])
+    yield "building planner", building.planner, theirs.planner
+    yield "building split", building.selection.split, theirs.split
+    yield "actions allowed in a building episode", building.actions, theirs.actions
+    yield from _options(" in building", comparable_options(building), theirs.options)
+    for name in PAPER_OPTIONS:
+        yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+    if theirs.learning.libraries_only and "rules" not in building.without and not is_run(building.library_folder):
+        yield "rules in building", "not from a run of `planbook build`", "those of an earlier build"
+    if building.selection.ids or building.selection.types:
+        yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
+
+
+def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
+    """Compare our models with the mixes of models that the paper used. Each run of the paper used all models of one."""
+    if not any({_model_in(mix, model) for model in ours} == {*mix} for mix in mixes):
+        yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
+
+
+def _model_in(mix: tuple[str, ...], model: str) -> str:
+    """Return the model of a mix that ours is, or "". A server may add the date of a snapshot to the name."""
+    return next((name for name in mix if re.search(rf"{re.escape(name)}(-\d[-\d]*)?$", model)), "")
+
+
+def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:
+    for name, value in theirs.items():
+        if name in ours:
+            yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
+
+
+def _or_default(value: JsonValue) -> JsonValue:
+    """Return the text for an option that the paper does not name. For these, None does not always mean "no limit"."""
+    return "the default" if value is None else _limit(value)
+
+
+def _limit(value: JsonValue) -> JsonValue:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return NO_LIMIT if value is None else value
