@@ -181,7 +181,8 @@ def describe_values(field: FieldInfo) -> str:
 
 
 def _bounds(metadata: Iterable[Any]) -> str:
-    known = [(word, getattr(bound, name, None)) for bound in metadata for name, word in BOUNDS.items()]
+    bounds = [bound for item in metadata for bound in getattr(item, "metadata", [item])]
+    known = [(word, getattr(bound, name, None)) for bound in bounds for name, word in BOUNDS.items()]
     return "".join(f" {word} {value}" for word, value in known if value is not None)
 
 
