@@ -5,7 +5,7 @@ depths of decomposition, and how claims of success compare with the environment'
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, JsonValue
@@ -185,14 +185,9 @@ def execute(
     claims: list[Subtask] = []
     first_step, max_actions = len(episode.steps), options.max_actions(replies)
     episode.refused_plans = 0
-
-    def finish(done: bool, note: str = "") -> None:
-        """End your work on this subtask and say whether it is done."""
-        claims.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
-        raise CellOver(f"finish({done}) was called; that ends the work.")
-
     task: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.environment.scene()}
-    with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=task) as frame:
+    functions = {"finish": _finish(claims, subtask)}
+    with episode.frame("execute", functions, episode.recall().helpers, task=task) as frame:
         span = frame.scope.span(subtask)
 
         def end(done: bool | None, note: str) -> Subtask:
@@ -226,6 +221,17 @@ def execute(
         return (
             end(claims[-1].done, claims[-1].note) if claims else end(False, f"finish() was not called within {within}")
         )
+
+
+def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
+    """Return the function with which the executor ends its work. It appends the executor's claim to ``claims``."""
+
+    def finish(done: bool, note: str = "") -> None:
+        """End your work on this subtask and say whether it is done."""
+        claims.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
+        raise CellOver(f"finish({done}) was called; that ends the work.")
+
+    return finish
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
