@@ -181,8 +181,8 @@ class Run:
     @property
     def environment_versions(self) -> dict[str, str]:
         """The versions that the environment has reported so far, for example of a game or a browser."""
-        reported = self.store.events("run", "versions")
-        return {name: str(version) for event in reported for name, version in event.body.items()}
+        rows = self.store.events("run", "versions")
+        return {name: str(version) for row in rows for name, version in row.body.items()}
 
     @property
     def is_played(self) -> bool:
@@ -246,8 +246,7 @@ class Run:
     def end_invocation(self) -> None:
         """End the invocation, and record for how many seconds the run has been played in all invocations."""
         self._record_invocation({"over": True, SECONDS: self.meter.spent.seconds})
-        reworded = self.meter.spent.reworded
-        if reworded != self.file.reworded_replies:
+        if (reworded := self.meter.spent.reworded) != self.file.reworded_replies:
             self.file = self.file.model_copy(update={"reworded_replies": reworded})
             self.file.write(self.folder)
 

@@ -318,10 +318,9 @@ def _record_versions(run: Run, environment: Environment) -> None:
     if run.versions_recorded:
         return
     run.versions_recorded = True
-    current = dict(environment.versions())
-    recorded = [dict(row.body) for row in run.store.events("run", "versions")]
-    if recorded[-1:] != [current]:
-        if changed := changed_versions(run.environment_versions, current):
+    current, recorded = dict(environment.versions()), run.environment_versions
+    if current != recorded:
+        if changed := changed_versions(recorded, current):
             LOG.warning("Other versions than in earlier episodes of this run: %s.", ", ".join(map(str, changed)))
         append_event(run.store, "run", "versions", current)
 

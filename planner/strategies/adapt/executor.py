@@ -217,10 +217,10 @@ def execute(
         except EpisodeOver as over:
             end(claim_of_ending(episode), str(over))
             raise
+        if claims:
+            return end(claims[-1].done, claims[-1].note)
         within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
-        return (
-            end(claims[-1].done, claims[-1].note) if claims else end(False, f"finish() was not called within {within}")
-        )
+        return end(False, f"finish() was not called within {within}")
 
 
 def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
