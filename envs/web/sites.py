@@ -1,7 +1,7 @@
 """The sites of an episode: which addresses may be visited, the sites' short names, and our own site.
 
 Our own site is an issue tracker for tasks that change data on a server. It is served on this machine by Trac 1.6, and
-contains Tidemark, a fictional software project whose data is in the folder ``trac_project``.
+contains Tidemark, a fictional software project whose data is in the file ``trac_project.sql``.
 
 Trac calls a folder with a project's database and settings an *environment*. We create one such environment, the *seed*,
 and every server has its own copy of it.
@@ -28,7 +28,7 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.requirements import PackageData, folder_digest, texts_digest
+from planbook.envs.requirements import PackageData, file_digest, folder_digest, texts_digest
 from planbook.envs.types import Requirement
 
 SCHEMES = ("http", "https")
@@ -198,7 +198,7 @@ def _to_text(value: str | int) -> str:
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
-PROJECT, PROGRAM = Path(__file__).with_name("trac_project"), Path(__file__).with_name("trac_process.py")
+PROJECT, PROGRAM = Path(__file__).with_name("trac_project.sql"), Path(__file__).with_name("trac_process.py")
 DATABASE = Path("db", "trac.db")
 TIMEOUT = 60
 """Seconds to wait for a server's answer. A server usually answers within a second, but the machine may be busy."""
@@ -214,7 +214,7 @@ def requirements() -> Sequence[Requirement]:
 
 def checksum() -> str:
     """Return the digest of the project and of Trac itself. Raises MissingRequirement if Trac is not installed."""
-    return texts_digest([folder_digest(PROJECT), folder_digest(PACKAGE.folder())])
+    return texts_digest([file_digest(PROJECT), folder_digest(PACKAGE.folder())])
 
 
 class TracSite:

@@ -3,7 +3,7 @@
 The module ``sites`` runs this file as a separate process. The file imports nothing from planbook. Its commands are:
 
 - ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content comes from
-  ``trac_project/``, and everything else is Trac's default. All times are fictional and fixed.
+  ``trac_project.sql``, and everything else is Trac's default. All times are fictional and fixed.
 - ``trac_process.py serve FOLDER SEEDED_DATABASE`` serves an environment on this machine.
 
 The server works like that of ``tracd -s`` (Trac's own command), with four differences:
@@ -16,7 +16,6 @@ The server works like that of ``tracd -s`` (Trac's own command), with four diffe
 """
 
 import itertools
-import json
 import os
 import shutil
 import sqlite3
@@ -47,7 +46,7 @@ from trac.env import Environment, open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
-PROJECT = Path(__file__).with_name("trac_project")
+PROJECT = Path(__file__).with_name("trac_project.sql")
 OPTIONS = (
     ("project", "name", "Tidemark"),
     ("project", "descr", "Berths, tides and invoices for small harbours"),
@@ -71,91 +70,13 @@ OPTIONS = (
     ("metanav", "about", "disabled"),
     ("components", "trac.versioncontrol.*", "disabled"),
 )
-START_TIME = 1_915_000_000  # in September 2030, in seconds since 1970
-HOUR = 3_600
-REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component, t.milestone, t.owner, t.status
-  FROM ticket t LEFT JOIN enum p ON p.name = t.priority AND p.type = 'priority'
-  WHERE {condition} ORDER BY t.id"""
-FIELDS = "type component priority owner reporter version milestone status resolution summary description keywords"
-"""The fields of a ticket that the project's files set."""
-
-
-def read_objects(name: str) -> list[dict[str, Any]]:
-    """Return the JSON objects in a file of ``trac_project/``. Each line of the file is one object."""
-    return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
-
-
-def trac_time(seconds: int) -> int:
-    """Return a time in microseconds, the unit in which Trac stores times."""
-    return seconds * 1_000_000
-
-
-def noon(day: str) -> int:
-    """Return the time of noon on a day such as ``2030-09-01``, as Trac stores it, or 0 if ``day`` is empty."""
-    if not day:
-        return 0
-    return trac_time(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
-
-
-def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
-    """Insert users, permissions, components, versions, milestones and reports."""
-    for table in ("component", "version", "milestone"):
-        database.execute(f"DELETE FROM {table}")
-    database.executemany("INSERT INTO component VALUES (?, ?, '')", project["components"])
-    database.executemany(
-        "INSERT INTO version VALUES (?, ?, '')", [(name, noon(day)) for name, day in project["versions"]]
-    )
-    database.executemany(
-        "INSERT INTO milestone VALUES (?, ?, ?, ?)",
-        [(name, noon(due), noon(done), text) for name, due, done, text in project["milestones"]],
-    )
-    database.executemany(
-        "INSERT INTO permission VALUES ('authenticated', ?)", [(name,) for name in project["permissions"]]
-    )
-    database.executemany(
-        "INSERT INTO report (author, title, description, query) VALUES ('mira', ?, ?, ?)",
-        [(title, text, REPORT.format(condition=condition)) for title, text, condition in project["reports"]],
-    )
-    for user, name in project["users"].items():
-        database.execute("INSERT INTO session VALUES (?, 1, ?)", (user, START_TIME))
-        database.execute("INSERT INTO session_attribute VALUES (?, 1, 'name', ?)", (user, name))
-
-
-def fill_wiki(database: sqlite3.Connection) -> None:
-    """Insert one version of each wiki page."""
-    database.execute("DELETE FROM wiki")
-    for number, page in enumerate(read_objects("wiki.jsonl")):
-        row = (page["page"], 1, trac_time(START_TIME + number * HOUR), "mira", page["text"], "", 0)
-        database.execute("INSERT INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
-    """Insert a ticket and its comments. If the ticket is closed, it was closed at the time of its last comment."""
-    number, created = ticket["id"], START_TIME + ticket["id"] * 37 * HOUR
-    comments = ticket.get("comments", [])
-    values = [ticket.get(field, "") for field in FIELDS.split()]
-    changed = created + len(comments) * 5 * HOUR
-    placeholders = ", ".join("?" * (len(values) + 3))
-    database.execute(
-        f"INSERT INTO ticket (id, time, changetime, {', '.join(FIELDS.split())}) VALUES ({placeholders})",
-        (number, trac_time(created), trac_time(changed), *values),
-    )
-    for count, (author, text) in enumerate(comments, start=1):
-        changes = [("comment", str(count), text)]
-        if count == len(comments) and ticket["status"] == "closed":
-            changes += [("status", "new", "closed"), ("resolution", "", ticket["resolution"])]
-        rows = [(number, trac_time(created + count * 5 * HOUR), author, *change) for change in changes]
-        database.executemany("INSERT INTO ticket_change VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def create(folder: Path) -> None:
     """Create the Trac environment in a folder that does not exist yet."""
     Environment(str(folder), create=True, options=OPTIONS).shutdown()
     with sqlite3.connect(folder / "db" / "trac.db") as database:
-        fill_project(database, json.loads((PROJECT / "project.json").read_text(encoding="utf-8")))
-        fill_wiki(database)
-        for ticket in read_objects("tickets.jsonl"):
-            fill_ticket(database, ticket)
+        database.executescript(PROJECT.read_text(encoding="utf-8"))
     database.execute("VACUUM")
     database.close()
 
