@@ -1,18 +1,15 @@
 """Check an environment for its author: play a few tasks of each split with random actions, and list the mistakes.
 
-Each task is played several times with the same actions. The observations must be the same each time. For the other
-tasks, only the start is checked.
+Each task is played several times with the same actions. The observations must be the same each time.
 """
 
 import inspect
 import random
 import re
 import sys
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +19,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, error_location
 from planbook.envs.json_types import is_json_type, random_value
+from planbook.envs.selection import list_tasks
 from planbook.envs.types import Action, ActionSpec, CheckReport, Observation, Selection, Snapshot, Task, Verdict
 from planbook.sandbox import check
 
@@ -32,9 +30,7 @@ MAX_TASKS = 3
 MAX_ACTIONS = 20
 """Maximum number of actions on each task."""
 MAX_SECONDS = 2.0
-"""Time limit in seconds for the random actions on one task, and another for the starts of all tasks not played."""
-SLOW = 5.0
-"""Seconds after which a call to the author's code is reported as slow."""
+"""Time limit in seconds for the random actions on one task."""
 SEEDS = (0, 1, 2)
 """The seeds to select if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
@@ -52,23 +48,19 @@ class _AuthorCodeFailed(Exception):
     """The author's code failed. The failure is already listed as a mistake."""
 
 
-def check_environment(
-    env: type[Environment], options: BaseModel | None = None, on_slow: Callable[[str], None] = lambda line: None
-) -> CheckReport:
+def check_environment(env: type[Environment], options: BaseModel | None = None) -> CheckReport:
     """Check an environment with random actions on a few tasks of each split.
 
-    If a call to the author's code has been running for SLOW seconds, ``on_slow`` is called in another thread with a
-    line that says so. Raises MissingRequirement if a package or program that the environment needs is not installed.
+    Raises MissingRequirement if a package or program that the environment needs is not installed.
     """
-    checker = _Checker(env, options, on_slow)
+    checker = _Checker(env, options)
     checker.check()
-    untaken = tuple(name for name in env.offered(options).actions if name not in checker.taken)
-    return CheckReport(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions, untaken)
+    return CheckReport(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
 
 
 class _Checker:
-    def __init__(self, env: type[Environment], options: BaseModel | None, on_slow: Callable[[str], None]) -> None:
-        self._env, self._options, self._on_slow = env, options, on_slow
+    def __init__(self, env: type[Environment], options: BaseModel | None) -> None:
+        self._env, self._options = env, options
         path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
         self._file = env.name if path.parent == OWN_FOLDERS[1] else path.name
         self.mistakes: dict[tuple[str, str], str] = {}
@@ -76,12 +68,9 @@ class _Checker:
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
         """The names of the actions that cannot be tried because a parameter has no usable type."""
-        self._listed: dict[tuple[str, str], Task] = {}
         self._start = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
-        self.taken = set[str]()
-        """The names of the actions that were taken."""
 
     def check(self) -> None:
         """Find and note all mistakes."""
@@ -98,7 +87,6 @@ class _Checker:
             self.tasks += 1
             with suppress(_AuthorCodeFailed):
                 self._check_task(task)
-        self._check_starts([task for key, task in self._listed.items() if key not in tasks])
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
         """Note a mistake in a function. If several mistakes have the same kind and place, only the first is kept."""
@@ -114,9 +102,6 @@ class _Checker:
 
         If the code raises an error other than MissingRequirement, note a mistake and raise _AuthorCodeFailed.
         """
-        timer = threading.Timer(SLOW, self._on_slow, (f"{self._file}: {call} has been running for {SLOW:g} s",))
-        timer.daemon = True  # so that an interrupted check does not wait for the timer
-        timer.start()
         try:
             return function(*arguments)
         except MissingRequirement:
@@ -130,8 +115,6 @@ class _Checker:
             fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self.mistakes.setdefault((place, type(error).__name__), fault)
             raise _AuthorCodeFailed from error
-        finally:
-            timer.cancel()
 
     # The class.
 
@@ -174,38 +157,21 @@ class _Checker:
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
         selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
-            tasks = self._list_tasks(selection)
-            if tasks != self._list_tasks(selection):
+            tasks = self._call("tasks()", list_tasks, env, selection, self._options)
+            if tasks != self._call("tasks()", list_tasks, env, selection, self._options):
                 self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
                 return tasks[:MAX_TASKS]
             before = self._noted
             self._check_tasks(tasks, selection)
             if self._noted > before:
                 return tasks[:MAX_TASKS]
-            self._listed |= {(task.split, task.id): task for task in tasks}
             limited = selection.model_copy(update={"limit": MAX_TASKS})
-            selected = self._call("tasks()", env.select, limited, self._options)
-            for task in () if seeded else selected:
-                if self._call("tasks()", env.select, Selection(ids=(task.id,)), self._options) != [task]:
-                    self._note(f"the id {task.id!r} selects a different task", env.tasks)
+            return self._call("tasks()", env.select, limited, self._options)
         except _AuthorCodeFailed:
             return ()
-        return selected
-
-    def _list_tasks(self, selection: Selection) -> list[Task]:
-        tasks = self._call("tasks()", lambda: list(self._env.tasks(selection, self._options)))
-        for task in tasks:
-            if not isinstance(task, Task):
-                self._note(f"tasks() must list Task objects, but lists a {type(task).__name__}", self._env.tasks)
-                raise _AuthorCodeFailed
-        return tasks
 
     def _check_tasks(self, tasks: Sequence[Task], selection: Selection) -> None:
         env = self._env
-        for id, times in Counter(task.id for task in tasks).items():
-            if times > 1:
-                fault = f"the task id {id!r} is listed {times} times; give every task a different id"
-                self._note(fault, env.tasks, kind="ids")
         splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
         for field, declared, used in (
             ("split", splits, {task.split for task in tasks}),
@@ -243,49 +209,28 @@ class _Checker:
                 snapshot = self._call("snapshot()", env.snapshot)
                 if snapshot.native is not None:  # otherwise restore() only repeats actions, which is checked here
                     saved.append((snapshot, self._check_reports(env)))
-            self._check_repeated(env, task, first, repeated, verdict, "reset")
+            self._check_same(first, repeated, task, "the environment was reset")
+            if self._call("verdict()", env.valid_verdict) != verdict:
+                self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
             for snapshot, reports in saved * 2:  # the actions in between must not change the snapshots
                 self._check_restoring(env, task, first, snapshot, reports)
-            new = self._call("__init__()", self._env, self._options)
-            try:
-                repeated = self._begin(new, task) + self._continue(new, first[1:])
-                self._check_repeated(new, task, first, repeated, verdict, "created again")
-            finally:
-                self._call("close()", new.close)
         finally:
             self._call("close()", env.close)
 
     def _play(self, env: Environment, task: Task) -> Steps:
         """Play an episode with random actions, and return its steps. The first step is ``begin()``."""
         rng = random.Random(f"{self._env.name}/{task.id}")
-        steps = self._check_start(env, task)
+        steps = self._begin(env, task)
+        self._start = self._call("verdict()", env.valid_verdict)
+        if self._start.solved:
+            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         deadline = time.monotonic() + MAX_SECONDS
         while not env.ended and len(steps) <= MAX_ACTIONS and time.monotonic() <= deadline:
             action = self._random_action(env, task, steps[-1][1], rng)
             if action is None:
                 break
-            self.taken.add(action.name)
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
-
-    def _check_start(self, env: Environment, task: Task) -> Steps:
-        """Begin a task, and check that it is not solved yet. Return its first step."""
-        steps = self._begin(env, task)
-        self._start = self._call("verdict()", env.valid_verdict)
-        if self._start.solved:
-            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
-        return steps
-
-    def _check_starts(self, tasks: Sequence[Task]) -> None:
-        """Check the starts of tasks, for at most MAX_SECONDS."""
-        deadline = time.monotonic() + MAX_SECONDS
-        for task in tasks:
-            if time.monotonic() > deadline:
-                break
-            with suppress(_AuthorCodeFailed, MissingRequirement), ExitStack() as stack:
-                env = self._call("__init__()", self._env, self._options)
-                stack.callback(self._call, "close()", env.close)
-                self._check_start(env, task)
 
     def _begin(self, env: Environment, task: Task) -> Steps:
         return [(Action("begin"), self._call("begin()", env.reset, task))]
@@ -306,14 +251,9 @@ class _Checker:
         observation.
         """
         possible = self._call("possible_actions()", env.possible_actions)
-        is_list = possible is None or isinstance(possible, list | tuple)
-        wrong = [each for each in possible or () if not isinstance(each, Action)] if is_list else [possible]
-        if wrong:
-            fault = f"{'lists' if is_list else 'returns'} a {type(wrong[0]).__name__}"
-            self._note(f"possible_actions() must return a list of Action objects, but {fault}", env.possible_actions)
-            raise _AuthorCodeFailed
         if possible:
-            return rng.choice(possible)
+            chosen: Action = self._call("possible_actions()", rng.choice, possible)
+            return chosen
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
         if not specs:
             return None
@@ -331,13 +271,6 @@ class _Checker:
                 fault += f"then {_format(actual)}; {COPY if event == 'restore()' else SEED}"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _AuthorCodeFailed
-
-    def _check_repeated(
-        self, env: Environment, task: Task, first: Steps, repeated: Steps, verdict: Verdict, change: str
-    ) -> None:
-        self._check_same(first, repeated, task, f"the environment was {change}")
-        if self._call("verdict()", env.valid_verdict) != verdict:
-            self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
 
     def _check_restoring(
         self, env: Environment, task: Task, first: Steps, snapshot: Snapshot, reports: Mapping[str, str]

@@ -31,7 +31,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     if not selection.ids and (types := environment.task_types(options)):
         chosen_types(selection, types, name)
     all_tasks = selection.model_copy(update={"limit": None})
-    tasks = _list_tasks(environment, all_tasks if selection.ids else selection, options)
+    tasks = list_tasks(environment, all_tasks if selection.ids else selection, options)
     if selection.ids:
         selected = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
         splits = environment.parts.get(split, (split,))
@@ -40,7 +40,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
         return selected[: selection.limit]
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit before the filter
-        tasks = _list_tasks(environment, all_tasks, options)
+        tasks = list_tasks(environment, all_tasks, options)
         chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
         unjudgeable = environment.unjudgeable(selection, options).items()
@@ -120,7 +120,7 @@ def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Itera
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
 
 
-def _list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
+def list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
     """Return the result of ``Environment.tasks``.
 
     Raises EnvironmentBroken if the method fails, lists an object that is not a Task, or lists an id twice.

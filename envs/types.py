@@ -189,5 +189,3 @@ class CheckReport(NamedTuple):
     """Number of tasks that were played."""
     actions: int
     """Number of random actions that were taken."""
-    untaken: tuple[str, ...]
-    """The offered actions that were never taken."""

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from difflib import SequenceMatcher
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +51,13 @@ from planbook.wording import counted
 def check_env(env: str, settings: Settings) -> CommandResult:
     """Check your own environment: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
-    print_slow = partial(ERRORS.print, markup=False, soft_wrap=True)
     try:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
-            checked = check_environment(settings.environment(), settings.environment_options(), print_slow)
+            checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
-        checked = CheckReport((str(error),), {}, 0, 0, ())
+        checked = CheckReport((str(error),), {}, 0, 0)
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
-    if checked.untaken:
-        lines.append(f"actions never taken: {', '.join(checked.untaken)}")
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
