@@ -21,8 +21,8 @@ from planbook.planner.graph.template_syntax import suggestion
 
 SHIPPED_GRAPHS = Path(__file__).parent / "shipped"
 """The folder of the graphs that come with planbook."""
-_MAX_VALUES = 20_000
-"""Maximum number of keys and values in a graph file."""
+_MAX_CHARACTERS = 50_000
+"""Maximum number of characters in a graph file. A file of this size is read in about a second."""
 _MAX_FAULTS = 100
 """Maximum number of faults that an error lists."""
 _MAX_VALIDATIONS = 20
@@ -80,7 +80,7 @@ def graph_faults(text: str, path: Path) -> list[FileFault]:
 
 
 def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
-    read = read_yaml(text, _MAX_VALUES)
+    read = read_yaml(text, _MAX_CHARACTERS)
     if isinstance(read, list):
         return None, read
     if not isinstance(read.value, dict):
