@@ -20,57 +20,14 @@ A dry run goes through a plan without running it. At each line it has ``Beliefs`
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
 from typing import Any, NamedTuple
 
 MAX_VALUES = 12
 """Maximum number of possible values to remember for a fact. If there are more, every value counts as possible."""
 
 
-@dataclass(frozen=True)
-class Belief:
-    """The possible values of a fact, and the lines of the plan that made them possible."""
-
-    values: frozenset[Hashable] | None = None
-    """None if every value is possible."""
-    lines: frozenset[int] = frozenset()
-    """The lines of the plan that made these values possible. Empty if the values are possible from the start."""
-    previous: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
-    """The belief that this belief replaced, or the two beliefs that were merged where branches of the plan meet."""
-
-    def merged_with(self, other: "Belief") -> "Belief":
-        """Return the belief for the case in which one of the two beliefs is true, but it is unknown which."""
-        if self == other:
-            return self
-        if self.values is None or other.values is None or len(self.values | other.values) > MAX_VALUES:
-            return Belief()
-        return Belief(self.values | other.values, self.lines | other.lines, (self, other))
-
-    def as_result_of(self, line: int, previous: "Belief") -> "Belief":
-        """Return this belief with ``line`` as its cause, or ``previous`` if the line did not change the values."""
-        return previous if self.values == previous.values else Belief(self.values, frozenset({line}), (previous,))
-
-    def cause_lines(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
-        """Return the lines that caused the reason ``reason_of(self)``, or an empty tuple if no line caused it.
-
-        ``reason_of`` returns the reason why a need is not met under a belief, or "". The search goes back from each
-        belief to the previous one as long as the reason stays the same, and from a merged belief to its two parts.
-        """
-        pending, seen, lines = [self], set[int](), set[int]()
-        while pending:
-            belief = pending.pop()
-            if id(belief) in seen:
-                continue
-            seen.add(id(belief))
-            if len(belief.previous) > 1 or any(reason_of(earlier) == reason_of(belief) for earlier in belief.previous):
-                pending.extend(belief.previous)
-            else:
-                lines |= belief.lines
-        return tuple(sorted(lines))
-
-
-ANY = Belief()
-"""The belief that every value is possible."""
+Values = frozenset[Hashable] | None
+"""The possible values of a fact. None if every value is possible."""
 
 
 class UnknownValue(Enum):
@@ -198,39 +155,31 @@ class Preconditions:
         return replace(contract, sure=False) if any(arg is UNKNOWN for arg in args) else contract
 
 
-class Violation(NamedTuple):
-    """The reason why an action cannot succeed."""
-
-    reason: str
-    lines: tuple[int, ...]
-    """The lines of the plan that caused the violation. Empty if the action could not succeed at the start either."""
-
-
 @dataclass(frozen=True)
 class Beliefs:
-    """The beliefs about all facts. Immutable.
+    """The possible values of all facts. Immutable.
 
     If a fact has an UNKNOWN object, the methods consider all facts with the same name.
     """
 
-    known: Mapping[Fact, Belief]
-    """Maps a fact to the belief about this fact."""
-    defaults: Mapping[str, Belief]
-    """Maps a name to the belief about every fact of this name that is not in ``known``."""
+    known: Mapping[Fact, Values]
+    """Maps a fact to its possible values."""
+    defaults: Mapping[str, Values]
+    """Maps a name to the possible values of every fact of this name that is not in ``known``."""
 
     @classmethod
     def at_start(cls, declared: Preconditions) -> "Beliefs":
         """Return the beliefs before the first action."""
-        known = {fact: Belief(frozenset({value})) for fact, value in declared.start.items()}
-        return cls(known, {name: Belief(frozenset({value})) for name, value in declared.defaults.items()})
+        known = {fact: frozenset({value}) for fact, value in declared.start.items()}
+        return cls(known, {name: frozenset({value}) for name, value in declared.defaults.items()})
 
-    def belief(self, fact: Fact) -> Belief:
-        """Return the belief about a fact. For an UNKNOWN object, merge the beliefs about all facts of the same name."""
+    def values(self, fact: Fact) -> Values:
+        """Return the possible values of a fact. For an UNKNOWN object, merge those of all facts of the same name."""
+        merged = self.defaults.get(fact.name)
         if UNKNOWN not in fact.objects:
-            return self.known.get(fact, self.defaults.get(fact.name, ANY))
-        merged = self.defaults.get(fact.name, ANY)
-        for other, belief in self.known.items():
-            merged = merged.merged_with(belief) if other.name == fact.name else merged
+            return self.known.get(fact, merged)
+        for other, values in self.known.items():
+            merged = _merge(merged, values) if other.name == fact.name else merged
         return merged
 
     def merged_with(self, other: "Beliefs") -> "Beliefs":
@@ -238,50 +187,50 @@ class Beliefs:
         facts = {*self.known, *other.known}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
-            {fact: self.belief(fact).merged_with(other.belief(fact)) for fact in facts},
-            {name: self.defaults[name].merged_with(other.defaults[name]) for name in names},
+            {fact: _merge(self.values(fact), other.values(fact)) for fact in facts},
+            {name: _merge(self.defaults[name], other.defaults[name]) for name in names},
         )
 
-    def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return these beliefs with a new belief about a fact.
+    def with_values(self, fact: Fact, values: Values) -> "Beliefs":
+        """Return these beliefs with new possible values of a fact.
 
-        If the fact has an UNKNOWN object, merge the new belief into the beliefs about all facts with the same name.
+        If the fact has an UNKNOWN object, merge the new values into those of all facts with the same name.
         """
         if UNKNOWN not in fact.objects:
-            return Beliefs({**self.known, fact: belief}, self.defaults)
-        known = {item: old.merged_with(belief) if item.name == fact.name else old for item, old in self.known.items()}
-        defaults = {name: old.merged_with(belief) if name == fact.name else old for name, old in self.defaults.items()}
+            return Beliefs({**self.known, fact: values}, self.defaults)
+        known = {item: _merge(old, values) if item.name == fact.name else old for item, old in self.known.items()}
+        defaults = {name: _merge(old, values) if name == fact.name else old for name, old in self.defaults.items()}
         return Beliefs(known, defaults)
 
-    def after(self, contract: Contract, line: int) -> "tuple[Beliefs, Violation | None]":
-        """Return the beliefs after an action, and a Violation if the action cannot succeed, or else None.
+    def after(self, contract: Contract) -> "tuple[Beliefs, str]":
+        """Return the beliefs after an action, and the reason why the action cannot succeed, or "" if it may succeed.
 
         Unless it is sure that the action succeeds, the beliefs also cover the case in which the action was refused.
         """
         if contract.impossible:
-            return self, Violation(contract.impossible, ())
+            return self, contract.impossible
         met, open_needs = self, list[Need]()
         for need in contract.needs:
-            belief = self.belief(need.fact)
-            if reason := _violation(need, belief):
-                return self, Violation(reason, belief.cause_lines(partial(_violation, need)))
-            if belief.values is None or any(map(need.refusal, belief.values)):
+            values = self.values(need.fact)
+            if reason := _violation(need, values):
+                return self, reason
+            if values is None or any(map(need.refusal, values)):
                 open_needs.append(need)
-                met = met._assume_met(need, belief)
+                met = met._assume_met(need, values)
         after = met._apply(contract)
         if open_needs or not contract.sure:
             after = after.merged_with(self._assume_missed(open_needs) if contract.sure else self)
-        return after._as_result_of(line, self), None
+        return after, ""
 
-    def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":
+    def _assume_met(self, need: Need, values: Values) -> "Beliefs":
         """Return the beliefs for the case in which the need is met."""
         if UNKNOWN in need.fact.objects:
             return self
-        if belief.values is None:
-            values = None if need.only_value is UNKNOWN else frozenset({need.only_value})
+        if values is None:
+            met = None if need.only_value is UNKNOWN else frozenset({need.only_value})
         else:
-            values = frozenset(value for value in belief.values if not need.refusal(value))
-        return self.with_belief(need.fact, Belief(values))
+            met = frozenset(value for value in values if not need.refusal(value))
+        return self.with_values(need.fact, met)
 
     def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
         """Return the beliefs for the case in which one of these needs is not met.
@@ -289,36 +238,36 @@ class Beliefs:
         If the needs concern different facts, nothing follows from this, and the beliefs are unchanged.
         """
         fact = needs[0].fact
-        belief = self.belief(fact)
-        if UNKNOWN in fact.objects or belief.values is None or any(need.fact != fact for need in needs):
+        values = self.values(fact)
+        if UNKNOWN in fact.objects or values is None or any(need.fact != fact for need in needs):
             return self
-        values = frozenset(value for value in belief.values if any(need.refusal(value) for need in needs))
-        return self.with_belief(fact, Belief(values))
+        missed = frozenset(value for value in values if any(need.refusal(value) for need in needs))
+        return self.with_values(fact, missed)
 
     def _apply(self, contract: Contract) -> "Beliefs":
         after = self
         for fact, new_value in contract.changes:
-            old_values = self.belief(fact).values
+            old_values = self.values(fact)
             if callable(new_value):
                 values = None if old_values is None else frozenset(map(new_value, old_values))
             else:
                 values = None if new_value is UNKNOWN else frozenset({new_value})
-            after = after.with_belief(fact, Belief(values))
+            after = after.with_values(fact, values)
         return after
 
-    def _as_result_of(self, line: int, previous: "Beliefs") -> "Beliefs":
-        """Return these beliefs with ``line`` as the cause of those that differ from ``previous``."""
-        return Beliefs(
-            {fact: belief.as_result_of(line, previous.belief(fact)) for fact, belief in self.known.items()},
-            {name: new.as_result_of(line, previous.defaults.get(name, ANY)) for name, new in self.defaults.items()},
-        )
+
+def _merge(first: Values, second: Values) -> Values:
+    """Return the values that are possible if one of the two sets is right, but it is unknown which."""
+    if first is None or second is None or (first != second and len(first | second) > MAX_VALUES):
+        return None
+    return first | second
 
 
-def _violation(need: Need, belief: Belief) -> str:
+def _violation(need: Need, possible: Values) -> str:
     """Return the reason why no possible value of the fact meets the need, or "" if a possible value meets it.
 
     Also return "" if every value is possible.
     """
-    values = sorted(belief.values or (), key=repr)
+    values = sorted(possible or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
     return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

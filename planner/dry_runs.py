@@ -20,7 +20,6 @@ from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 _SIMPLE_TYPES: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
 
 
-EARLIER_CELLS = 0
 """Stands for the line number of an action that an earlier cell took.
 
 A cell is a piece of plan code that is run as a unit.
@@ -40,7 +39,7 @@ class KnownState:
     beliefs: Beliefs
 
     def act(
-        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
+        self, path: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> "tuple[KnownState, Impossible | None]":
         """Return the state after a call of the function ``path``, and why the call cannot succeed (None if it may).
 
@@ -58,9 +57,8 @@ class KnownState:
         contract = self.declared.contract(name, arguments)
         if contract is None:
             return self.after_unknown_actions(), None
-        after, refusal = self.beliefs.after(contract, line)
-        call = str(Action(name, tuple(arguments)))
-        impossible = Impossible(call, refusal.reason, tuple(filter(None, refusal.lines))) if refusal else None
+        after, refusal = self.beliefs.after(contract)
+        impossible = Impossible(str(Action(name, tuple(arguments))), refusal) if refusal else None
         return KnownState(self.declared, self.specs, after), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
@@ -74,7 +72,7 @@ class KnownState:
     def attribute(self, path: str) -> object:
         """Return the value of an attribute of ``agent`` if it can only have one value. Otherwise return UNKNOWN."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
-        values = self.beliefs.belief(fact).values if fact else None
+        values = self.beliefs.values(fact) if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
 
 
@@ -102,7 +100,7 @@ def known_after(environment: Environment, declared: Preconditions, steps: Iterab
     known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
-            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER_CELLS)
+            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {})
     return known
 
 

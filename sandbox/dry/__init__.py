@@ -187,11 +187,9 @@ def _error_faults(walk: DryWalk, lines: list[str]) -> Iterator[Fault]:
 
 
 def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
-    """Return the fault of a call that cannot succeed. The message names the lines of the plan that caused this."""
+    """Return the fault of a call that cannot succeed."""
     assert visits.impossible is not None
-    action, reason, causes = visits.impossible.action, visits.impossible.reason, visits.impossible.cause_lines
-    since = f" (since line{'s' if len(causes) > 1 else ''} {' and '.join(map(str, causes))})" if causes else ""
     caller = f", called in {ast.unparse(visits.caller.func)}()," if visits.caller else ""
     column = visits.node.col_offset if visits.node.lineno == visits.line else None
-    message = f"{action}{caller} cannot succeed: {reason}{since}"
+    message = f"{visits.impossible.action}{caller} cannot succeed: {visits.impossible.reason}"
     return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, shown_line(lines, visits.line))

@@ -118,7 +118,7 @@ class Calls(Expressions):
             named = {name: self._plain_or_unknown(value) for name, value in arguments.named.items()}
             if refused := self._refused_arguments(path, args, named):
                 raise ErrorRaised(TypeError(refused.reason))
-            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._plan_line(node))
+            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named)
         self._record_visit(node, impossible)
         return UNKNOWN
 

@@ -122,15 +122,10 @@ def same(first: Value, second: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """The reason why an action cannot succeed.
-
-    ``cause_lines`` has the numbers of the plan's lines that made the action impossible. It is empty if the action was
-    impossible from the start.
-    """
+    """The reason why an action cannot succeed."""
 
     action: str
     reason: str
-    cause_lines: tuple[int, ...] = ()
 
 
 class SessionKnowledge(Protocol):
@@ -139,10 +134,8 @@ class SessionKnowledge(Protocol):
     Implementations must be immutable, and two objects with the same facts must be equal.
     """
 
-    def act(
-        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
-    ) -> tuple[Self, Impossible | None]:
-        """Return the knowledge after a call to the session's function ``path`` in line ``line`` of the plan.
+    def act(self, path: str, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Self, Impossible | None]:
+        """Return the knowledge after a call to the session's function ``path``.
 
         The second value is None if the call may succeed. Otherwise it says why the call cannot succeed. Any argument
         may be UNKNOWN. If the arguments do not match the function's parameters, the call changes nothing.

@@ -50,9 +50,7 @@ class Lamp:
     at: frozenset[str] = frozenset({"start"})
     lit: frozenset[bool] = frozenset({False})
 
-    def act(
-        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
-    ) -> "tuple[Lamp, Impossible | None]":
+    def act(self, path: str, args: Sequence[object], kwargs: Mapping[str, object]) -> "tuple[Lamp, Impossible | None]":
         """Return the state after an action, and the reason if the action is impossible."""
         name, place = path.removeprefix("agent."), args[0] if len(args) == 1 and not kwargs else None
         if name in ("go", "use") and (len(args) != 1 or not isinstance(place, str | UnknownType)):
@@ -100,7 +98,7 @@ class World:
     def _act(self, name: str, *args: object, **kwargs: object) -> object:
         self.more()
         fits = not kwargs and (len(args) == 1 and isinstance(args[0], str) if name in ("go", "use") else True)
-        self.state, refused = self.state.act(f"agent.{name}", args, kwargs, 0)
+        self.state, refused = self.state.act(f"agent.{name}", args, kwargs)
         if fits and refused is None:
             self.succeeded.add(_chain(sys._getframe(2)))
         return deepcopy(self.rng.choice(ANSWERS))
