@@ -15,25 +15,22 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, error_location
 from planbook.envs.registry import ModuleLoadError, import_error, load_module
 from planbook.envs.types import Task, Verdict
-from planbook.envs.yaml_files import FileFault, YamlFile, YamlPath, read_yaml
-from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
+from planbook.envs.yaml_files import FileFault, YamlFile, read_yaml
+from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, parse_source
 
 SPLITS = ("all", "train", "test")
 """The splits. The first split contains all tasks. A task that names no split is only in the first split.
 
 There is one exception: if tasks name the split ``test``, but none names ``train``, all other tasks are in ``train``.
 """
-MAX_FAULTS = 100
-"""Maximum number of faults of a file that are found and reported."""
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
 """The names of the parameters that a judge's Python function may have."""
 PythonJudge = Callable[..., bool | float]
@@ -50,7 +47,7 @@ class Judge(_FileModel):
 
     answer: JsonValue = None
     """The value with which a plan must call ``agent.answer``."""
-    asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
+    assertions: tuple[str, ...] = Field(default=(), alias="assert")
     """Assertions in plan code, which may use the read-only tools, ``answer`` and ``task``.
 
     The score is the fraction of the assertions that hold.
@@ -64,10 +61,10 @@ class Judge(_FileModel):
             raise ValueError("a judge is one of answer, assert and python; leave `judge` out if the task is not judged")
         return self
 
-    @property
-    def assertions(self) -> tuple[str, ...]:
-        """The assertions as a tuple, even if there is only one."""
-        return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
+    @field_validator("assertions", mode="before")
+    @classmethod
+    def _as_tuple(cls, assertions: object) -> object:
+        return (assertions,) if isinstance(assertions, str) else assertions
 
 
 class TaskGoal(_FileModel):
@@ -116,17 +113,8 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
     try:
         goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
-        found = (file.fault(_without_types(fault["loc"]), _message(fault)) for fault in error.errors())
-        return (), _first(found)
-    return goals, _first(_goal_faults(file, goals, folder, find_faults))
-
-
-def _first(found: Iterable[FileFault]) -> list[FileFault]:
-    """Return the first faults, sorted by line, and, if there may be more, a line that says so."""
-    faults = sorted(islice(found, MAX_FAULTS))
-    if len(faults) == MAX_FAULTS:
-        faults.append(FileFault(faults[-1].line, "", "there may be more faults; correct these"))
-    return faults
+        return (), sorted(file.fault(fault["loc"], fault["msg"]) for fault in error.errors())
+    return goals, sorted(_goal_faults(file, goals, folder, find_faults))
 
 
 def _goal_faults(
@@ -143,30 +131,6 @@ def _goal_faults(
             yield from _judge_faults(file, number, goal.judge, folder, find_faults)
 
 
-def _without_types(location: tuple[int | str, ...]) -> YamlPath:
-    """Return the location of a fault without the names of types that pydantic inserts for unions."""
-    return tuple(part for part in location if part not in ("str", "tuple[str, ...]"))
-
-
-def _message(error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        *inside, key = error["loc"]
-        return f"there is no such key{did_you_mean(str(key), _keys(len(inside)))}"
-    if error["type"] == "model_type":
-        return f"write a mapping here; the keys are {', '.join(_keys(len(error['loc'])))}"
-    expected = {"dict_type": "a mapping", "tuple_type": "a list", "string_type": "text"}.get(error["type"])
-    return f"write {expected} here" if expected else str(error["msg"])
-
-
-def _keys(depth: int) -> list[str]:
-    """Return the keys that a mapping at this depth of a task file may have.
-
-    The mapping at depth 0 is the whole file, a mapping at depth 2 is a task, and any other mapping is a judge.
-    """
-    models: Mapping[int, type[BaseModel]] = {0: TaskFile, 2: TaskGoal}
-    return [field.alias or name for name, field in models.get(depth, Judge).model_fields.items()]
-
-
 def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find: FindFaults) -> Iterator[FileFault]:
     path = ("tasks", number, "judge")
     if "python" in judge.model_fields_set:
@@ -174,10 +138,10 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find:
             judge_function(judge.python, folder)
         except BadSelection as error:
             yield file.fault((*path, "python"), str(error))
-    if "asserted" in judge.model_fields_set and not judge.assertions:
+    if "assertions" in judge.model_fields_set and not judge.assertions:
         yield file.fault((*path, "assert"), "there are no assertions; write at least one")
     for index, fault in find(judge.assertions):
-        yield file.fault((*path, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
+        yield file.fault((*path, "assert", index), fault)
 
 
 def judge_function(name: str, folder: Path) -> PythonJudge:
@@ -309,22 +273,12 @@ def _judge_by_assertions(
     except SandboxError as error:
         raise EnvironmentBroken(f"{case.task.id}: its assertions cannot be run: {error}") from error
     outcomes = [result is True for result in results]
-    faults = (_fault(case, number, error) for number, error in enumerate(results) if isinstance(error, str))
+    faults = (_fault(case, number, error) for number, error in enumerate(results, start=1) if isinstance(error, str))
     return Verdict(all(outcomes), sum(outcomes) / len(outcomes), next(faults, ""))
 
 
 def _fault(case: JudgeInput, number: int, error: str) -> str:
-    place = f"{case.file.name}:{assertion_line(case.file, case.task.id, number)}"
-    return f"{place}: the assertion raised {error}, and does not hold"
-
-
-def assertion_line(path: Path, id: str, index: int) -> int:
-    """Return the line of an assertion in a valid task file. ``id`` is the id of the task."""
-    file = read_yaml(path.read_text(errors="replace"))
-    if isinstance(file, list):
-        return 1
-    ids = [task["id"] for task in file.value["tasks"]]
-    return file.line(("tasks", ids.index(id), "judge", "assert", index))
+    return f"{case.file.name}: {case.task.id}: assertion {number} raised {error}, and does not hold"
 
 
 def _run_assertion(session: Session, code: str, task: Task) -> bool | str:

@@ -303,7 +303,7 @@ def test_a_judge_that_always_raises_is_a_mistake(tmp_path: Path) -> None:
     found = invoke("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
     (line,) = found.result["mistakes"]
     assert line.startswith(
-        "tasks.yaml:2: the assertion raised KeyError: 'lefft', and does not hold. It also raised after"
+        "tasks.yaml: a: assertion 1 raised KeyError: 'lefft', and does not hold. It also raised after"
     )
 
 
