@@ -8,7 +8,6 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -77,7 +76,7 @@ def code_files(config: Config) -> dict[str, Path]:
         files |= own | imported_modules(file, "environment")
     for name, path in config.environment.code_files(config.environment_options).items():
         is_own = path.is_file() and "site-packages" not in path.parts
-        modules = imported_modules(path, name, alone=name.startswith("server ")) if is_own else {}
+        modules = imported_modules(path, name) if is_own else {}
         files |= {f"the {name}": path, **modules}
     return files
 
@@ -218,16 +217,13 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
                 yield from (path.name, file_digest(path))
 
 
-def imported_modules(file: Path, owner: str, *, alone: bool = False) -> dict[str, Path]:
-    """Return all modules and packages from a file's own folder that it imports, even indirectly.
-
-    ``alone`` is True if the file runs in a process of its own, where modules of its folder come first.
-    """
+def imported_modules(file: Path, owner: str) -> dict[str, Path]:
+    """Return all modules and packages from a file's own folder that it imports, even indirectly."""
     modules: dict[str, Path] = {}
     open_files = [file.resolve()]
     while open_files:
         for name in _imported_names(open_files.pop()):
-            path = _find_module(file.resolve().parent, name, alone=alone)
+            path = _find_module(file.resolve().parent, name)
             if path is None or (key := f"the {owner}'s module {name}") in modules:
                 continue
             modules[key] = path
@@ -250,7 +246,7 @@ def package_digests(entry_point: str, owner: str) -> dict[str, str]:
     return {f"the {owner}'s package {name}": digest}
 
 
-def _find_module(folder: Path, name: str, *, alone: bool) -> Path | None:
+def _find_module(folder: Path, name: str) -> Path | None:
     """Return the file of a module, or the folder of a package, that would be imported from this folder.
 
     Return None if the folder has no such module, or if Python would import another one with the same name.
@@ -259,7 +255,7 @@ def _find_module(folder: Path, name: str, *, alone: bool) -> Path | None:
         return None
     for path in (folder / name / "__init__.py", folder / f"{name}.py", folder / name):
         if path.exists():
-            spec = PathFinder.find_spec(name, [str(folder), *sys.path]) if alone else find_spec(name)
+            spec = find_spec(name)
             origin = Path(spec.origin).resolve() if spec and spec.origin else path
             return (path.parent if path.name == "__init__.py" else path) if origin == path else None
     return None

@@ -10,7 +10,6 @@ from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
-from os.path import exists, isfile  # return False if a word is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,8 +33,6 @@ except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
 LOG = logging.getLogger(__name__)
-SCRIPTS = (".py", ".sh", ".js", ".mjs", ".cjs", ".ts")
-"""Suffixes of the files in a server's command whose digests are recorded. The server itself may change other files."""
 
 
 class McpOptions(ToolOptions):
@@ -192,17 +189,6 @@ class McpEnvironment(ToolEnvironment):
         tools = {f"the tools of {name}": _digest(tools) for name, tools in cls.server_tools.items()}
         return {**super().checksums(tasks, options), **tools}
 
-    @classmethod
-    def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
-        """Return the files of the judges, and the scripts and modules that the servers' commands name."""
-        several = len(cls.mcp_servers) > 1
-        code = {
-            f"server {f'{server.name}/' if several else ''}{Path(word).name}": path.resolve()
-            for server in cls.mcp_servers
-            for word, path in _code_of(server)
-        }
-        return {**super().code_files(options), **code}
-
     def versions(self) -> Mapping[str, str]:
         """Return the version of the MCP SDK, and the digest of each server's tools."""
         digests = {f"tools of {name}": _digest(tools) for name, tools in self.server_tools.items()}
@@ -245,23 +231,6 @@ def environment(target: str) -> type[ToolEnvironment]:
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
     members = {"mcp_servers": mcp_servers, "server_tools": server_tools}
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, **members)
-
-
-def _code_of(server: McpServer) -> Iterator[tuple[str, Path]]:
-    """Yield each word of a server's command that names a script, or after ``-m`` a module of its folder, and the path.
-
-    For a module of a package, the path is the package's folder. Raises EnvironmentBroken if a variable is not set.
-    """
-    filled, _ = server.fill_variables()
-    words, values = (server.command, *server.args), (filled.command, *filled.args)
-    for option, word, value in zip(("", *words), words, values, strict=False):
-        if option == "-m" and (module := value.partition(".")[0]).isidentifier():
-            names = (f"{module}/__init__.py", f"{module}.py", module)  # the order in which Python looks for them
-            found = next((path for name in names if exists(path := Path(filled.cwd, name))), None)
-            if found is not None:
-                yield word, found.parent if found.name == "__init__.py" else found
-        elif value.endswith(SCRIPTS) and isfile(path := Path(filled.cwd, value)):
-            yield word, path
 
 
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:

@@ -170,45 +170,14 @@ def test_changed_judges_and_the_modules_that_they_import_are_refused(tmp_path: P
     assert changes == f"{judges}: changed; {judges}'s module right_sum: changed"
 
 
-@pytest.mark.parametrize(
-    ("edit", "changes"),
-    [
-        (("return number", "return 2"), "the server server.py: changed"),
-        (("number", "summand"), "the tools of server: changed; the server server.py: changed"),
-    ],
-)
-def test_a_changed_mcp_server_is_refused(edit: tuple[str, str], changes: str, tmp_path: Path) -> None:
+def test_an_mcp_server_with_changed_tools_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     (tmp_path / "server.py").write_text(SERVER)
-    env = f"mcp:{sys.executable} server.py"
-    assert resume_with_changes(tmp_path, env, {"answer": 1}, {"server.py": edit}) == changes
+    edits = {"server.py": ("number", "summand")}
+    changes = resume_with_changes(tmp_path, f"mcp:{sys.executable} server.py", {"answer": 1}, edits)
+    assert changes == "the tools of server: changed"
     with closing(Run.open(tmp_path / "run")) as run:
         assert {"mcp", "tools of server"} <= run.environment_versions.keys()
-
-
-@pytest.mark.parametrize("command", ["-m adders", "-m adders.server", "'$ADDERS/server.py'"])
-def test_a_changed_mcp_server_is_refused_however_its_command_names_it(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The judge imports a module with the same name as one beside the server."""
-    pytest.importorskip("mcp")
-    monkeypatch.setenv("ADDERS", str(tmp_path / "adders"))
-    (tmp_path / "adders").mkdir()
-    (tmp_path / "judges").mkdir()
-    server = SERVER.replace("return number", "return addend.ONE")
-    beside = "import addend" if "$" in command else "from adders import addend"
-    (tmp_path / "adders" / ("server.py" if "server" in command else "__main__.py")).write_text(f"{beside}\n{server}")
-    (tmp_path / "judges" / "judge.py").write_text(
-        "import addend\n\ndef judge(answer):\n    return answer == addend.ONE\n"
-    )
-    for folder in ("adders", "judges"):
-        (tmp_path / folder / "addend.py").write_text("ONE = 1\n")
-    edits = {"adders/addend.py": ("1", "1 + 0")}
-    changes = resume_with_changes(
-        tmp_path, f"mcp:{sys.executable} {command}", {"python": "judges/judge.py:judge"}, edits
-    )
-    owner = "the server server.py's module addend" if "$" in command else f"the server {command.split()[-1]}"
-    assert changes == f"{owner}: changed"
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
