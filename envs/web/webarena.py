@@ -25,7 +25,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -46,7 +46,7 @@ SITES = {
 WHOLE_PAGE = "document.documentElement.outerHTML"
 """A JavaScript expression for the HTML of a page."""
 Entry = dict[str, JsonValue]
-"""A task as an object of a task file."""
+"""A JSON object, such as a task of a task file or a cookie of a login."""
 
 
 class UnsupportedCheck(Exception):
@@ -206,29 +206,6 @@ _READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
 """Maps each eval type of WebArena to the function that returns the checks for this type."""
 
 
-class _Cookie(BaseModel):
-    name: str
-    value: str
-    domain: str
-    path: str = "/"
-    expires: float = -1
-    http_only: Annotated[bool, Field(alias="httpOnly")] = False
-    secure: bool = False
-    same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
-
-    def to_devtools(self) -> dict[str, JsonValue]:
-        """Return the cookie in the form that DevTools expects.
-
-        A cookie without ``expires`` lasts as long as the browser context. For a cookie without ``sameSite``, Playwright
-        writes "None". Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left
-        out.
-        """
-        omitted = {"expires"} if self.expires <= 0 else set()
-        if self.same_site == "None" and not self.secure:
-            omitted.add("same_site")
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=omitted)
-
-
 class _StoredItem(BaseModel):
     name: str
     value: str
@@ -242,8 +219,21 @@ class _StoredOrigin(BaseModel):
 class Login(BaseModel):
     """The content of a login file."""
 
-    cookies: tuple[_Cookie, ...] = ()
+    cookies: tuple[Entry, ...] = ()
+    """The cookies, in the form that DevTools expects, apart from the differences that ``_to_devtools`` removes."""
     origins: tuple[_StoredOrigin, ...] = ()
+
+
+def _to_devtools(cookie: Entry) -> Entry:
+    """Return the cookie in the form that DevTools expects.
+
+    Playwright writes -1 for a cookie that lasts as long as the browser context, and "None" for a cookie without
+    ``sameSite``. Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left out.
+    """
+    cookie = {key: value for key, value in cookie.items() if (key, value) != ("expires", -1)}
+    if cookie.get("sameSite") == "None" and not cookie.get("secure"):
+        del cookie["sameSite"]
+    return cookie
 
 
 def read_login(path: Path) -> Login:
@@ -259,7 +249,7 @@ def read_login(path: Path) -> Login:
 
 def log_in(context: Context, login: Login) -> None:
     """Set the login's cookies and local storage. Raises EnvironmentBroken if a site does not open."""
-    context.set_cookies([cookie.to_devtools() for cookie in login.cookies])
+    context.set_cookies([_to_devtools(cookie) for cookie in login.cookies])
     for origin in login.origins:
         tab = WebTab(context, context.open(hidden=True))
         if reason := tab.fetch(origin.origin):
