@@ -136,7 +136,7 @@
     if (element.matches(":disabled, [aria-disabled=true]")) return {refused: "is disabled"};
     if (element.readOnly) return {refused: "is read-only"};
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    return {way: this.setTypes.includes(type) ? "set" : "keys", lines: tag === "textarea" || editable, area: tag === "textarea", type};
+    return {way: this.setTypes.includes(type) ? "set" : "keys", lines: tag === "textarea" || editable, area: tag === "textarea"};
   },
   nonTextTypes: ["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"],
   setTypes: ["date", "time", "datetime-local", "month", "week", "color", "range"],

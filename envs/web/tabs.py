@@ -102,7 +102,7 @@ class WebTab:
         if form_field["way"] == "set":
             answer = self.ask(ref, "set", text)
             if "refused" in answer:
-                return {"refused": f"{answer['refused']} ({_FORMATS.get(form_field['type'], 'a number')})"}
+                return answer
         else:
             point = self.click(ref)
             content = point if "refused" in point else self.ask(ref, "selectContent")
@@ -130,17 +130,6 @@ class WebTab:
             self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
         return None if "exceptionDetails" in answer else answer["result"].get("value")
-
-
-_FORMATS = {
-    "date": "a date is written 2024-05-31",
-    "time": "a time is written 17:05",
-    "datetime-local": "it is written 2024-05-31T17:05",
-    "month": "a month is written 2024-05",
-    "week": "a week is written 2024-W22",
-    "color": "a colour is written #1a2b3c",
-}
-"""Maps the type of an input field to a hint that says how its values are written."""
 
 
 SavedTabs = tuple[list[tuple[Trail, tuple[float, float]]], int]
