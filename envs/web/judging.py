@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Verdict
 from planbook.envs.web import sites, tasks
 from planbook.envs.web.context import TabGone
@@ -30,8 +29,8 @@ class EpisodeEnd:
     """The argument of the agent's action ``stop``, or None if the episode ended without it."""
     url: str
     """The address of the current tab."""
-    page_text: Callable[[str, str, str], str]
-    """Returns the text of a page, given the page's address, a selector and a script (see ``page_text``)."""
+    page_text: Callable[[str, str], str]
+    """Returns the text of a page, given the page's address and a script (see ``page_text``)."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
     """A function that returns the changes on our own site, or None if the task does not use that site."""
 
@@ -71,7 +70,7 @@ def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
 
 def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
     address = facts.url if check.url == "last" else check.url
-    text = facts.page_text(address, check.selector, check.script)
+    text = facts.page_text(address, check.script)
     return float(
         (not check.exact or exact(text, check.exact))
         and must_include(text, check.must_include)
@@ -246,17 +245,14 @@ WHOLE_PAGE = "document.body?.innerText"
 """A JavaScript expression for the text of a page."""
 
 
-def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
+def page_text(browsing: Browsing, url: str, script: str) -> str:
     """Return text from a page in the agent's browser, without affecting the episode.
 
     If ``script``, a JavaScript expression, is given, return its value, in which HTML entities such as ``&lt;`` are
-    replaced, as in WebArena. Otherwise, if ``selector`` is given, return the text of the first element that this CSS
-    selector matches. If neither is given, return the text of the whole page. Return "" if the page cannot be loaded or
-    nothing matches. A page that is not the current one is loaded in a hidden tab.
-
-    Raises EnvironmentBroken if the selector is not valid CSS.
+    replaced, as in WebArena. Otherwise, return the text of the whole page. Return "" if the page cannot be loaded or
+    the script fails. A page that is not the current one is loaded in a hidden tab.
     """
-    expression = script or (_first_match(selector) if selector else WHOLE_PAGE)
+    expression = script or WHOLE_PAGE
     try:
         if url == browsing.url:
             value = browsing.tab.value(expression)
@@ -268,13 +264,5 @@ def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
                 browsing.context.drop(tab.target)
     except TabGone:
         return ""
-    if value is None and selector and not script:
-        raise EnvironmentBroken(f"the selector {selector!r} of a page check is not valid CSS: correct the task file")
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
     return html.unescape(text) if script else text
-
-
-def _first_match(selector: str) -> str:
-    """Return a JavaScript expression for the text of the first element that a CSS selector matches."""
-    element = f"document.querySelector({json.dumps(selector)})"
-    return f"(element => element?.value ?? element?.innerText ?? '')({element})"

@@ -103,14 +103,13 @@ class PageCheck(_FrozenModel):
     If ``url`` is "last", the check is about the page in the current tab at the end of the episode. A ``url`` that
     begins with / is on the site where the task starts.
 
-    ``selector`` (a CSS selector) or ``script`` (a JavaScript expression, as in WebArena's files) selects the text to
-    compare. Without them, it is the text of the whole page. If ``exact`` is given, the text must be equal to one of its
-    values. A value may consist of alternatives, ``a |OR| b``.
+    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare. Without it, it is the text
+    of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
+    alternatives, ``a |OR| b``.
     """
 
     kind: Literal["page"] = "page"
     url: str = "last"
-    selector: str = ""
     script: str = ""
     exact: tuple[str, ...] = ()
     must_include: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ def end(
     """Return the end of an episode. ``made`` maps changed places of our site to their new values."""
     found = pages or {}
     changes = None if made is None else lambda: made
-    return EpisodeEnd(answer, url, lambda url, selector, script: found.get(f"{url}{selector}{script}", ""), changes)
+    return EpisodeEnd(answer, url, lambda url, script: found.get(f"{url}{script}", ""), changes)
 
 
 def task(*checks: Check) -> WebTask:
@@ -114,10 +114,10 @@ def test_any_text_can_be_compared(text: str) -> None:
         assert compare(text, ["7"]) in (True, False)
 
 
-def test_a_page_check_reads_its_own_page_and_selector() -> None:
+def test_a_page_check_reads_its_own_page_with_its_script() -> None:
     facts = end(url="http://h/last", pages={"http://h/last": "Two boats", "http://h/p#c": "one berth"})
     assert judge(task(PageCheck(must_include=("two BOATS",))), facts).solved
-    assert judge(task(PageCheck(url="http://h/p", selector="#c", exact=("One berth",))), facts).solved
+    assert judge(task(PageCheck(url="http://h/p", script="#c", exact=("One berth",))), facts).solved
     assert not judge(task(PageCheck(must_include=("boats",), must_exclude=("two",))), facts).solved
     assert not judge(task(PageCheck(url="http://h/gone", must_exclude=("two",))), facts).solved
 

@@ -168,7 +168,7 @@ def test_a_relative_address_in_a_check_is_one_on_the_site_of_the_start(tmp_path:
     (found,) = read(tmp_path, OURS | {"start": "{shop}/a/z", "checks": checks})
     task = with_site_addresses(found, {"shop": "http://shop.example/"})
     texts = {"http://shop.example/c": "done"}
-    end = EpisodeEnd(None, "http://shop.example/b?x=1", lambda url, selector, script: texts.get(url, ""))
+    end = EpisodeEnd(None, "http://shop.example/b?x=1", lambda url, script: texts.get(url, ""))
     assert judge(task, end).solved
 
 
