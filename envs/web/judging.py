@@ -88,13 +88,8 @@ def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
     return correct / len(actual.keys() | check.changes.keys())
 
 
-def _matches(value: str | None, expected: str | tasks.TextCondition | None) -> bool:
-    if value is None or expected is None:
-        return value is expected
-    if isinstance(expected, str):
-        return same_lines(value, expected)
-    excluded = any(contains_all(value, (text,)) for text in expected.must_exclude)
-    return contains_all(value, expected.must_include) and not excluded
+def _matches(value: str | None, expected: str | None) -> bool:
+    return value is expected if value is None or expected is None else same_lines(value, expected)
 
 
 OR = " |OR| "
@@ -133,11 +128,6 @@ def same_lines(text: str, expected: str) -> bool:
     """Return True if two texts have the same lines. Differences in white space within a line do not matter."""
     lines, expected_lines = (list(map(normalize_spaces, part.strip().splitlines())) for part in (text, expected))
     return lines == expected_lines
-
-
-def contains_all(text: str, values: Sequence[str]) -> bool:
-    """Return True if all values occur in the text. Differences in white space do not matter."""
-    return all(normalize_spaces(value) in normalize_spaces(text) for value in values)
 
 
 def numbers(answer: str, values: Sequence[str]) -> bool:

@@ -124,13 +124,6 @@ class PageCheck(_FrozenModel):
         return self
 
 
-class TextCondition(_FrozenModel):
-    """Texts that a value must or must not contain. Replaces a value whose exact wording does not matter."""
-
-    must_include: tuple[str, ...] = ()
-    must_exclude: tuple[str, ...] = ()
-
-
 class ServerCheck(_FrozenModel):
     """Checks the changes to the data of our own site: those in ``changes`` must all have been made, and no others.
 
@@ -139,7 +132,7 @@ class ServerCheck(_FrozenModel):
     """
 
     kind: Literal["server"] = "server"
-    changes: dict[str, str | TextCondition | None] = Field(min_length=1)
+    changes: dict[str, str | None] = Field(min_length=1)
 
 
 class UnachievableCheck(_FrozenModel):
