@@ -30,11 +30,8 @@ NO_SANDBOX = (
     "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
     "chromium-sandbox, or run as root, where Chromium runs without one."
 )
-PATH_VARIABLES = {
-    "chromium": ("PLANBOOK_CHROMIUM", "MINIWOB_CHROME_BINARY"),
-    "chromedriver": ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"),
-}
-"""Maps each required program to the environment variables that may name its path, in order of precedence."""
+PATH_VARIABLES = {"chromium": "PLANBOOK_CHROMIUM", "chromedriver": "PLANBOOK_CHROMEDRIVER"}
+"""Maps each required program to the environment variable that may name its path."""
 PROGRAM_NAMES = {"chromium": ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")}
 """Maps a required program to the names that it may have on PATH, if there are several."""
 
@@ -49,9 +46,9 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 
 
 def _program(name: str) -> Requirement:
-    """Return a program as a requirement. The program's environment variables take precedence over PATH."""
-    if variable := next(filter(os.environ.get, PATH_VARIABLES[name]), None):
-        path = os.environ[variable]
+    """Return a program as a requirement. The program's environment variable takes precedence over PATH."""
+    variable = PATH_VARIABLES[name]
+    if path := os.environ.get(variable):
         remedy = f"{variable} names {path}, which cannot be executed: correct it"
         return Requirement(name, path if os.access(path, os.X_OK) else None, remedy)
     return Requirement(name, next(filter(None, map(shutil.which, PROGRAM_NAMES.get(name, (name,)))), None), REMEDY)

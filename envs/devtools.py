@@ -266,18 +266,8 @@ CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
 
 
 def find_key(name: str) -> Key | None:
-    """Return the key that types a character or that has a name such as ``arrow_down``, or None if there is no such key.
-
-    Other forms of a name, such as ``ArrowDown`` or ``down``, are accepted, too.
-    """
-    if name in CHARACTER_KEYS:
-        return CHARACTER_KEYS[name]
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    if plain in KEYS:
-        return KEYS[plain]
-    joined = plain.replace("_", "")
-    codes = {key.code.lower(): key for key in KEYS.values()}
-    return codes.get(joined) or codes.get(f"arrow{joined}")
+    """Return the key that types a character, or that has a name such as ``arrow_down``, or None if there is none."""
+    return CHARACTER_KEYS.get(name) or KEYS.get(name)
 
 
 def typing_commands(text: str) -> Iterator[Command]:

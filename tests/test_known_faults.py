@@ -293,7 +293,7 @@ def test_importing_reads_no_key_and_no_path_of_the_user() -> None:
         "OPENAI_API_KEY": "",
         "OPENAI_BASE_URL": "::no address::",
         "ALFWORLD_DATA": "/nonexistent/\udcff",
-        "MINIWOB_CHROME": "/nonexistent",
+        "PLANBOOK_CHROMIUM": "/nonexistent",
         "PYTHONPATH": str(ROOT),
     }
     command = [sys.executable, "-c", IMPORTING, f"{ROOT}/", *names]

@@ -153,12 +153,11 @@ class Miniwob(Environment):
         return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of Chromium, Selenium and MiniWoB++, the data mode, and whether ``paper_actions`` is set.
+        """Return the versions of Chromium, Selenium and MiniWoB++, and the data mode.
 
         The data mode is the set of sentences from which pages choose the wording of a goal.
         """
-        pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
-        return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
+        return chromium.versions() | {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
 
     def close(self) -> None:
         """Close the tab. The browser stays open for other episodes until the process ends."""

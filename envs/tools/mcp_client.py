@@ -22,10 +22,10 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import uuid4
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
 from planbook.envs.requirements import missing_extra
@@ -67,11 +67,8 @@ class McpServer(BaseModel):
     An entry of a server file has this form. Other fields, which only other MCP clients use, are ignored.
     """
 
-    name: Annotated[str, BeforeValidator(lambda name: name or "")] = ""
-    """The name of the server. In a server file, the key of an entry is the name, and a field ``name`` is ignored.
-
-    Null counts as an empty name.
-    """
+    name: str = ""
+    """The name of the server. In a server file, the key of an entry is the name, and a field ``name`` is ignored."""
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}

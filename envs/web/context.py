@@ -20,8 +20,8 @@ from planbook.envs.web.sites import BLANK, AddressPolicy
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
 """The size of every tab's window, in pixels."""
-MAX_TABS, MAX_DIALOGS = 8, 3
-"""Maximum number of open tabs (hidden tabs do not count), and of dialogs that an observation reports one by one."""
+MAX_TABS, MAX_SENTENCES = 8, 10
+"""Maximum number of open tabs (hidden tabs do not count), and of different events that an observation reports."""
 DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
@@ -153,12 +153,11 @@ class News:
     """Maps each sentence to the number of times that its event occurred."""
     refused: list[str] = field(default_factory=list)
     """One sentence for each refused navigation, with the reason."""
-    dialogs: int = 0
-    """Number of dialogs that came up."""
 
     def add(self, sentence: str) -> None:
-        """Add a sentence to report in the next observation."""
-        self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
+        """Add a sentence to report in the next observation, unless MAX_SENTENCES others are to be reported."""
+        if sentence in self.sentences or len(self.sentences) < MAX_SENTENCES:
+            self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
         """Return one line for each sentence. A repeated sentence is followed by the number of times."""
@@ -358,12 +357,8 @@ class Context:
         self.connection.post("Page.handleJavaScriptDialog", target.session, accept=accepted)
         if target.hidden:
             return
-        self.news.dialogs += 1
-        if self.news.dialogs <= MAX_DIALOGS:
-            report = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.add(f"A dialog ({kind}){report}; {result}.")
-        elif self.news.dialogs == MAX_DIALOGS + 1:
-            self.news.add("More dialogs came up and were answered.")
+        report = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
+        self.news.add(f"A dialog ({kind}){report}; {result}.")
 
     def _on_file_chooser(self, target: TabTarget, _: Params) -> None:
         if not target.hidden:

@@ -290,9 +290,8 @@ class Web(WebActions):
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of the browser, Selenium and Trac, and whether only the paper's actions are offered."""
-        packages = chromium.versions() | {"trac": package_version("trac")}
-        return packages | {"paper_actions": str(not self.offer.queries).lower()}
+        """Return the versions of the browser, Selenium and Trac."""
+        return chromium.versions() | {"trac": package_version("trac")}
 
     def _save(self) -> object:
         return self._open_browsing().save(), tuple(self._notes)

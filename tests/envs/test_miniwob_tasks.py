@@ -84,29 +84,25 @@ def test_params_are_read_from_the_fields_of_the_page_or_the_goal(
     assert read_params(type_name, goal, fields) == params
 
 
-@pytest.mark.parametrize("name", ["ArrowDown", "down", "Arrow-Down"])
-def test_a_key_has_several_spellings(name: str) -> None:
-    assert devtools.find_key(name) is devtools.KEYS["arrow_down"]
-
-
 def test_every_printable_character_has_a_key() -> None:
     printable = {chr(number) for number in range(32, 127)}
     assert printable <= set(devtools.CHARACTER_KEYS)
     assert all(devtools.CHARACTER_KEYS[character].text == character for character in printable)
     assert devtools.CHARACTER_KEYS["["].key_code == 219  # 91, its ordinal, would be the Windows key
+    assert devtools.find_key("arrow_down") is devtools.KEYS["arrow_down"]
     assert devtools.find_key("hyper") is None
 
 
 def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for variables in chromium.PATH_VARIABLES.values():
-        monkeypatch.setenv(variables[0], str(tmp_path / "nothing"))
+    for variable in chromium.PATH_VARIABLES.values():
+        monkeypatch.setenv(variable, str(tmp_path / "nothing"))
     found = {item.name: item.found for item in Miniwob.requirements()}
     assert {name for name, where in found.items() if where is None} == {"chromium", "chromedriver"}
     assert {"miniwob", "selenium", "websocket-client"} < found.keys()
     with pytest.raises(MissingRequirement, match=r"PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
         chromium.require()
-    for variables in chromium.PATH_VARIABLES.values():
-        monkeypatch.delenv(variables[0])
+    for variable in chromium.PATH_VARIABLES.values():
+        monkeypatch.delenv(variable)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingRequirement, match=r"missing: chromium and chromedriver: install .* chromium-driver"):
         chromium.require()
@@ -119,15 +115,14 @@ def test_browser_tests_skip_without_a_browser_but_fail_in_ci(
     with pytest.raises(BaseException) as expected:
         outcome("")
     monkeypatch.setenv("CI", ci)
-    monkeypatch.setenv("MINIWOB_CHROMEDRIVER", str(tmp_path / "nothing"))
-    with pytest.raises(expected.type, match="no chromedriver: MINIWOB_CHROMEDRIVER names"):
+    monkeypatch.setenv("PLANBOOK_CHROMEDRIVER", str(tmp_path / "nothing"))
+    with pytest.raises(expected.type, match="no chromedriver: PLANBOOK_CHROMEDRIVER names"):
         need_browser()
 
 
 def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, variables in chromium.PATH_VARIABLES.items():
-        for variable in variables:
-            monkeypatch.delenv(variable, raising=False)
+    for name, variable in chromium.PATH_VARIABLES.items():
+        monkeypatch.delenv(variable, raising=False)
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -277,11 +277,6 @@ def test_a_server_starts_in_its_folder_and_a_disabled_one_does_not(tmp_path: Pat
     assert "read_file" in load_environment(f"mcp:{tmp_path}/servers.json").actions
 
 
-def test_a_name_that_is_null_counts_as_absent(tmp_path: Path) -> None:
-    (tmp_path / "servers.json").write_text('{"mcpServers": {"a": {"name": null, "command": "x"}}}')
-    assert [server.name for server in read_servers(f"{tmp_path}/servers.json")] == ["a"]
-
-
 FROZEN = """
 import os, signal, sys
 from mcp.server.mcpserver import MCPServer

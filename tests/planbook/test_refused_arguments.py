@@ -80,14 +80,12 @@ def test_a_task_file_must_be_json(tmp_path: Path) -> None:
     assert "is not JSON (line 1: Expecting value); it must contain a list of tasks" in finished.printed
 
 
-def test_planbooks_own_variables_for_the_browser_come_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_variable_that_names_the_browser_is_preferred(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\n", encoding="utf-8")
     program.chmod(0o755)
-    for name in ("MINIWOB_CHROME_BINARY", "MINIWOB_CHROMEDRIVER", "PLANBOOK_CHROMEDRIVER"):
-        monkeypatch.setenv(name, str(tmp_path / "nothing"))
+    monkeypatch.setenv("PLANBOOK_CHROMEDRIVER", str(tmp_path / "nothing"))
     monkeypatch.setenv("PLANBOOK_CHROMIUM", str(program))
     assert {each.name: each.found for each in chromium.requirements()}["chromium"] == str(program)
-    monkeypatch.delenv("PLANBOOK_CHROMIUM")
-    with pytest.raises(MissingRequirement, match="missing: chromium and chromedriver"):
+    with pytest.raises(MissingRequirement, match="missing: chromedriver: PLANBOOK_CHROMEDRIVER names"):
         chromium.require()

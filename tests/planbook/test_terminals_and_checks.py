@@ -192,13 +192,13 @@ def test_refusals_name_the_choices(
 
 @pytest.mark.browser
 def test_a_run_without_a_browser_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINIWOB_CHROME_BINARY", str(tmp_path / "nothing"))
+    monkeypatch.setenv("PLANBOOK_CHROMIUM", str(tmp_path / "nothing"))
     command = ("run", "--env", "miniwob", "--task", "click-test/1", "--out", tmp_path / "run")
     finished = planbook(*command)
     assert finished.returncode == 3
-    assert f"MINIWOB_CHROME_BINARY names {tmp_path}/nothing, which cannot be executed" in finished.stderr
+    assert f"PLANBOOK_CHROMIUM names {tmp_path}/nothing, which cannot be executed" in finished.stderr
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    monkeypatch.delenv("MINIWOB_CHROME_BINARY")
+    monkeypatch.delenv("PLANBOOK_CHROMIUM")
     assert "apt-get install chromium" in planbook(*command).stderr
     monkeypatch.undo()
     need_browser()
