@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, JsonValue
-from pydantic_core import PydanticCustomError
 
 from planbook.envs.types import Action, ActionSpec, Observation, Requirement, Selection, Task
 
@@ -97,15 +96,13 @@ class Goals:
 
 
 def _check_pattern(pattern: str) -> str:
-    """Return a regular expression unchanged. Raises PydanticCustomError if it is invalid or has groups."""
+    """Return a regular expression unchanged. Raises ValueError if it is invalid or has groups."""
     try:
-        problem = "; write (?:...) in place of (...)" if re.compile(pattern).groups else ""
-        re.compile(f"({pattern})")  # replays need such a longer pattern; it fails if flags such as (?i) are not local
+        groups = re.compile(f"({pattern})").groups  # the pattern that replays use
     except re.error as error:
-        problem = f" ({error})"
-    if problem:
-        text = "Input should be a regular expression without groups{problem}"
-        raise PydanticCustomError("groups", text, {"problem": problem})
+        raise ValueError(f"it must be a regular expression ({error})") from error
+    if groups > 1:
+        raise ValueError("it must have no groups: write (?:...) in place of (...)")
     return pattern
 
 

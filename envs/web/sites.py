@@ -198,7 +198,9 @@ def _to_text(value: str | int) -> str:
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
-PROJECT, PROGRAM = Path(__file__).with_name("trac_project.sql"), Path(__file__).with_name("trac_process.py")
+CONTENT, SETTINGS, PROGRAM = (
+    Path(__file__).with_name(name) for name in ("trac_project.sql", "trac_project.ini", "trac_process.py")
+)
 DATABASE = Path("db", "trac.db")
 TIMEOUT = 60
 """Seconds to wait for a server's answer. A server usually answers within a second, but the machine may be busy."""
@@ -214,7 +216,7 @@ def requirements() -> Sequence[Requirement]:
 
 def checksum() -> str:
     """Return the digest of the project and of Trac itself. Raises MissingRequirement if Trac is not installed."""
-    return texts_digest([file_digest(PROJECT), folder_digest(PACKAGE.folder())])
+    return texts_digest([file_digest(CONTENT), file_digest(SETTINGS), folder_digest(PACKAGE.folder())])
 
 
 class TracSite:

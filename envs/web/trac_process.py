@@ -3,7 +3,8 @@
 The module ``sites`` runs this file as a separate process. The file imports nothing from planbook. Its commands are:
 
 - ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content comes from
-  ``trac_project.sql``, and everything else is Trac's default. All times are fictional and fixed.
+  ``trac_project.sql``, and its settings from ``trac_project.ini``. Everything else is Trac's default. All times are
+  fictional and fixed.
 - ``trac_process.py serve FOLDER SEEDED_DATABASE`` serves an environment on this machine.
 
 The server works like that of ``tracd -s`` (Trac's own command), with four differences:
@@ -22,6 +23,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable
+from configparser import ConfigParser
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -46,37 +48,17 @@ from trac.env import Environment, open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
-PROJECT = Path(__file__).with_name("trac_project.sql")
-OPTIONS = (
-    ("project", "name", "Tidemark"),
-    ("project", "descr", "Berths, tides and invoices for small harbours"),
-    ("trac", "database", "sqlite:db/trac.db?synchronous=off"),
-    ("trac", "default_dateinfo_format", "absolute"),
-    ("trac", "default_date_format", "iso8601"),
-    ("trac", "default_timezone", "GMT"),
-    ("trac", "default_language", "en_US"),
-    ("trac", "auto_preview_timeout", "0"),
-    ("trac", "show_full_names", "disabled"),
-    ("header_logo", "src", ""),
-    ("header_logo", "alt", "Tidemark"),
-    ("header_logo", "link", "/wiki"),
-    ("query", "items_per_page", "25"),
-    ("search", "min_query_length", "2"),
-    ("ticket", "default_component", "web-view"),
-    ("ticket", "default_milestone", ""),
-    ("ticket", "default_version", ""),
-    ("logging", "log_type", "none"),
-    ("metanav", "help", "disabled"),
-    ("metanav", "about", "disabled"),
-    ("components", "trac.versioncontrol.*", "disabled"),
-)
+CONTENT, SETTINGS = (Path(__file__).with_name(f"trac_project.{ending}") for ending in ("sql", "ini"))
 
 
 def create(folder: Path) -> None:
     """Create the Trac environment in a folder that does not exist yet."""
-    Environment(str(folder), create=True, options=OPTIONS).shutdown()
+    settings = ConfigParser(delimiters="=", interpolation=None)
+    settings.read_string(SETTINGS.read_text(encoding="utf-8"))
+    options = [(section, *option) for section in settings.sections() for option in settings.items(section)]
+    Environment(str(folder), create=True, options=options).shutdown()
     with sqlite3.connect(folder / "db" / "trac.db") as database:
-        database.executescript(PROJECT.read_text(encoding="utf-8"))
+        database.executescript(CONTENT.read_text(encoding="utf-8"))
     database.execute("VACUUM")
     database.close()
 

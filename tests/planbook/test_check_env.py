@@ -197,12 +197,12 @@ MISTAKES = {
     "object ids that are not a regular expression": (
         'attributes = {"o',
         "object_ids = 'door_([0-9]+'\n    attributes = {\"o",
-        "doors.py:Doors: object_ids: Input should be a regular expression without groups (missing ), unterm",
+        "doors.py:Doors: object_ids: Value error, it must be a regular expression (missing ), unterm",
     ),
     "object ids with a group": (
         'attributes = {"o',
         "object_ids = 'door_([0-9]+)'\n    attributes = {\"o",
-        "without groups; write (?:...) in place of (...), not 'door_([0-9]+)'",
+        "it must have no groups: write (?:...) in place of (...), not 'door_([0-9]+)'",
     ),
     "type that is not imported": (
         DOOR,
