@@ -51,8 +51,7 @@ its prompt and its `when` use. They have Jinja's statements, tests and filters (
 functions and no other files.
 A value that does not exist is an error: write `db.plan | default("nothing yet")`, or test `db.plan is defined`.
 Only the text of the file is a template. A string is inserted unchanged, any other value as JSON.
-A graph may have at most 200 nodes, which may store at most 400 values. Its file may have at most 20,000 keys
-and values.
+A graph may have at most 200 nodes. Its file may have at most 20,000 keys and values.
 
 A skipped node stores nothing, and its `if` and `each` add no nodes.
 

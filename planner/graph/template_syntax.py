@@ -7,15 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from jinja2 import nodes
-from pydantic import JsonValue
 
 from planbook.sandbox import closest
-
-_ALWAYS_EVALUATED = {nodes.If: "test", nodes.CondExpr: "test", nodes.For: "iter", nodes.And: "left", nodes.Or: "left"}
-"""Maps a kind of node to the name of the only part of the node that is always evaluated.
-
-For example, an ``if`` always evaluates its test, but not always its body.
-"""
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -30,8 +23,6 @@ class LookUp(NamedTuple):
     path: str
     may_be_missing: bool = False
     """True if the template allows for a missing value, as in ``db.plan | default("none")``."""
-    is_conditional: bool = False
-    """True if not every rendering needs the value, for example because the look-up is inside an ``if``."""
 
 
 def _path(node: nodes.Node) -> str:
@@ -47,24 +38,19 @@ def _path(node: nodes.Node) -> str:
     return f"{parent}.{name}" if parent else ""
 
 
-def look_ups(node: nodes.Node, *, may_be_missing: bool = False, is_conditional: bool = False) -> Iterator[LookUp]:
+def look_ups(node: nodes.Node, *, may_be_missing: bool = False) -> Iterator[LookUp]:
     """Yield every look-up in a node and in its inner nodes.
 
-    ``may_be_missing`` and ``is_conditional`` say how the surrounding nodes use this one.
+    ``may_be_missing`` says whether the surrounding node allows for a missing value.
     """
     if path := _path(node):
-        yield LookUp(path, may_be_missing, is_conditional)
+        yield LookUp(path, may_be_missing)
         return
-    always = getattr(node, _ALWAYS_EVALUATED.get(type(node), ""), None)
     optional = (isinstance(node, nodes.Filter) and node.name in ("default", "d")) or (
         isinstance(node, nodes.Test) and node.name in ("defined", "undefined")
     )
     for inner in node.iter_child_nodes():
-        yield from look_ups(
-            inner,
-            may_be_missing=optional and inner is getattr(node, "node", None),
-            is_conditional=is_conditional or always not in (None, inner),
-        )
+        yield from look_ups(inner, may_be_missing=optional and inner is getattr(node, "node", None))
 
 
 def tested_paths(node: nodes.Node) -> Iterator[str]:
@@ -75,14 +61,3 @@ def tested_paths(node: nodes.Node) -> Iterator[str]:
         yield from tested_paths(node.node)
     elif path := _path(node):
         yield path
-
-
-def comparisons(found: Iterable[nodes.Node]) -> Iterator[tuple[str, JsonValue]]:
-    """Yield each path that one of the nodes compares with a constant, together with the constant."""
-    for node in (part for part in found if isinstance(part, nodes.Compare)):
-        path = _path(node.expr)
-        for operand in node.ops[:1] if path else ():
-            values = [operand.expr] if operand.op in ("eq", "ne") else []
-            if operand.op in ("in", "notin") and isinstance(operand.expr, nodes.List | nodes.Tuple):
-                values = operand.expr.items
-            yield from ((path, value.value) for value in values if isinstance(value, nodes.Const))

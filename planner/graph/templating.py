@@ -18,7 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.template_syntax import LookUp, comparisons, look_ups, suggestion, tested_paths
+from planbook.planner.graph.template_syntax import LookUp, look_ups, suggestion, tested_paths
 from planbook.planner.types import RenderedText
 
 DATABASE = "db"
@@ -131,8 +131,6 @@ class _JinjaSource:
         conditions: Iterator[Any] = tree.find_all((nodes.If, nodes.CondExpr))
         self.tested_paths = tuple(path for condition in conditions for path in tested_paths(condition.test))
         """The paths of the values whose truth an ``if`` in the text tests."""
-        self.comparisons = tuple(comparisons(tree.find_all(nodes.Compare)))
-        """Pairs of a path and a constant: the value at the path is compared with the constant."""
         found = list(look_ups(tree))
         optional = {look_up.path for look_up in found if look_up.may_be_missing}
         finder = meta.TrackingCodeGenerator(_JINJA)
@@ -141,8 +139,8 @@ class _JinjaSource:
         self.names = frozenset(finder.undeclared_identifiers)
         """The variables that the text uses: ``db``, names of nodes, or the name of a loop's item."""
         self.look_ups = tuple(
-            LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional), is_conditional)
-            for path, _, is_conditional in found
+            LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional))
+            for path, _ in found
             if path.partition(".")[0] in self.names
         )
 

@@ -72,7 +72,6 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         "10: nodes.two.expect: 'txt' is not a shape; did you mean \"text\"?",
         "13: nodes.three.compose: there is no hook nowhere.x",
         "14: nodes.three.check: foo.py cannot be read: No such file or directory",
-        "15: nodes.three.store.plan.goal: plan.goal cannot be stored: plan is a value",
         "15: nodes.three.store.q.r: answer.z: its answer has no z; it is <text>",
         "15: nodes.three.store.w w: 'w w' is not a database path",
         "16: nodes.three.when: four.g: its answer has no g; it is <yes or no>",
@@ -117,28 +116,13 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
          "  b: {prompt: x}", "2: nodes.a.if[1].nodes.c: the graph has a cycle: c -> b -> c;"),
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {c: {prompt: x}}}]}\n  b: {prompt: x, after: c}",
          "3: nodes.b.after: c exists only in a branch of a; write before: [b] there"),
-        ("nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: a == true}",
-         "3: nodes.b.when: a is never True; it is yes or no"),
         ("nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: not a}",
          '3: nodes.b.when: a is "yes" or "no", which both count as true; write a == "yes"'),
-        ("nodes:\n  a: {prompt: x, expect: 'one of: x, y'}\n  b: {prompt: x, when: 'a in [\"x\", \"z\"]'}",
-         "3: nodes.b.when: a is never z; it is one of: x, y"),
         ("nodes:\n  a: {prompt: x, expect: {k: text, 'l?': text}}\n  b: {prompt: '{{ a.l }}'}",
          "3: nodes.b.prompt: a.l: this field is optional; give it a default"),
         ("nodes:\n  a: {prompt: x, when: plan.goal}\ndatabase: {plan: {goal: x}}",
          "2: nodes.a.when: plan.goal: there is no node plan. For a value in the database, write db.plan.goal"),
-        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p}",
-         "3: nodes.b.store.p: a stores p as well, and nothing says which of the two comes last"),
-        ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x, store: p}}}]}\n"
-         "  c: {prompt: x, store: p}",
-         "3: nodes.c.store.p: b stores p as well, and nothing says which of the two comes last"),
-        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: '{{ db.p }}'}",
-         "3: nodes.b.prompt: db.p: a stores this, but b does not wait for it; write after: [a]"),
-        ("nodes:\n  a: {prompt: x, store: p, after: b}\n  b: {prompt: '{{ db.p }}'}",
-         "3: nodes.b.prompt: db.p: a stores this later; give it a default, with | default(...), or a value in"),
         ("nodes:\n  a: {prompt: '{{ db.p | default(db.q) }}'}", "2: nodes.a.prompt: db.q: nothing sets q."),
-        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
-         "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
         ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this does not fit `expect`: "),
         ("nodes:\n  a: {prompt: x, expect: {k: text}, else: ''}", "2: nodes.a.else: this does not fit `expect`: "),
         ("nodes:\n  node: {prompt: x, foo: 1}", "2: nodes.node.foo: there is no such key. The keys are prompt, after, "
@@ -189,8 +173,6 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
     ("lines", "fault"),
     [
         (["nodes:", *(f"  n{number}: {{prompt: x}}" for number in range(4_000))], "there are 4,000 nodes; at most 200"),
-        (["nodes:", "  a:", "    prompt: x", "    store:", *(f"      p{number}: answer" for number in range(4_000))],
-         "4,000 values are stored; at most 400"),
         (["nodes: {a: {prompt: x}}", *(f"z{number}: 1" for number in range(8_000))], "there may be more faults"),
         (["nodes:", f"  a: {{prompt: x, store: {'a.' * 40_000}a}}"], "is not a database path"),
         ([f"database: {{p: [{'1,' * 49_000}]}}"], "the file has more than 20,000 keys and values"),
@@ -216,9 +198,6 @@ def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> Non
     "text",
     [
         "nodes:\n  a: {prompt: x, expect: {k: whole}, else: {k: 0x10}}",
-        "nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p, after: a}",
-        "nodes:\n  a: {prompt: x, if: [{when: answer == 'x', nodes: {b: {prompt: x, store: p}}}, "
-        "{when: answer == 'y', nodes: {c: {prompt: x, store: p}}}]}",
         "database: {p: {}}\nnodes:\n  a: {prompt: \"{{ db.p.filled.later | default('no') }} {{ db.p.any }}\"}",
         "code: a\nnodes:\n  a: {prompt: 'x {{ db.world.state }} {{ db.last.feedback }} {{ db.step }}', expect: code}",
         "manual: m\nguidance: g\nnodes:\n  a: {prompt: 'x {{ db.manual }} {{ db.guidance }}'}",
@@ -228,15 +207,8 @@ def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> Non
         "node: {prompt: 'x {{ item }}'}}}",
         "nodes:\n  a: {prompt: x, expect: [text], store: {p.first: answer | first, p.count: answer | length}}\n"
         "  b: {prompt: 'x {{ db.p.first }} {{ db.p.count }}', after: a}",
-        "inputs: {n: x}\nnodes:\n  a: {prompt: x, store: p, after: b}\n"
-        "  b: {prompt: '{% if db.n > 1 %}{{ db.p }}{% endif %}{{ db.p if db.n > 1 }}"
-        "{% if db.n > 1 and db.p %}x{% endif %}'}",
-        "inputs: {n: x}\nnodes:\n  a: {prompt: x, store: p, after: b}\n"
-        "  b: {prompt: x, if: [{when: db.n > 1, nodes: {c: {prompt: '{{ db.p }}'}}}]}",
         "nodes:\n  a: {prompt: x, store: p}\n"
         "  b: {prompt: x, expect: [text], each: {in: answer, node: {prompt: '{{ item }} {{ db.p }}', after: a}}}",
-        "nodes:\n  a: {prompt: x, finish: crafter.note_plan}\n  b: {prompt: '{{ db.p }}', after: a}\n"
-        "  c: {prompt: x, store: p, after: b}",
     ],
 )
 def test_a_sound_graph_has_no_faults(text: str) -> None:
