@@ -27,16 +27,12 @@ from tests.sandbox.fuzz.size import SECONDS, seconds_of
         ("code", "So.\n```python\nx = 1\n```", "x = 1"),
         ("any", "[1, {}]", [1, {}]),
         (["whole"], "They are [1, 2] I think", [1, 2]),
-        ({"a": "text", "b?": "number"}, 'In {a}: {"a": "x"}', {"a": "x"}),
+        ({"a": "text", "b?": "number"}, 'In {a}:\n{"a": "x"}', {"a": "x"}),
         ({"a": "text"}, '{"a": "draft"} then ```json\nno\n```\n```json\n{"a": "final"}\n```', {"a": "final"}),
         ({"a": "yes/no", "b": "yes/no"}, '{"a": true, "b": "No, it is not"}', {"a": "yes", "b": "no"}),
         ({"*": ["whole"]}, '{"x": [1], "y": []}', {"x": [1], "y": []}),
         (["text"], '```python\nx = [0]\n```\nThe answer, as in [1]:\n```json\n["a"]\n```\n(See [2].)', ["a"]),
         (["text"], '```\n```\n```json\n["a"]\n```\n(See [2].)', ["a"]),
-        (["whole"], "[no JSON] " * 300 + "[1]", [1]),
-        ({"a": "text"}, 'I begin with `{"` as asked: {"a": "x"}', {"a": "x"}),
-        ([{"a": "text"}], 'I begin with `[{"` as asked: [{"a": "x"}]', [{"a": "x"}]),
-        ({"a": "whole"}, '{"a": 1, "a": {"a": 3}}, I mean {"a": 2}', {"a": 2}),
     ],
 )
 def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> None:
@@ -64,7 +60,8 @@ def test_an_answer_that_fits_is_read(written: Any, reply: str, value: Any) -> No
         ({"b": "any"}, '{"a": {"b": 1}, "c": ', "no JSON"),
         ({"why": "any"}, '{"goal": "x", "goal": {"why": "z"}}', "the key 'goal' appears twice"),
         ({"b": "any"}, '{"a": {"b": 1}, "c": NaN}', "NaN is not a JSON number"),
-        ("any", "1 2", "there is text after the value: '2'"),
+        ("any", "1 2", "there is no JSON in the reply that can be read as a value$"),
+        ({"a": "text"}, 'In {a}: {"a": "x"}', r"property name enclosed in double quotes at 'a}: "),
         (
             {"a": {"b": [{"c": "any"}]}},
             '{"a": {"b": [{"c": null}, {"c": {"d": 1}}]}}',
