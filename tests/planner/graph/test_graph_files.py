@@ -182,8 +182,6 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
          "nothing sets x.y"),
         (["nodes:", *(f"  n{number}: {{prompt: x, when: 'a{' or a' * 190} or b{number}'}}" for number in range(40))],
          "there is no node a"),
-        (["nodes:", "  a:", "    prompt: x", f"    expect: ['one of: {', '.join(f'c{n}' for n in range(4_000))}']",
-          f"    else: [{', '.join(['no'] * 14_000)}]"], "this does not fit `expect`: [0] must be one of: c0, c1"),
     ],
 )  # fmt: skip
 def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> None:
