@@ -139,8 +139,7 @@ def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
         finishing.graph.add_temporary_node(make_node("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
 
-    graph, database, answers = chain("a", "b"), GraphDatabase(), ScriptedAnswers()
-    graph.replace_node(make_node("a", "?", finish="finish"))
+    graph, database, answers = chain("a", "b", finish={"a": "finish"}), GraphDatabase(), ScriptedAnswers()
     done = [traverse(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
     assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
