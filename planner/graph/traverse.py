@@ -64,8 +64,6 @@ class NodeAnswered(Payload):
     """Number of the pass, from 0."""
     skipped: bool = False
     """True if the node was not asked, and its last answer or its ``else`` value was used instead."""
-    temporary: bool = False
-    """True if the node exists for this pass only."""
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
     """Maps the database paths that the node changed to the new values."""
@@ -180,7 +178,6 @@ class _RunningPass:
             node=node.name,
             layer=len(self.result.layers),
             number=self.result.number,
-            temporary=self.graph.is_temporary(node.name),
             of=tuple(self.graph.shown_sources(node.name)),
         )
 

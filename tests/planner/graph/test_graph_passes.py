@@ -320,13 +320,13 @@ def test_every_node_records_its_result() -> None:
     roles = {name: role for role, name, _ in answers.asked}
     assert (roles["users"], roles["risk"]) == ("graph", "careful"), "a node may have its own model"
     events = span_data(journal, "node")
-    assert [(body["node"], body["layer"], body["skipped"], body["temporary"]) for body in events] == [
-        ("users", 0, False, False),
-        ("signs", 0, False, False),
-        ("users:1", 1, False, True),
-        ("risk", 2, False, False),
-        ("act", 3, False, False),
-        ("log", 4, True, False),
+    assert [(body["node"], body["layer"], body["skipped"]) for body in events] == [
+        ("users", 0, False),
+        ("signs", 0, False),
+        ("users:1", 1, False),
+        ("risk", 2, False),
+        ("act", 3, False),
+        ("log", 4, True),
     ]
     assert events[0]["stored"] == {"seen": ["a bus"], "intentions": []}
     assert events[2]["stored"] == {"intentions": ["no"]}
