@@ -3,7 +3,6 @@
 The docstring of ``planbook.planner.graph`` describes the keys of a graph file. A pass is one run through the graph.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any
@@ -32,8 +31,6 @@ ANSWER = "answer"
 HOOKS = ("compose", "check", "finish")
 DEFAULT_MAX_ITEMS = 20
 """The maximum number of items of a loop, unless the loop sets another."""
-OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
-"""Matches a look-up of AgentKit and planbook 0.1. It is refused, since the model would see it instead of the value."""
 
 
 def _as_list(value: Any) -> Any:
@@ -47,9 +44,6 @@ def _as_store(value: Any) -> Any:
 def _template(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise ValueError("this is empty; write what the model should be asked")
-    if isinstance(value, str) and (old := OLD_LOOK_UP.search(value)):
-        path = old[0].strip("$").partition("|")[0].replace("-", "_")
-        raise ValueError(f"{old[0]} is a look-up in the syntax of AgentKit and planbook 0.1; write {{{{ {path} }}}}")
     return Template.of(value) if isinstance(value, str) else value
 
 

@@ -99,12 +99,6 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {name: b, prompt: x}", "1: nodes: a: a node's name is the key before its colon"),
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
         ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: a key must be a string; put it in quotes"),
-        ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up"),
-        (
-            "nodes:\n  a: {prompt: $db.subgoals.next-one$}",
-            "2: nodes.a.prompt: $db.subgoals.next-one$ is a look-up in the syntax of AgentKit and planbook 0.1; write "
-            "{{ db.subgoals.next_one }}",
-        ),
         ("nodes:\n  a: {prompt: x, system: '{{ db.gone }}'}", "2: nodes.a.system: db.gone: nothing sets gone"),
         ('nodes:\n  a: {prompt: x}\n  b: {prompt: x, when: {a: "yes"}}', "3: nodes.b.when: this must be text"),
         ("nodes:\n  db: {prompt: x}", "2: nodes.db: 'db' cannot be the name of a node"),
