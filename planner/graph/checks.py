@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.database import PATH, part_at, paths_of
+from planbook.planner.graph.database import part_at, paths_of
 from planbook.planner.graph.graph import whole_graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
@@ -30,7 +30,7 @@ AGENT_PATHS = ("world", "last", "step")
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem there."""
 MAX_NODES = 200
-"""Maximum number of nodes in a graph file, including the nodes of branches and loops."""
+"""Maximum number of nodes in a graph file, including the nodes of branches and loops. The checks of many take long."""
 Shapes = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
@@ -46,35 +46,18 @@ class _NodePlace(NamedTuple):
     """For a node in a branch: the name of the node that the branch belongs to. Otherwise empty."""
 
 
-class _StoredPath(NamedTuple):
-    """A database path at which a node stores a value, and the shape of the value.
-
-    ``where`` is the path of the key in the YAML file that stores the value.
-    """
-
-    path: str
-    where: YamlPath
-    shape: Shape
-
-
-def too_many_nodes(number: int) -> str:
-    """Return the message for a file with more than MAX_NODES nodes."""
-    return f"there are {number:,} nodes; at most {MAX_NODES} are allowed"
-
-
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
     """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were already removed.
 
     ``folder`` is the folder of the graph file, in which the files of hooks are looked for.
     """
+    if (count := len(file.all_nodes)) > MAX_NODES:
+        yield ("nodes",), f"there are {count:,} nodes; at most {MAX_NODES} are allowed"
+        return
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
-    if len(file.all_nodes) > MAX_NODES:
-        yield ("nodes",), too_many_nodes(len(file.all_nodes))
-        return
     checks = _Checks(file, places, is_complete=is_complete)
     yield from _check_top(file, places, is_complete=is_complete)
-    yield from checks.stores()
     for place in places:
         yield from checks.node(place)
         loop = place.node.loop
@@ -94,26 +77,17 @@ def _places(node: GraphNode, where: YamlPath, visible: frozenset[str], branching
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield the faults in ``code`` and ``inputs``, names that several nodes have, and cycles of nodes."""
+    """Yield the faults in ``code``, names that several nodes have, and cycles of nodes."""
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
         yield ("nodes", file.code, "expect"), "this node is the graph's `code` node; write `expect: code`"
-    for path in file.inputs:
-        if not PATH.fullmatch(path):
-            yield ("inputs", path), f"{path!r} is not a database path; write names separated by dots"
     names = [place.node.name for place in places]
     for number, place in enumerate(places):
         if place.node.name in names[:number]:
             yield place.where, f"another node is already named {place.node.name}; give this one a different name"
-    if _has_clear_names(places):
+    if len(set(names)) == len(names) and all(map(NAME.fullmatch, names)):  # otherwise the graph cannot be built
         yield from _cycles(file, places)
-
-
-def _has_clear_names(places: list[_NodePlace]) -> bool:
-    """Return True if all names of nodes are valid and no two are the same, so that the whole graph can be built."""
-    names = [place.node.name for place in places]
-    return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
 
 def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
@@ -133,19 +107,18 @@ class _Checks:
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete
         self._by_name = {place.node.name: place for place in places}
-        self._stored = list(self._stored_paths())
+        self._stored = dict(self._stored_shapes())
+        """Maps each database path at which a node stores a value to the shape of the value."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Their values may have any parts."""
-        self._known_paths = [*paths_of(file.initial), *self._open_paths, *(stored.path for stored in self._stored)]
+        self._known_paths = [*paths_of(file.initial), *self._open_paths, *self._stored]
 
-    def _stored_paths(self) -> Iterator[_StoredPath]:
-        for place in self._places:
-            for path, part in place.node.store.items():
-                shape = self._part_shape(place.node, part) or Shape(ANY)
-                yield _StoredPath(path, (*place.where, "store", path), shape)
-            if (loop := place.node.loop) and loop.store:
-                shape = Shape(LIST, inner=loop.node.expect)
-                yield _StoredPath(loop.store, (*place.where, "each", "store"), shape)
+    def _stored_shapes(self) -> Iterator[tuple[str, Shape]]:
+        for node in (place.node for place in self._places):
+            for path, part in node.store.items():
+                yield path, self._part_shape(node, part) or Shape(ANY)
+            if node.loop and node.loop.store:
+                yield node.loop.store, Shape(LIST, inner=node.loop.node.expect)
 
     def _part_shape(self, node: GraphNode, part: Expression) -> Shape | None:
         """Return the shape of the part of an answer that an expression such as ``answer.steps`` selects.
@@ -155,10 +128,7 @@ class _Checks:
         (look_up, *other_look_ups), source = part.look_ups or (LookUp(""),), part.source.strip()
         if other_look_ups or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
             return None
-        try:
-            return node.expect.part(source.partition(".")[2])
-        except KeyError:
-            return None
+        return node.expect.part(source.partition(".")[2])
 
     # One node.
 
@@ -240,10 +210,9 @@ class _Checks:
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
-        try:
-            shape = shapes[first].part(rest)
-        except KeyError as error:
-            return f"its answer has no {error.args[0]}; it is {shapes[first].sketch()}"
+        shape = shapes[first].part(rest)
+        if shape is None:
+            return f"its answer has no {rest}; it is {shapes[first].sketch()}"
         if shape.optional and not (optional or look_up.may_be_missing):
             return "this field is optional; give it a default, with | default(...)"
         return ""
@@ -253,11 +222,10 @@ class _Checks:
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open_paths)
         if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known_paths):
             return ""
-        for stored in self._stored:
-            if path.startswith(f"{stored.path}."):
-                if _has_part(stored.shape, path.removeprefix(f"{stored.path}.")):
-                    return ""
-                return f"what is stored at {stored.path} is {stored.shape.sketch()}"
+        for stored, shape in self._stored.items():
+            if path.startswith(f"{stored}."):
+                has_part = shape.part(path.removeprefix(f"{stored}."))
+                return "" if has_part else f"what is stored at {stored} is {shape.sketch()}"
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it
@@ -266,34 +234,13 @@ class _Checks:
             return ""  # a faulty part of the file, which was removed, may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
-    # Stores.
-
-    def stores(self) -> Iterator[PlacedFault]:
-        """Yield a fault for each invalid path of a ``store``."""
-        for stored in self._stored:
-            if not PATH.fullmatch(stored.path):
-                yield stored.where, f"{stored.path!r} is not a database path; write names separated by dots"
-
 
 def _always_true(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:
     """Yield a fault for each path that is used as true or false although its value is "yes" or "no"."""
     for path in paths:
-        if (shape := _shape(path, shapes)) and shape.kind == YES_NO:
+        first, _, rest = path.partition(".")
+        if first in shapes and (shape := shapes[first].part(rest)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", which both count as true; write {path} == "yes"'
-
-
-def _shape(path: str, shapes: Shapes) -> Shape | None:
-    """Return the shape of the value at a dotted path that begins with a variable, or None if it is not known."""
-    first, _, rest = path.partition(".")
-    return shapes[first].part(rest) if first in shapes and _has_part(shapes[first], rest) else None
-
-
-def _has_part(shape: Shape, path: str) -> bool:
-    try:
-        shape.part(path)
-    except KeyError:
-        return False
-    return True
 
 
 def _value(values: dict[str, JsonValue], path: str) -> object:

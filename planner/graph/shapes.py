@@ -83,8 +83,8 @@ class Shape:
             return f"[{inner_sketch}]" if self.kind == LIST else f'{{"<name>": {inner_sketch}}}'
         return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
 
-    def part(self, path: str) -> "Shape":
-        """Return the shape of the part at a dotted path. Raises KeyError with the first name that cannot exist."""
+    def part(self, path: str) -> "Shape | None":
+        """Return the shape of the part at a dotted path, or None if there cannot be such a part."""
         shape = self
         for name in filter(None, path.split(".")):
             if shape.kind == ANY:
@@ -94,7 +94,7 @@ class Shape:
             elif shape.inner is not None and (shape.kind == EACH or name.lstrip("-").isdecimal()):
                 shape = replace(shape.inner, optional=True)  # an answer need not have an item with this number or name
             else:
-                raise KeyError(name)
+                return None
         return shape
 
 
