@@ -12,7 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
+from contextlib import suppress
 from typing import Any
 
 from pydantic import JsonValue
@@ -109,122 +109,61 @@ def _does_something(code: str) -> bool:
 
 # JSON, which is parsed and never repaired.
 
-_MAX_BRACKETS = 10_000
-"""The search for JSON in a text tries at most this many brackets as the beginning of a value."""
-_FIRST_KEY = re.compile(r'[\s\[{]*+"(?:[^"\\]|\\.)*+"\s*+')
-"""Matches a JSON value up to its first key. Without a colon after it, this is prose, such as ``Begin with {".``"""
-_FENCE = re.compile(r"^[ \t]*+(`{3,}+)([^`\n]*+)\n", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*```(?:json)?[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
-    dict: ("{", "an object in braces, {...}"),
-    list: ("[", "a list in brackets, [...]"),
-    None: ("{[", "a value"),
+    dict: (r"\{", "an object in braces, {...}"),
+    list: (r"\[", "a list in brackets, [...]"),
+    None: (r"[{\[]", "a value"),
 }
-"""Maps each kind of JSON value to the brackets that may open it, and to a description for messages.
+"""Maps each kind of JSON value to a pattern for the bracket that opens it, and to a description for messages.
 
 None stands for a value of any kind.
 """
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
+    """Return the JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
 
-    A value that is alone in a code block is preferred to values in prose. Raises ValueError if the reply has no value
-    of this kind.
+    It is the last value that is alone between two fences, or else the value that begins at the first bracket. A bracket
+    at the beginning of a line is preferred. Raises ValueError if no value of this kind is there.
     """
     text = as_text(text)
-    problems: list[tuple[int, str]] = []
-    fenced = (_only_value(block, problems) for block in _fenced_blocks(text))
-    candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
-    candidates = candidates or (_only_value(text, problems) if kind is None else [])
-    openers, name = _KINDS[kind]
-    candidates = candidates or _values_in_prose(text, openers, problems)
-    if candidates:
-        return candidates[-1]
-    reason = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {name}{reason}")
-
-
-def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of the code blocks that are marked as JSON or have no language.
-
-    If no closing fence is found for an opening one, later opening fences of the same length are skipped.
-    """
-    unclosed, at = set[str](), 0
-    while fence := _FENCE.search(text, at):
-        at = fence.end()
-        if fence[1] in unclosed:
-            continue
-        if end := re.compile(rf"\n[ \t]*+{fence[1]}[ \t]*+$", re.MULTILINE).search(text, at - 1):
-            if fence[2].strip().lower() in ("", "json"):
-                yield text[at : end.start()]
-            at = end.end()
-        else:
-            unclosed.add(fence[1])
-
-
-def _only_value(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    opener, name = _KINDS[kind]
+    for block in reversed(_FENCE.split(text)):
+        with suppress(ValueError):
+            value, end = _decode(block.strip())
+            if end == len(block.strip()) and (kind is None or isinstance(value, kind)):
+                return value
+    problem = f"there is no JSON in the reply that can be read as {name}"
+    opened = re.search(rf"^{opener}", text, re.MULTILINE) or re.search(opener, text)
+    if not opened:
+        raise ValueError(problem)
     try:
-        value, end = _decode(text, len(text) - len(text.lstrip()))
-    except _Unreadable as error:
-        problems.append(error.args)
-        return []
-    if rest := text[end:].strip():
-        problems.append((end, f"there is text after the value: {rest[:40]!r}"))
-        return []
-    return [value]
+        return _decode(text[opened.end() - 1 :])[0]
+    except ValueError as error:
+        raise ValueError(f"{problem}: {error}") from None
 
 
-def _values_in_prose(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    """Return the JSON values in prose. After a faulty value, the search continues.
-
-    The reasons why values could not be read are added to ``problems``, each with its position.
-    """
-    values: list[JsonValue] = []
-    opener, place = re.compile(f"[{re.escape(openers)}]"), 0
-    for _ in range(_MAX_BRACKETS):
-        if not (match := opener.search(text, place)):
-            break
-        try:
-            value, place = _decode(text, match.start())
-            values.append(value)
-        except _Unreadable as error:
-            problems.append(error.args)
-            place = max(match.end(), error.args[0])
-    return values
-
-
-class _Unreadable(ValueError):
-    """JSON that cannot be read. Its arguments are the position at which to continue the search, and the reason."""
-
-
-def _decode(text: str, start: int) -> tuple[JsonValue, int]:
-    """Return the JSON value that begins at ``start``, and the position of its end."""
-    faults: list[str] = []
-    decoder = json.JSONDecoder(object_pairs_hook=partial(_unique_keys, faults), parse_constant=partial(_refuse, faults))
+def _decode(text: str) -> tuple[JsonValue, int]:
+    """Return the JSON value at the beginning of a text, and the position of its end."""
+    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse)
     try:
-        value, end = decoder.raw_decode(text, start)
+        return decoder.raw_decode(text)
     except json.JSONDecodeError as error:
         place = repr(text[error.pos : error.pos + 30]) if error.pos < len(text) else "the end of the text"
-        is_open = error.msg.startswith("Unterminated string")  # the string then holds everything that follows
-        is_prose = error.msg.startswith("Expecting ':'") and _FIRST_KEY.fullmatch(text, start, error.pos)
-        reason = f"{error.msg.removesuffix(' at')} at {place}"
-        after_quote = text.find('"', start) + 1
-        raise _Unreadable(len(text) if is_open else after_quote if is_prose else error.pos, reason) from error
+        raise ValueError(f"{error.msg.removesuffix(' at')} at {place}") from None
     except RecursionError:
-        raise _Unreadable(len(text), "it is nested too deeply") from None
-    if faults:
-        raise _Unreadable(end, faults[0])
-    return value, end
+        raise ValueError("it is nested too deeply") from None
 
 
-def _unique_keys(faults: list[str], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if repeated := sorted(key for key, times in Counter(key for key, _ in pairs).items() if times > 1):
-        faults.append(f"the key {repeated[0]!r} appears twice in one object")
+        raise ValueError(f"the key {repeated[0]!r} appears twice in one object")
     return dict(pairs)
 
 
-def _refuse(faults: list[str], name: str) -> None:
-    faults.append(f"{name} is not a JSON number")
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
 
 
 # Reasoning.

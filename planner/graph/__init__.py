@@ -47,13 +47,11 @@ waits for have answered. Nodes store values in a database, which the next pass c
 
 Prompts are Jinja templates and conditions are Jinja expressions. They can use `db`, the database, and the answers of
 nodes by their names; `if`, `each` and `store` can also use `answer`, the node's own. A node waits for the nodes that
-its prompt and its `when` use. Write `{{ }}`, `if`, `for`, filters and tests; functions, `set`, macros and other files
-are refused.
+its prompt and its `when` use. They have Jinja's statements, tests and filters (except `attr` and `random`), but no
+functions and no other files.
 A value that does not exist is an error: write `db.plan | default("nothing yet")`, or test `db.plan is defined`.
 Only the text of the file is a template. A string is inserted unchanged, any other value as JSON.
-A prompt may have at most a million characters, and go through at most 100,000 items in all its loops, look-ups and
-filters. A graph may have at most 200 nodes, which may store at most 400 values. Its file may have at most 20,000 keys
-and values.
+A graph may have at most 200 nodes. Its file may have at most 20,000 keys and values.
 
 A skipped node stores nothing, and its `if` and `each` add no nodes.
 

@@ -1,12 +1,11 @@
 """Checks of a whole graph file, in addition to pydantic's checks of its parts.
 
-They find unknown names, cycles, look-ups of database paths that nothing sets, values that do not have the expected
-shape (the form of an answer, such as a number or a list), and nodes that would overwrite each other's values.
+They find unknown names, cycles, look-ups of database paths that nothing sets, and values that do not have the expected
+shape (the form of an answer, such as a number or a list).
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from pydantic import JsonValue
 
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.database import PATH, part_at, paths_of, paths_overlap
+from planbook.planner.graph.database import part_at, paths_of
 from planbook.planner.graph.graph import whole_graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
@@ -31,9 +30,7 @@ AGENT_PATHS = ("world", "last", "step")
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem there."""
 MAX_NODES = 200
-"""Maximum number of nodes in a graph file, including the nodes of branches and loops."""
-MAX_STORED = 400
-"""Maximum number of values that the nodes of a graph file store."""
+"""Maximum number of nodes in a graph file, including the nodes of branches and loops. The checks of many take long."""
 Shapes = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
@@ -45,25 +42,8 @@ class _NodePlace(NamedTuple):
     where: YamlPath
     visible: frozenset[str]
     """The names of the nodes that this node may wait for."""
-    branch: tuple[str, int] | None = None
-    """For a node in a branch: the name of the node that the branch belongs to, and the number of the branch there."""
-
-
-class _StoredPath(NamedTuple):
-    """A database path at which a node stores a value, and the shape of the value.
-
-    ``place`` is the place of the node, and ``where`` is the path of the key in the YAML file that stores the value.
-    """
-
-    path: str
-    place: _NodePlace
-    where: YamlPath
-    shape: Shape
-
-
-def too_many_nodes(number: int) -> str:
-    """Return the message for a file with more than MAX_NODES nodes."""
-    return f"there are {number:,} nodes; at most {MAX_NODES} are allowed"
+    branching: str = ""
+    """For a node in a branch: the name of the node that the branch belongs to. Otherwise empty."""
 
 
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
@@ -71,14 +51,13 @@ def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[
 
     ``folder`` is the folder of the graph file, in which the files of hooks are looked for.
     """
+    if (count := len(file.all_nodes)) > MAX_NODES:
+        yield ("nodes",), f"there are {count:,} nodes; at most {MAX_NODES} are allowed"
+        return
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
-    if len(file.all_nodes) > MAX_NODES:
-        yield ("nodes",), too_many_nodes(len(file.all_nodes))
-        return
     checks = _Checks(file, places, is_complete=is_complete)
     yield from _check_top(file, places, is_complete=is_complete)
-    yield from checks.stores()
     for place in places:
         yield from checks.node(place)
         loop = place.node.loop
@@ -88,38 +67,27 @@ def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[
                     yield (*where, key), problem
 
 
-def _places(
-    node: GraphNode, where: YamlPath, visible: frozenset[str], branch: tuple[str, int] | None = None
-) -> Iterator[_NodePlace]:
+def _places(node: GraphNode, where: YamlPath, visible: frozenset[str], branching: str = "") -> Iterator[_NodePlace]:
     """Yield the places of a node and of all nodes in its branches. ``where`` is the YAML path above the node's key."""
     where = (*where, node.name)
-    yield _NodePlace(node, where, visible, branch)
+    yield _NodePlace(node, where, visible, branching)
     for number, nested in enumerate(node.branches):
         for inner in nested.nodes.values():
-            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), (node.name, number))
+            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), node.name)
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield the faults in ``code`` and ``inputs``, names that several nodes have, and cycles of nodes."""
+    """Yield the faults in ``code``, names that several nodes have, and cycles of nodes."""
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
         yield ("nodes", file.code, "expect"), "this node is the graph's `code` node; write `expect: code`"
-    for path in file.inputs:
-        if not PATH.fullmatch(path):
-            yield ("inputs", path), f"{path!r} is not a database path; write names separated by dots"
     names = [place.node.name for place in places]
     for number, place in enumerate(places):
         if place.node.name in names[:number]:
             yield place.where, f"another node is already named {place.node.name}; give this one a different name"
-    if _has_clear_names(places):
+    if len(set(names)) == len(names) and all(map(NAME.fullmatch, names)):  # otherwise the graph cannot be built
         yield from _cycles(file, places)
-
-
-def _has_clear_names(places: list[_NodePlace]) -> bool:
-    """Return True if all names of nodes are valid and no two are the same, so that the whole graph can be built."""
-    names = [place.node.name for place in places]
-    return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
 
 def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
@@ -139,24 +107,18 @@ class _Checks:
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete
         self._by_name = {place.node.name: place for place in places}
-        self._stored = list(self._stored_paths())
-        self._edges = whole_graph(file).edges() if is_complete and _has_clear_names(places) else None
-        """The edges of the whole graph, or None if it cannot be built."""
-        self._waits_for: dict[str, set[str]] = {}
-        """Maps a node to all nodes that it waits for, directly or indirectly. Entries are added when needed."""
+        self._stored = dict(self._stored_shapes())
+        """Maps each database path at which a node stores a value to the shape of the value."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Their values may have any parts."""
-        self._given_paths = [*paths_of(file.initial), *self._open_paths]
-        self._known_paths = [*self._given_paths, *(stored.path for stored in self._stored)]
+        self._known_paths = [*paths_of(file.initial), *self._open_paths, *self._stored]
 
-    def _stored_paths(self) -> Iterator[_StoredPath]:
-        for place in self._places:
-            for path, part in place.node.store.items():
-                shape = self._part_shape(place.node, part) or Shape(ANY)
-                yield _StoredPath(path, place, (*place.where, "store", path), shape)
-            if (loop := place.node.loop) and loop.store:
-                shape = Shape(LIST, inner=loop.node.expect)
-                yield _StoredPath(loop.store, place, (*place.where, "each", "store"), shape)
+    def _stored_shapes(self) -> Iterator[tuple[str, Shape]]:
+        for node in (place.node for place in self._places):
+            for path, part in node.store.items():
+                yield path, self._part_shape(node, part) or Shape(ANY)
+            if node.loop and node.loop.store:
+                yield node.loop.store, Shape(LIST, inner=node.loop.node.expect)
 
     def _part_shape(self, node: GraphNode, part: Expression) -> Shape | None:
         """Return the shape of the part of an answer that an expression such as ``answer.steps`` selects.
@@ -166,10 +128,7 @@ class _Checks:
         (look_up, *other_look_ups), source = part.look_ups or (LookUp(""),), part.source.strip()
         if other_look_ups or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
             return None
-        try:
-            return node.expect.part(source.partition(".")[2])
-        except KeyError:
-            return None
+        return node.expect.part(source.partition(".")[2])
 
     # One node.
 
@@ -213,8 +172,8 @@ class _Checks:
         if name in place.visible:
             return ""
         named = self._by_name.get(name)
-        if named and named.branch:
-            return f"{name} exists only in a branch of {named.branch[0]}; write before: [{place.node.name}] there"
+        if named and named.branching:
+            return f"{name} exists only in a branch of {named.branching}; write before: [{place.node.name}] there"
         return f"there is no node {name}{suggestion(name, place.visible)}"
 
     # Look-ups.
@@ -236,13 +195,9 @@ class _Checks:
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):
-            problem = self._problem(look_up, shapes, place, optional=optional)
-            if problem := problem or ("" if own else self._order_problem(look_up, place)):
+            if problem := self._problem(look_up, shapes, place, optional=optional):
                 yield where, f"{look_up.path}: {problem}"
         yield from _always_true(source.tested_paths, where, shapes)
-        for path, value in source.comparisons:
-            if (shape := _shape(path, shapes)) and not _can_be(shape, value):
-                yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
     def _problem(self, look_up: LookUp, shapes: Shapes, place: _NodePlace, *, optional: bool) -> str:
         """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
@@ -255,10 +210,9 @@ class _Checks:
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
-        try:
-            shape = shapes[first].part(rest)
-        except KeyError as error:
-            return f"its answer has no {error.args[0]}; it is {shapes[first].sketch()}"
+        shape = shapes[first].part(rest)
+        if shape is None:
+            return f"its answer has no {rest}; it is {shapes[first].sketch()}"
         if shape.optional and not (optional or look_up.may_be_missing):
             return "this field is optional; give it a default, with | default(...)"
         return ""
@@ -268,11 +222,10 @@ class _Checks:
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open_paths)
         if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known_paths):
             return ""
-        for stored in self._stored:
-            if path.startswith(f"{stored.path}."):
-                if _has_part(stored.shape, path.removeprefix(f"{stored.path}.")):
-                    return ""
-                return f"what is stored at {stored.path} is {stored.shape.sketch()}"
+        for stored, shape in self._stored.items():
+            if path.startswith(f"{stored}."):
+                has_part = shape.part(path.removeprefix(f"{stored}."))
+                return "" if has_part else f"what is stored at {stored} is {shape.sketch()}"
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it
@@ -281,100 +234,13 @@ class _Checks:
             return ""  # a faulty part of the file, which was removed, may set it
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
-    def _order_problem(self, look_up: LookUp, place: _NodePlace) -> str:
-        """Return the reason why a value is missing when the node is asked for the first time, or "" if it may exist."""
-        name, (first, _, path) = place.node.name, look_up.path.partition(".")
-        if first != DATABASE or look_up.may_be_missing or look_up.is_conditional or place.node.when or place.branch:
-            return ""
-        if any(paths_overlap(path, given) for given in self._given_paths):
-            return ""
-        writers = [stored.place.node.name for stored in self._stored if paths_overlap(path, stored.path)]
-        hooked = [other.node.name for other in self._places if other.node.finish and other is not place]
-        if not writers or any(self._follows(name, writer) for writer in (*writers, *hooked)):
-            return ""
-        unordered = [writer for writer in writers if not self._follows(writer, name)]
-        if not unordered:
-            return f"{writers[0]} stores this later; give it a default, with | default(...), or a value in `database:`"
-        return f"{unordered[0]} stores this, but {name} does not wait for it; write after: [{unordered[0]}]"
-
-    # Stores.
-
-    def stores(self) -> Iterator[PlacedFault]:
-        """Yield the faults of ``store``: invalid paths, and paths at which two nodes would overwrite each other."""
-        for stored in self._stored:
-            if not PATH.fullmatch(stored.path):
-                yield stored.where, f"{stored.path!r} is not a database path; write names separated by dots"
-                continue
-            parts = stored.path.split(".")
-            for parent in (".".join(parts[:number]) for number in range(1, len(parts))):
-                value = _value(self._file.initial, parent)
-                if value is not None and not isinstance(value, dict):
-                    problem = f"{stored.path} cannot be stored: {parent} is a value in `database:`, not a group"
-                    yield stored.where, problem
-        if len(self._stored) > MAX_STORED:
-            yield ("nodes",), f"{len(self._stored):,} values are stored; at most {MAX_STORED} are allowed"
-            return
-        for first, second in combinations(self._stored, 2):
-            if problem := self._overwrite_problem(first, second):
-                yield second.where, problem
-
-    def _overwrite_problem(self, first: _StoredPath, second: _StoredPath) -> str:
-        """Return a message if one of two stored values would overwrite the other, otherwise ""."""
-        if not paths_overlap(first.path, second.path):
-            return ""
-        names = first.place.node.name, second.place.node.name
-        if names[0] == names[1] or first.path != second.path:
-            return f"{names[0]} stores {first.path} and {names[1]} stores {second.path}: one would overwrite the other"
-        branches = first.place.branch, second.place.branch
-        alternatives = branches[0] and branches[1] and branches[0][0] == branches[1][0] and branches[0] != branches[1]
-        if alternatives or self._follows(*names) or self._follows(*reversed(names)):
-            return ""
-        return f"{names[0]} stores {first.path} as well, and nothing says which of the two comes last; use another path"
-
-    def _follows(self, later: str, earlier: str) -> bool:
-        """Return True if ``later`` waits for ``earlier``, directly or indirectly, or if this cannot be known."""
-        if self._edges is None:
-            return True
-        if later not in self._waits_for:
-            seen = self._waits_for[later] = {later}
-            waiting = [later]
-            while waiting:
-                name = waiting.pop()
-                sources = {edge.source for edge in self._edges if edge.target == name} - seen
-                seen |= sources
-                waiting += sources
-        return earlier in self._waits_for[later]
-
 
 def _always_true(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:
     """Yield a fault for each path that is used as true or false although its value is "yes" or "no"."""
     for path in paths:
-        if (shape := _shape(path, shapes)) and shape.kind == YES_NO:
+        first, _, rest = path.partition(".")
+        if first in shapes and (shape := shapes[first].part(rest)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", which both count as true; write {path} == "yes"'
-
-
-def _shape(path: str, shapes: Shapes) -> Shape | None:
-    """Return the shape of the value at a dotted path that begins with a variable, or None if it is not known."""
-    first, _, rest = path.partition(".")
-    return shapes[first].part(rest) if first in shapes and _has_part(shapes[first], rest) else None
-
-
-def _can_be(shape: Shape, value: object) -> bool:
-    """Return True if a value of this shape can be equal to the constant ``value``."""
-    if value is None or shape.kind in (CODE, ANY):
-        return True
-    try:
-        return not isinstance(value, bool) and shape.check(value) == value  # type: ignore[arg-type]
-    except ValueError:
-        return False
-
-
-def _has_part(shape: Shape, path: str) -> bool:
-    try:
-        shape.part(path)
-    except KeyError:
-        return False
-    return True
 
 
 def _value(values: dict[str, JsonValue], path: str) -> object:

@@ -40,7 +40,6 @@ class Graph:
         self._temporary_nodes: dict[str, GraphNode] = {}
         self._temporary_edges: dict[Edge, None] = {}
         self._left_out: set[str] = set()
-        self._edges_left_out: set[tuple[str, str]] = set()
         self._skipped: set[str] = set()
         self._evaluated: dict[str, None] = {}
         self._pass_is_open = False
@@ -75,7 +74,7 @@ class Graph:
         edges: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
-            if self._left_out.isdisjoint(ends) and ends not in self._edges_left_out:
+            if self._left_out.isdisjoint(ends):
                 edges[ends] = edges.get(ends, False) or edge.shows_answer
         return [Edge(*ends, shows_answer) for ends, shows_answer in edges.items()]
 
@@ -113,42 +112,17 @@ class Graph:
             sorter.done(*layer)
         return layers
 
-    # Permanent edits.
+    # Permanent nodes and edges.
 
     def add_node(self, node: GraphNode) -> None:
         """Add a permanent node. Raises GraphError if another node has the same name."""
         self._check_free(node.name)
         self._nodes[node.name] = node
 
-    def replace_node(self, node: GraphNode) -> None:
-        """Replace the permanent node that has the same name."""
-        self._check_changeable(node.name, self._nodes)
-        self._nodes[node.name] = node
-
-    def remove_node(self, name: str) -> None:
-        """Remove a permanent node, and all edges that ``add_edge`` has added from or to the node.
-
-        If another node still refers to the removed node, the current pass raises GraphError. If no pass is open, the
-        next pass does.
-        """
-        self._check_changeable(name, self._nodes)
-        del self._nodes[name]
-        self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
-        self.last_answers.pop(name, None)
-
     def add_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
         """Make ``target`` wait for ``source`` in every pass."""
         self._check_not_evaluated(target)
         self._edges[Edge(source, target, shows_answer)] = None
-
-    def remove_edge(self, source: str, target: str) -> None:
-        """Remove an edge that ``add_edge`` has added. To remove an edge that a node defines, replace the node."""
-        self._check_not_evaluated(target)
-        removed = [edge for edge in self._edges if edge[:2] == (source, target)]
-        if not removed:
-            raise GraphError(f"no edge was added from {source} to {target}")
-        for edge in removed:
-            del self._edges[edge]
 
     # Temporary edits.
 
@@ -170,14 +144,6 @@ class Graph:
         self._check_pass_is_open()
         self._check_changeable(name, self.nodes)
         self._left_out.add(name)
-
-    def leave_out_edge(self, source: str, target: str) -> None:
-        """Leave an edge out of this pass."""
-        self._check_pass_is_open()
-        self._check_changeable(target, self.nodes)
-        if (source, target) not in {edge[:2] for edge in self.edges()}:
-            raise GraphError(f"there is no edge from {source} to {target}")
-        self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
         """Skip a node in this pass: use its last answer again or, if it has not answered yet, its ``else`` value.
@@ -201,7 +167,7 @@ class Graph:
         finally:
             self._pass_is_open = False
             self._temporary_nodes, self._temporary_edges = {}, {}
-            self._left_out, self._edges_left_out, self._skipped = set(), set(), set()
+            self._left_out, self._skipped = set(), set()
             self._evaluated = {}
 
     def mark_evaluated(self, name: str, answer: JsonValue) -> None:

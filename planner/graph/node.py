@@ -3,7 +3,6 @@
 The docstring of ``planbook.planner.graph`` describes the keys of a graph file. A pass is one run through the graph.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from planbook.planner.graph.database import GraphDatabase, paths_of
+from planbook.planner.graph.database import PATH, GraphDatabase, paths_of
 from planbook.planner.graph.shapes import ANY_TEXT, CODE, TEXT, Shape, shape_of
 from planbook.planner.graph.template_syntax import LookUp
 from planbook.planner.graph.templating import DATABASE, Expression, Template
@@ -32,8 +31,6 @@ ANSWER = "answer"
 HOOKS = ("compose", "check", "finish")
 DEFAULT_MAX_ITEMS = 20
 """The maximum number of items of a loop, unless the loop sets another."""
-OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
-"""Matches a look-up of AgentKit and planbook 0.1. It is refused, since the model would see it instead of the value."""
 
 
 def _as_list(value: Any) -> Any:
@@ -47,9 +44,6 @@ def _as_store(value: Any) -> Any:
 def _template(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise ValueError("this is empty; write what the model should be asked")
-    if isinstance(value, str) and (old := OLD_LOOK_UP.search(value)):
-        path = old[0].strip("$").partition("|")[0].replace("-", "_")
-        raise ValueError(f"{old[0]} is a look-up in the syntax of AgentKit and planbook 0.1; write {{{{ {path} }}}}")
     return Template.of(value) if isinstance(value, str) else value
 
 
@@ -67,6 +61,7 @@ def _with_names(value: Any) -> Any:
     return {name: {**node, "name": str(name)} if isinstance(node, Mapping) else node for name, node in value.items()}
 
 
+DatabasePath = Annotated[str, Field(pattern=f"^{PATH.pattern}$")]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 Prompt = Annotated[InstanceOf[Template], BeforeValidator(_template)]
 Value = Annotated[InstanceOf[Expression], BeforeValidator(_expression)]
@@ -114,7 +109,7 @@ class EachLoop(_GraphModel):
     name: str = Field(alias="as", default="item")
     """The variable that holds the item in the prompt of an added node."""
     node: BaseNode
-    store: str | None = None
+    store: DatabasePath | None = None
     """Database path at which the list of the added nodes' answers is stored, or None if it is not stored."""
     before: Names = ()
     """The nodes that wait for the added nodes and are shown their answers."""
@@ -138,7 +133,7 @@ class GraphNode(BaseNode):
     """One question to a model, and what is done with the answer."""
 
     name: str
-    store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
+    store: Annotated[dict[DatabasePath, Value], BeforeValidator(_as_store)] = {}
     """Maps database paths to the parts of the answer that are stored there, such as ``answer.field``."""
     when: Value | None = None
     """If this condition is false, the node is skipped: its last answer or its ``else`` value is used instead."""
@@ -214,7 +209,7 @@ class GraphFile(_GraphModel):
     """Maximum number of passes in an episode, one for each step. None if only the episode's own limits apply."""
     manual: str | None = None
     guidance: str | None = None
-    inputs: dict[str, str] = {}
+    inputs: dict[DatabasePath, str] = {}
     """The values that the user of the graph supplies: maps the database path of each value to a description."""
     database: dict[str, JsonValue] = {}
     nodes: Annotated[dict[str, GraphNode], BeforeValidator(_with_names)] = Field(min_length=1)

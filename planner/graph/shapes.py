@@ -6,15 +6,14 @@ certain fields. In a graph file, the key ``expect`` of a node holds the shape.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import starmap
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
-from pydantic_core import SchemaValidator
+from pydantic_core import ErrorDetails, SchemaValidator
 from pydantic_core import core_schema as schema
 
 from planbook.planner.graph.template_syntax import suggestion
@@ -32,6 +31,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _MAX_TEXT = 60
 _MAX_FAULTS = 100
+"""Maximum number of faults that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -67,49 +67,12 @@ class Shape:
         try:
             return self._validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
-            raise ValueError("; ".join(self._faults(error))) from None
-
-    @cached_property
-    def _listed_choices(self) -> str:
-        return ", ".join(self.choices)
-
-    @cached_property
-    def _choices_by_length(self) -> Mapping[int, Mapping[str, str]]:
-        """Maps each length to the choices with this length: a dict from lower case to the spelling in the graph."""
-        by_length: dict[int, dict[str, str]] = {}
-        for choice in self.choices:
-            by_length.setdefault(len(choice.casefold()), {})[choice.casefold()] = choice
-        return by_length
+            faults = error.errors(include_url=False, include_input=False)[:_MAX_FAULTS]
+            raise ValueError("; ".join(map(_fault, faults))) from None
 
     @cached_property
     def _validator(self) -> SchemaValidator:
         return SchemaValidator(_schema_of(self))
-
-    def _faults(self, error: ValidationError) -> Iterator[str]:
-        """Yield the faults as texts for the model. At most ``_MAX_FAULTS`` are described, unknown fields first."""
-        unknown: dict[tuple[int | str, ...], list[str]] = {}
-        other_faults: list[str] = []
-        for fault in error.errors(include_url=False, include_context=False)[:_MAX_FAULTS]:
-            *parent, last = fault["loc"] or ("",)
-            if fault["type"] == "extra_forbidden":
-                unknown.setdefault(tuple(parent), []).append(str(last))
-                continue
-            shape, where = self._shape_at(fault["loc"]), _format_location(fault["loc"])
-            if fault["type"] == "missing":
-                other_faults.append(f"the field {where} is missing; it must be {_description(shape)}")
-            else:
-                got = _shortened(fault["input"])
-                other_faults.append(f"{where or 'the answer'} must be {_description(shape)}, but is {got}")
-        for location, names in unknown.items():
-            where, known = _format_location(location), ", ".join(self._shape_at(location).fields)
-            yield f"{where or 'the answer'} has no field {', '.join(sorted(names))}; its fields are {known}"
-        yield from other_faults
-
-    def _shape_at(self, location: Iterable[int | str]) -> "Shape":
-        shape = self
-        for name in location:
-            shape = shape.fields.get(str(name)) or shape.inner or shape
-        return shape
 
     def sketch(self) -> str:
         """Return a sketch of a JSON answer, with the shape of each part in angle brackets."""
@@ -118,10 +81,10 @@ class Shape:
         if self.inner is not None:
             inner_sketch = f"{self.inner.sketch()}, ..."
             return f"[{inner_sketch}]" if self.kind == LIST else f'{{"<name>": {inner_sketch}}}'
-        return _SKETCHES.get(self.kind) or f"<one of: {self._listed_choices}>"
+        return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
 
-    def part(self, path: str) -> "Shape":
-        """Return the shape of the part at a dotted path. Raises KeyError with the first name that cannot exist."""
+    def part(self, path: str) -> "Shape | None":
+        """Return the shape of the part at a dotted path, or None if there cannot be such a part."""
         shape = self
         for name in filter(None, path.split(".")):
             if shape.kind == ANY:
@@ -131,7 +94,7 @@ class Shape:
             elif shape.inner is not None and (shape.kind == EACH or name.lstrip("-").isdecimal()):
                 shape = replace(shape.inner, optional=True)  # an answer need not have an item with this number or name
             else:
-                raise KeyError(name)
+                return None
         return shape
 
 
@@ -217,9 +180,8 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
     elif isinstance(value, bool) and shape.kind == YES_NO:
         return "yes" if value else "no"
     elif isinstance(value, str) and value.strip():
-        with suppress(ValueError):  # another message is made from the shape
-            return _READERS[shape.kind](shape, value)
-    raise ValueError("it does not fit")
+        return _READERS[shape.kind](shape, value)
+    raise ValueError(f"this must be {shape.sketch().strip('<>')}")
 
 
 # Reading answers that are not JSON.
@@ -248,13 +210,12 @@ def _read_number(shape: Shape, text: str) -> JsonValue:
 
 
 def _read_choice(shape: Shape, text: str) -> JsonValue:
-    choices = shape._choices_by_length
     for answer in (text.casefold(), text.lstrip(_MARKS).casefold()):  # a choice may begin with a mark
-        for length in sorted(choices, reverse=True):
-            choice = choices[length].get(answer[:length])
-            if choice and not (answer[length : length + 1].isalnum() or answer[length : length + 1] == "_"):
+        for choice in sorted(shape.choices, key=len, reverse=True):
+            rest = answer.removeprefix(choice.casefold())
+            if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
                 return choice
-    raise ValueError(f"the answer must begin with one of: {shape._listed_choices}, not with {text[:_MAX_TEXT]!r}")
+    raise ValueError(f"the answer must begin with {shape.sketch()[1:-1]}, not with {text[:_MAX_TEXT]!r}")
 
 
 _READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {
@@ -265,25 +226,20 @@ _READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {
     WHOLE: _read_number,
     CHOICE: _read_choice,
 }
-_SKETCHES = {TEXT: "<text>", YES_NO: "<yes or no>", NUMBER: "<a number>", WHOLE: "<a whole number>", ANY: "<any value>"}
+_SKETCHES = {
+    TEXT: "<text>",
+    CODE: "<plan code>",
+    YES_NO: "<yes or no>",
+    NUMBER: "<a number>",
+    WHOLE: "<a whole number>",
+    ANY: "<any value>",
+}
 
 
 def _field_sketch(name: str, shape: Shape) -> str:
     return f'"{name}": {shape.sketch()}{" (may be left out)" if shape.optional else ""}'
 
 
-def _description(shape: Shape) -> str:
-    if shape.kind == CODE:
-        return "plan code"
-    return f"a list, {shape.sketch()}" if shape.kind == LIST else shape.sketch().strip("<>")
-
-
-def _shortened(value: JsonValue) -> str:
-    if value is None or value == "":
-        return "empty"
-    text = str(value) if not isinstance(value, str) else repr(value)
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
-
-
-def _format_location(location: Iterable[int | str]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+def _fault(error: ErrorDetails) -> str:
+    """Return the description of a fault: the path of the value, and pydantic's message."""
+    return f"{'.'.join(map(str, error['loc'])) or 'the answer'}: {error['msg'].removeprefix('Value error, ')}"

@@ -64,8 +64,6 @@ class NodeAnswered(Payload):
     """Number of the pass, from 0."""
     skipped: bool = False
     """True if the node was not asked, and its last answer or its ``else`` value was used instead."""
-    temporary: bool = False
-    """True if the node exists for this pass only."""
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
     """Maps the database paths that the node changed to the new values."""
@@ -151,8 +149,6 @@ class _RunningPass:
         nodes = [self.graph.nodes[name] for name in layer]
         reused = {node.name: answer for node in nodes for answer in self._reused(node)}
         answers = {**reused, **self._answers([node for node in nodes if node.name not in reused])}
-        skipped = {node.name: self._payload(node) for node in nodes if node.name in reused}
-        self.result.layers.append(layer)
         self.result.skipped += reused
         for node in nodes:
             self.graph.mark_evaluated(node.name, answers[node.name])
@@ -160,10 +156,11 @@ class _RunningPass:
         for node in nodes:
             if node.name in reused:
                 changes = {"skipped": True, "answer": reused[node.name]}
-                self.scope.record_instant(skipped[node.name].model_copy(update=changes))
+                self.scope.record_instant(self._payload(node).model_copy(update=changes))
             else:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
+        self.result.layers.append(layer)
 
     def _reused(self, node: GraphNode) -> list[JsonValue]:
         """Return a list with the answer to use for a skipped node, or an empty list if the node has to be asked."""
@@ -180,7 +177,6 @@ class _RunningPass:
             node=node.name,
             layer=len(self.result.layers),
             number=self.result.number,
-            temporary=self.graph.is_temporary(node.name),
             of=tuple(self.graph.shown_sources(node.name)),
         )
 

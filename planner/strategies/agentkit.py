@@ -178,12 +178,8 @@ class GraphFigures(Figures):
     passes: int
     answered: int
     """Number of nodes that a model answered."""
-    reused: int
-    """Number of skipped nodes whose last answer was used again."""
-    temporary: int
-    """Number of nodes that a branch, a loop or a hook added for one pass."""
-    skipped: int = 0
-    """Number of nodes that were skipped before they had ever answered."""
+    skipped: int
+    """Number of nodes that were skipped, with their last answer or their ``else`` value."""
     mean_passes: float | None = Field(default=None, exclude=True)
     """Mean number of passes in an episode that was played."""
 
@@ -194,25 +190,19 @@ class GraphFigures(Figures):
         passes_played = list[int]()
         for played in episodes:
             nodes = played.payloads(NodeAnswered)
-            answered = set[str]()
             passes = len({node.number for node in nodes})
             counts["passes"] += passes
             passes_played += [passes] if played.ending.outcome.played else []
             for node in nodes:
-                answered |= set() if node.skipped else {node.node}
-                skip_kind = "reused" if node.node in answered else "skipped"
-                counts[skip_kind if node.skipped else "answered"] += 1
-                counts["temporary"] += node.temporary
+                counts["skipped" if node.skipped else "answered"] += 1
         fields = {name: counts[name] for name in cls.model_fields}
         return cls(**fields | {"mean_passes": mean_of(passes_played)}) if counts["passes"] else None
 
     def describe(self) -> Iterable[str]:
         """Return the counts as one sentence."""
-        temporary = f"; temporary nodes {self.temporary}" if self.temporary else ""
-        skipped = f", skipped {self.skipped}" if self.skipped else ""
         yield (
             f"Passes over the graph: {self.passes}, {format_figure(self.mean_passes)} per task; nodes answered "
-            f"{self.answered}, reused {self.reused}{skipped}{temporary}."
+            f"{self.answered}, skipped {self.skipped}."
         )
 
 

@@ -77,6 +77,11 @@ def with_fields(node: GraphNode, **more: Any) -> GraphNode:
     return GraphNode(**{**dict(node), **more})
 
 
-def chain(*names: str) -> Graph:
-    """Return a graph of nodes that each wait for the previous one."""
-    return Graph(*(make_node(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))
+def chain(*names: str, finish: Mapping[str, str] | None = None) -> Graph:
+    """Return a graph of nodes that each wait for the previous one. ``finish`` maps names of nodes to finish hooks."""
+    hooks = finish or {}
+    nodes = (
+        make_node(name, f"{name}?", after=names[:number][-1:], finish=hooks.get(name))
+        for number, name in enumerate(names)
+    )
+    return Graph(*nodes)

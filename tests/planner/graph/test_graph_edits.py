@@ -59,12 +59,8 @@ def test_a_missing_dependency_is_an_error_before_the_first_query() -> None:
 
 
 EDITS: dict[str, Callable[[Graph], None]] = {
-    "replace": lambda graph: graph.replace_node(make_node("a", "other?")),
-    "remove": lambda graph: graph.remove_node("a"),
     "edge": lambda graph: graph.add_edge("c", "a"),
-    "remove edge": lambda graph: graph.remove_edge("c", "a"),
     "temporary edge": lambda graph: graph.add_temporary_edge("c", "a"),
-    "leave out edge": lambda graph: graph.leave_out_edge("c", "a"),
     "leave out": lambda graph: graph.leave_out_node("a"),
     "skip": lambda graph: graph.skip("a"),
     "skip itself": lambda graph: graph.skip("b"),
@@ -73,12 +69,12 @@ EDITS: dict[str, Callable[[Graph], None]] = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_evaluated_node_cannot_be_changed(edit: str) -> None:
-    graph = chain("a", "b", "c")
-    graph.replace_node(make_node("b", "b?", after=("a",), finish="edit"))
+    graph = chain("a", "b", "c", finish={"b": "edit"})
     with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next pass"):
         traverse(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
-    graph.replace_node(make_node("b", "b?", after=("a",)))
-    assert traverse(graph).order == ["a", "b", "c"], "the refused pass changed nothing"
+    assert traverse(graph, hooks={"edit": lambda finishing: None}).order == ["a", "b", "c"], (
+        "the refused pass changed nothing"
+    )
 
 
 def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
@@ -89,30 +85,20 @@ def test_outside_a_pass_only_permanent_edits_are_possible() -> None:
     graph.add_node(make_node("c", "?"))
     graph.add_edge("b", "c")
     assert graph.shown_sources("c") == ["b"]
-    graph.remove_edge("b", "c")
-    assert graph.layers() == [["a", "c"], ["b"]]
-    with pytest.raises(GraphError, match="no edge was added from b to c"):
-        graph.remove_edge("b", "c")
+    assert graph.layers() == [["a"], ["b"], ["c"]]
     with pytest.raises(GraphError, match="there is already a node named c"):
         graph.add_node(make_node("c", "?"))
-    with pytest.raises(GraphError, match="there is no node d"):
-        graph.remove_node("d")
-    graph.remove_node("a")
-    with pytest.raises(GraphError, match="b waits for a, but there is no such node"):
-        graph.layers()
 
 
 def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
-    graph = chain("a", "b", "c", "d")
+    graph = chain("a", "b", "c", "d", finish={"a": "edit"})
 
     def edit(finishing: object) -> None:
         graph.add_temporary_node(make_node("extra", "?", after=("a",)))
         graph.add_temporary_edge("extra", "d")
         graph.leave_out_node("b")
-        graph.leave_out_edge("c", "d")
         graph.skip("c")
 
-    graph.replace_node(make_node("a", "a?", finish="edit"))
     before = (graph.layers(), graph.edges())
     first = traverse(graph, hooks={"edit": edit})
     assert first.layers == [["a"], ["c", "extra"], ["d"]]
@@ -131,8 +117,7 @@ def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
 
 
 def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
-    graph, answers = chain("a", "b", "c"), ScriptedAnswers()
-    graph.replace_node(make_node("a", "a?", finish="edit"))
+    graph, answers = chain("a", "b", "c", finish={"a": "edit"}), ScriptedAnswers()
     with pytest.raises(GraphError, match="cycle: b -> c -> b"):
         traverse(graph, answers, hooks={"edit": lambda finishing: graph.add_temporary_edge("c", "b")})
     assert answers.names == ["a"]

@@ -72,9 +72,8 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         "10: nodes.two.expect: 'txt' is not a shape; did you mean \"text\"?",
         "13: nodes.three.compose: there is no hook nowhere.x",
         "14: nodes.three.check: foo.py cannot be read: No such file or directory",
-        "15: nodes.three.store.plan.goal: plan.goal cannot be stored: plan is a value",
         "15: nodes.three.store.q.r: answer.z: its answer has no z; it is <text>",
-        "15: nodes.three.store.w w: 'w w' is not a database path",
+        "15: nodes.three.store.w w: this is not a database path",
         "16: nodes.three.when: four.g: its answer has no g; it is <yes or no>",
         '16: nodes.three.when: fuor: there is no node fuor; did you mean "four"?',
         "20: nodes.four.each.in: answer is not a list",
@@ -100,12 +99,6 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {name: b, prompt: x}", "1: nodes: a: a node's name is the key before its colon"),
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
         ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: a key must be a string; put it in quotes"),
-        ("nodes:\n  a: {prompt: So far $db.plan|none yet$}", "2: nodes.a.prompt: $db.plan|none yet$ is a look-up"),
-        (
-            "nodes:\n  a: {prompt: $db.subgoals.next-one$}",
-            "2: nodes.a.prompt: $db.subgoals.next-one$ is a look-up in the syntax of AgentKit and planbook 0.1; write "
-            "{{ db.subgoals.next_one }}",
-        ),
         ("nodes:\n  a: {prompt: x, system: '{{ db.gone }}'}", "2: nodes.a.system: db.gone: nothing sets gone"),
         ('nodes:\n  a: {prompt: x}\n  b: {prompt: x, when: {a: "yes"}}', "3: nodes.b.when: this must be text"),
         ("nodes:\n  db: {prompt: x}", "2: nodes.db: 'db' cannot be the name of a node"),
@@ -117,28 +110,13 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
          "  b: {prompt: x}", "2: nodes.a.if[1].nodes.c: the graph has a cycle: c -> b -> c;"),
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {c: {prompt: x}}}]}\n  b: {prompt: x, after: c}",
          "3: nodes.b.after: c exists only in a branch of a; write before: [b] there"),
-        ("nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: a == true}",
-         "3: nodes.b.when: a is never True; it is yes or no"),
         ("nodes:\n  a: {prompt: x, expect: yes/no}\n  b: {prompt: x, when: not a}",
          '3: nodes.b.when: a is "yes" or "no", which both count as true; write a == "yes"'),
-        ("nodes:\n  a: {prompt: x, expect: 'one of: x, y'}\n  b: {prompt: x, when: 'a in [\"x\", \"z\"]'}",
-         "3: nodes.b.when: a is never z; it is one of: x, y"),
         ("nodes:\n  a: {prompt: x, expect: {k: text, 'l?': text}}\n  b: {prompt: '{{ a.l }}'}",
          "3: nodes.b.prompt: a.l: this field is optional; give it a default"),
         ("nodes:\n  a: {prompt: x, when: plan.goal}\ndatabase: {plan: {goal: x}}",
          "2: nodes.a.when: plan.goal: there is no node plan. For a value in the database, write db.plan.goal"),
-        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p}",
-         "3: nodes.b.store.p: a stores p as well, and nothing says which of the two comes last"),
-        ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x, store: p}}}]}\n"
-         "  c: {prompt: x, store: p}",
-         "3: nodes.c.store.p: b stores p as well, and nothing says which of the two comes last"),
-        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: '{{ db.p }}'}",
-         "3: nodes.b.prompt: db.p: a stores this, but b does not wait for it; write after: [a]"),
-        ("nodes:\n  a: {prompt: x, store: p, after: b}\n  b: {prompt: '{{ db.p }}'}",
-         "3: nodes.b.prompt: db.p: a stores this later; give it a default, with | default(...), or a value in"),
         ("nodes:\n  a: {prompt: '{{ db.p | default(db.q) }}'}", "2: nodes.a.prompt: db.q: nothing sets q."),
-        ("nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p.q, after: a}",
-         "3: nodes.b.store.p.q: a stores p and b stores p.q: one would overwrite the other"),
         ("nodes:\n  a: {prompt: x, expect: yes/no, else: N/A}", "2: nodes.a.else: this does not fit `expect`: "),
         ("nodes:\n  a: {prompt: x, expect: {k: text}, else: ''}", "2: nodes.a.else: this does not fit `expect`: "),
         ("nodes:\n  node: {prompt: x, foo: 1}", "2: nodes.node.foo: there is no such key. The keys are prompt, after, "
@@ -169,9 +147,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, every: 0x" + "f" * 90 + "}", "2: this integer is too large; put it in quotes"),
         (f"nodes:\n  a: {{prompt: x, every: {'9' * 45_000}}}", "2: this integer is too large; put it in quotes"),
         (f"nodes:\n  a: {{prompt: x, every: {2**63}}}", "2: this integer is too large; put it in quotes"),
-        ("nodes:\n" + "".join(f"  a{number}: {{prompt: '{{{{'}}\n" for number in range(201)),
-         "1: nodes: there are 201 nodes; at most 200 are allowed"),
-        ("inputs: {a b: x}\nnodes:\n  a: {prompt: x}", "1: inputs.a b: 'a b' is not a database path"),
+        ("inputs: {a b: x}\nnodes:\n  a: {prompt: x}", "1: inputs.a b: this is not a database path"),
     ],
 )  # fmt: skip
 def test_a_fault_has_its_line(text: str, fault: str) -> None:
@@ -189,8 +165,6 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
     ("lines", "fault"),
     [
         (["nodes:", *(f"  n{number}: {{prompt: x}}" for number in range(2_000))], "there are 2,000 nodes; at most 200"),
-        (["nodes:", "  a:", "    prompt: x", "    store:", *(f"      p{number}: answer" for number in range(2_000))],
-         "2,000 values are stored; at most 400"),
         (["nodes: {a: {prompt: x}}", *(f"z{number}: 1" for number in range(5_000))], "there may be more faults"),
         (["nodes:", f"  a: {{prompt: x, store: {'a.' * 24_000}a}}"], "is not a database path"),
         ([f"database: {{p: [{'?,' * 24_000}]}}"], "nodes: this is required"),
@@ -199,10 +173,8 @@ def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
          "this is nested too deeply"),
         (["nodes:", *(f"  n{number}: {{prompt: '{{{{ db.x{'.y' * 190} }}}}{number}'}}" for number in range(90))],
          "nothing sets x.y"),
-        (["nodes:", *(f"  n{number}: {{prompt: x, when: 'a{' or a' * 190} or b{number}'}}" for number in range(45))],
+        (["nodes:", *(f"  n{number}: {{prompt: x, when: 'a{' or a' * 190} or b{number}'}}" for number in range(40))],
          "there is no node a"),
-        (["nodes:", "  a:", "    prompt: x", f"    expect: ['one of: {', '.join(f'c{n}' for n in range(1_500))}']",
-          f"    else: [{', '.join(['no'] * 9_000)}]"], "this does not fit `expect`: [0] must be one of: c0, c1"),
     ],
 )  # fmt: skip
 def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> None:
@@ -217,9 +189,6 @@ def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> Non
     "text",
     [
         "nodes:\n  a: {prompt: x, expect: {k: whole}, else: {k: 0x10}}",
-        "nodes:\n  a: {prompt: x, store: p}\n  b: {prompt: x, store: p, after: a}",
-        "nodes:\n  a: {prompt: x, if: [{when: answer == 'x', nodes: {b: {prompt: x, store: p}}}, "
-        "{when: answer == 'y', nodes: {c: {prompt: x, store: p}}}]}",
         "database: {p: {}}\nnodes:\n  a: {prompt: \"{{ db.p.filled.later | default('no') }} {{ db.p.any }}\"}",
         "code: a\nnodes:\n  a: {prompt: 'x {{ db.world.state }} {{ db.last.feedback }} {{ db.step }}', expect: code}",
         "manual: m\nguidance: g\nnodes:\n  a: {prompt: 'x {{ db.manual }} {{ db.guidance }}'}",
@@ -229,15 +198,8 @@ def test_a_large_file_is_checked_in_seconds(lines: list[str], fault: str) -> Non
         "node: {prompt: 'x {{ item }}'}}}",
         "nodes:\n  a: {prompt: x, expect: [text], store: {p.first: answer | first, p.count: answer | length}}\n"
         "  b: {prompt: 'x {{ db.p.first }} {{ db.p.count }}', after: a}",
-        "inputs: {n: x}\nnodes:\n  a: {prompt: x, store: p, after: b}\n"
-        "  b: {prompt: '{% if db.n > 1 %}{{ db.p }}{% endif %}{{ db.p if db.n > 1 }}"
-        "{% if db.n > 1 and db.p %}x{% endif %}'}",
-        "inputs: {n: x}\nnodes:\n  a: {prompt: x, store: p, after: b}\n"
-        "  b: {prompt: x, if: [{when: db.n > 1, nodes: {c: {prompt: '{{ db.p }}'}}}]}",
         "nodes:\n  a: {prompt: x, store: p}\n"
         "  b: {prompt: x, expect: [text], each: {in: answer, node: {prompt: '{{ item }} {{ db.p }}', after: a}}}",
-        "nodes:\n  a: {prompt: x, finish: crafter.note_plan}\n  b: {prompt: '{{ db.p }}', after: a}\n"
-        "  c: {prompt: x, store: p, after: b}",
     ],
 )
 def test_a_sound_graph_has_no_faults(text: str) -> None:

@@ -1,6 +1,5 @@
-"""Templates and expressions in graph files: the language that is allowed, its limits, and the messages for mistakes."""
+"""Templates and expressions in graph files: what they can read, and the messages for mistakes."""
 
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -9,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner.errors import GraphError
+from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_path, read_graph
 from planbook.planner.graph.templating import Expression, Template
 from planbook.planner.types import digest_of
+from tests.sandbox.fuzz.size import SECONDS, seconds_of
 
 DB: dict[str, Any] = {
     "plan": {"goal": "home", "items": "three", "steps": ["a", {"b": None}]},
@@ -18,9 +19,6 @@ DB: dict[str, Any] = {
     "evil": "{{ db.secret }} $db.secret$",
     "secret": "SECRET",
     "rows": [{"name": "x", "open": "yes"}, {"name": "y", "open": "no"}],
-    "many": list(range(60_000)),
-    "long": "x" * 600_000,
-    "deep": {"one": [{"k": number} for number in range(20_000)]},
 }
 
 
@@ -53,26 +51,34 @@ def test_a_template_is_rendered(text: str, expected: str) -> None:
         ("{{ dbb.plan }}", "dbb.plan has no value"),
         ("{% for each in db.plan.nothing %}{% endfor %}", "db.plan.nothing has no value"),
         ("{{ 1 / 0 }}", "division by zero"),
-        ("{% for a in db.many %}{% for b in db.many %}{% endfor %}{% endfor %}", "more than 100,000 items"),
-        ("{{ db.many | sort | reverse | list }}", "more than 100,000 items"),
-        ("{% for a in db.many %}{% if db.long | upper is lower %}{% endif %}{% endfor %}", "more than 100,000 items"),
-        ("{% for a in db.many %}{% if 'y' in db.long %}{% endif %}{% endfor %}", "more than 100,000 items"),
-        ("{{ db.long }}{{ db.long }}", "more than 1,000,000 characters"),
-        ("{{ db.long | replace('x', db.long) }}", "more than 1,000,000 characters"),
-        ("{{ ['a', 'b', 'c'] | join(db.long) }}", "more than 1,000,000 characters"),
-        ("{{ db.long | replace('x', new=db.long) }}", "more than 1,000,000 characters"),
-        ("{% for a in db.many %}{% if a in db.many %}{% endif %}{% endfor %}", "more than 100,000 items"),
-        ("{% for a in db.many %}{% if db.rows == db.deep %}{% endif %}{% endfor %}", "more than 100,000 items"),
-        ("{{ 999999999999999 * 999999999999999 * 9 }}", "only up to"),
-        ("{{ db.long % 3 }}", "% works only on numbers"),
+        ("{{ db.plan | map }}", "map requires a filter argument"),
+        ("{{ db.secret - 3 }}", "unsupported operand"),
+        ("{% include 'other' %}", "no loader"),
     ],
 )
-def test_a_failing_template_explains_why_within_two_seconds(text: str, message: str) -> None:
-    start = time.process_time()
+def test_a_failing_template_explains_why(text: str, message: str) -> None:
     with pytest.raises(GraphError) as refused:
         rendered(text)
     assert message in str(refused.value)
-    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("graph", sorted(path.stem for path in SHIPPED_GRAPHS.glob("*.yaml")))
+def test_a_long_answer_is_inserted_within_a_second(graph: str) -> None:
+    text = "{{ db.x }} [" * 10_000
+    for node in read_graph(graph_path(graph)).all_nodes:
+        for template in node.texts.values():
+            values: dict[str, Any] = {"db": {"step": {"number": 1, "nth": 2, "most": 3, "actions": 2}}}
+            for path in (look_up.path for look_up in template.look_ups if "db.step" not in look_up.path):
+                *parents, last = path.split(".")
+                place = values
+                for name in parents:
+                    place = place.setdefault(name, {})
+                place[last] = text
+
+            def render(template: Template = template, values: dict[str, Any] = values) -> None:
+                template.render(values)
+
+            assert seconds_of(render) < SECONDS or seconds_of(render) < SECONDS, "it was too slow twice"
 
 
 @pytest.mark.parametrize(
@@ -80,23 +86,15 @@ def test_a_failing_template_explains_why_within_two_seconds(text: str, message: 
     [
         ("{{ db.plan", "the template: unexpected end"),
         ("a\n{% if db %}", "the template, line 2: Unexpected end of template"),
-        ("{{ db.plan.goal.upper() }}", "functions cannot be called; use a filter"),
-        ("{% set a = 1 %}", "set is not allowed; to keep a value, use a node's `store`"),
-        ("{{ db.plan ~ 'x' }}", "~ is not allowed; write {{ a }}{{ b }}"),
-        ("{{ 10 ** 10 }}", "** is not allowed"),
-        ("{{ 'x' * 1000000 }}", "* works only on numbers; to build text or a list, use"),
-        ("{{ [1] * 1000000 }}", "* works only on numbers"),
-        ("{% for a in db %}" * 25 + "{% endfor %}" * 25, "the template: loops are nested too deeply"),
-        ("{% include 'other' %}", "include is not allowed"),
-        ("{% for a in db recursive %}{% endfor %}", "a loop cannot be recursive"),
-        ("{{ db.plan | uper }}", 'there is no filter uper; did you mean "upper"?'),
-        ("{{ db.plan | attr('x') }}", "there is no filter attr"),
-        ("{{ db.plan is sameas db }}", "there is no test sameas"),
-        ("{{ 1 }}" * 6_000, "more than 5,000 elements"),
-        ("{{ " + "(" * 5_000, "this is nested too deeply"),
+        ("{{ db.plan | uper }}", "No filter named 'uper'"),
+        ("{{ db.plan | attr('x') }}", "No filter named 'attr'"),
+        ("{{ db.plan | random }}", "No filter named 'random'"),
+        ("{{ db.plan is good }}", "No test named 'good'"),
+        ("{% for a in db %}" * 25 + "{% endfor %}" * 25, "the template: this is nested too deeply"),
+        ("{{ " + "(" * 5_000, "nested too deeply"),
     ],
 )  # fmt: skip
-def test_forbidden_syntax_is_refused_when_a_template_is_read(text: str, message: str) -> None:
+def test_invalid_syntax_is_refused_when_a_template_is_read(text: str, message: str) -> None:
     with pytest.raises(ValueError) as refused:
         Template.of(text)
     assert message in str(refused.value)
@@ -138,8 +136,8 @@ def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
     ("text", "message"),
     [
         ("look ==", "unexpected 'end of template'"),
-        ("a }} {{ b", "there is text after the end of the expression"),
-        ("f(x)", "functions cannot be called"),
+        ("a }} {{ b", "chunk after expression"),
+        ("a, b", "chunk after expression"),
         ("not " * 5_000 + "a", "nested too deeply"),
         (" + ".join("1" * 3_000), "nested too deeply"),
     ],

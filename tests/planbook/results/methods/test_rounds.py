@@ -96,7 +96,7 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
         writer = EpisodeWriter(run, "task/0")
         for number in range(2):
             for name in ("observe", "act"):
-                body = {"node": name, "number": number, "skipped": bool(number), "temporary": name == "act"}
+                body = {"node": name, "number": number, "skipped": bool(number)}
                 writer.put(f"{writer.scope}/pass/{number}", "node", body)
             body = {"node": "rest", "number": number, "skipped": True, "answer": "instead"}
             writer.put(f"{writer.scope}/pass/{number}", "node", body)
@@ -104,7 +104,6 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
         unfinished = EpisodeWriter(run, "task/1")
         unfinished.put(f"{unfinished.scope}/pass/0", "node", {"node": "observe", "number": 0})
         methods = summary_of(run).methods
-    assert methods == {"graph": GraphFigures(passes=3, answered=3, reused=2, temporary=2, skipped=2, mean_passes=2)}
+    assert methods == {"graph": GraphFigures(passes=3, answered=3, skipped=4, mean_passes=2)}
     (line,) = map(str, methods["graph"].describe())
-    assert line.startswith("Passes over the graph: 3, 2.00 per task; nodes answered 3, reused 2")
-    assert ", skipped 2; temporary nodes 2" in line
+    assert line == "Passes over the graph: 3, 2.00 per task; nodes answered 3, skipped 4."
