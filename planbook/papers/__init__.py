@@ -51,7 +51,7 @@ class PublishedRow(PaperData):
     spread: dict[str, float] = Field(default_factory=dict)
     """Maps columns to the standard deviations of their numbers."""
     k_max: dict[str, float] = Field(default_factory=dict)
-    """Maps task types to the mean of the greatest depth of subtasks; see ``comparison.OurRow``."""
+    """A measure of the ADaPT paper. It maps task types to the greatest depth of subtasks, as a mean over solved episodes."""
     quoted_only: bool = Field(default_factory=lambda values: values["planner"] is None)
     """True if planbook only quotes the numbers: always if it lacks the method, otherwise if the data say so."""
 

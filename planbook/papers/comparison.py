@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.config import Config
 from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
-from planbook.papers.differences import NO_LIMIT, OurRun, PaperDifference, differences, our_run
+from planbook.papers.differences import NO_LIMIT, OurRun, PaperDifference, differences
 from planbook.planner import Grid
 from planbook.results.measures import overall
 from planbook.results.rows import Result
@@ -63,31 +62,6 @@ COLUMNS: Mapping[str, Column] = {
 and costs are in US dollars."""
 
 
-class OurRow(BaseModel):
-    """The results of our run, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
-
-    ``k_max`` is a measure of the ADaPT paper: for each task type, the mean over solved episodes of the greatest depth
-    of subtasks. ``start`` names the starting examples. ``learnt`` is true if the run had more knowledge than these
-    examples. It is None if none of the papers is about learning.
-    """
-
-    planner: str
-    models: tuple[str, ...]
-    split: str
-    tasks: int
-    repeats: int
-    overall: float
-    interval: tuple[float, float] | None
-    """The 95 % interval of ``overall`` (see ``solved_interval``), or None if some episodes were not played."""
-    spread: float | None
-    by_type: dict[str, float]
-    error_steps: float | None
-    k_max: dict[str, float | None]
-    without: tuple[str, ...]
-    start: tuple[str, ...]
-    learnt: bool | None
-
-
 class ComparedTable(BaseModel):
     """A table of a paper, with our numbers for those of its columns for which the run has numbers.
 
@@ -122,45 +96,10 @@ class ComparedPaper(BaseModel):
     tables: tuple[ComparedTable, ...]
 
 
-class PaperComparison(BaseModel):
-    """The value of ``table`` in the output of ``--table --json``: our results, and the comparison with each paper."""
-
-    ours: OurRow
-    papers: tuple[ComparedPaper, ...]
-
-
-def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | None:
-    """Compare a run with the papers about its method and environment. Return None if no paper uses the environment.
-
-    Raises BadRun if the run cannot be read, or BadRun or BadKnowledge if the library that it used cannot be read.
-    """
-    env = config.environment.name
-    papers = papers_of(config.planner, env)
-    if not papers:
-        return None
-    learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
-    run = our_run(config, summary, learning=learning)
-    return PaperComparison(ours=_our_row(run), papers=tuple(_compare_paper(paper, run) for paper in papers))
-
-
-def _our_row(run: OurRun) -> OurRow:
-    summary = run.summary
-    return OurRow(
-        planner=run.config.title,
-        models=run.models,
-        split=run.split,
-        tasks=run.tasks,
-        repeats=summary.repeats,
-        overall=percent(summary.by_type.values()) or 0.0,
-        interval=_interval(run.rows),
-        spread=None if summary.spread is None else round(100 * summary.spread, 1),
-        by_type=run.solved_by(_type),
-        error_steps=summary.mean_error_steps,
-        k_max=getattr(summary.methods.get("subtasks"), "k_max_by_type", {}),
-        without=run.without,
-        start=run.start,
-        learnt=run.origin.learned if run.origin else None,
-    )
+def compare_with_papers(run: OurRun) -> tuple[ComparedPaper, ...]:
+    """Compare a run with the papers about its method and environment. Return () if no paper uses the environment."""
+    papers = papers_of(run.config.planner, run.config.environment.name)
+    return tuple(_compare_paper(paper, run) for paper in papers)
 
 
 def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
@@ -252,25 +191,24 @@ MAX_COLUMNS = 10
 PARTIAL = "(n/m): our figure covers n of the m task types that theirs covers; the others were not played."
 
 
-def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
+def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid | str]:
     """Yield a line about our run. Then, for each paper, yield its tables with our numbers, and the differing settings.
 
     Tables for which our run has no numbers are left out.
     """
-    ours = comparison.ours
-    yield f"Ours: {_describe_run(ours)}.\n"
-    for paper in comparison.papers:
-        shown = [compared for compared in paper.tables if _is_shown(compared, ours)]
+    yield f"Ours: {_describe_run(run)}.\n"
+    for paper in papers:
+        shown = [compared for compared in paper.tables if _is_shown(compared, run)]
         for compared in shown:
             wide = len(compared.table.columns) > MAX_COLUMNS
-            yield from _transposed(paper, compared) if wide else _upright(paper, compared, ours)
+            yield from _transposed(paper, compared) if wide else _upright(paper, compared, run)
             partial = PARTIAL if any(_is_partial(name, compared) for name in compared.table.columns) else ""
             yield "\n".join(filter(None, (partial, compared.table.note))) + "\n"
         yield from _lines(paper, shown)
 
 
-def _is_shown(compared: ComparedTable, ours: OurRow) -> bool:
-    return bool(compared.ours or ALL in compared.table.columns) and bool(ours.models or not compared.table.ablations)
+def _is_shown(compared: ComparedTable, run: OurRun) -> bool:
+    return bool(compared.ours or ALL in compared.table.columns) and bool(run.models or not compared.table.ablations)
 
 
 def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
@@ -283,13 +221,14 @@ def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str
     yield f"All other figures are the paper's own.{quoted if paper.only_quoted else ''}\n"
 
 
-def _describe_run(ours: OurRow) -> str:
-    models = ", ".join(ours.models) or "no model"
-    spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
-    left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
-    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_format_interval(ours.interval)}"
-    tasks, repeats = counted(ours.tasks, "task"), counted(ours.repeats, "repeat")
-    played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {tasks}, {repeats}"
+def _describe_run(run: OurRun) -> str:
+    summary, models = run.summary, ", ".join(run.models) or "no model"
+    spread = "" if summary.spread is None else f", standard deviation {100 * summary.spread:.1f}"
+    left_out = f"; without {', '.join(run.without)}" if run.without else ""
+    share = percent(summary.by_type.values()) or 0.0
+    solved = f"; {share:.1f} % solved, 95 % interval {_format_interval(_interval(run.rows))}"
+    tasks, repeats = counted(run.tasks, "task"), counted(summary.repeats, "repeat")
+    played = f"{run.config.title} with {models}, {run.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
 
 
@@ -309,10 +248,10 @@ def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> st
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Iterator[Grid | str]:
+def _upright(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
     """Yield the title, and a table with a row for each of the paper's methods, followed by our row.
 
-    If the paper reports k_max (see ``OurRow``), the table has columns for it.
+    If the paper reports k_max, the table has columns for it.
     """
     yield _title(paper, compared)
     columns, rows = compared.table.columns, compared.table.rows
@@ -324,9 +263,10 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Ite
         like_ours = " (as ours)" if compared.otherwise and number in compared.alike else ""
         figures = (_figure(name, row.values, row.spread) for name in columns)
         cells.append((_method(row, rows) + like_ours, *figures, *k_max))
-    k_max = [fixed(ours.k_max.get(type), 1) for type in k_max_types]
+    our_k_max = getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
+    k_max = [fixed(our_k_max.get(type), 1) for type in k_max_types]
     options = (_option(name, value) for name, value in compared.otherwise.items())
-    label = ", ".join((f"{OURS}: {ours.planner}", *options))
+    label = ", ".join((f"{OURS}: {run.config.title}", *options))
     cells.append((label + _episodes(compared), *(_our_figure(name, compared) for name in columns), *k_max))
     yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue
 from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, effective_options
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import default_starts, read_knowledge
-from planbook.papers import PaperBuilding, PaperSetting, Publication
+from planbook.papers import PaperBuilding, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
@@ -134,14 +134,16 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
     return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
 
 
-def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
-    """Read the results of a run. If ``learning`` is true, also find out where its knowledge comes from.
+def our_run(config: Config, summary: Summary) -> OurRun:
+    """Read the results of a run. If a paper about it is about learning, also find out where its knowledge comes from.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
-    results = read_folder(Path(summary.run))
+    env, results = config.environment.name, read_folder(Path(summary.run))
     models = models_asked(results) if method(config.planner).roles else ()
-    return OurRun(config, summary, models, results.counted, _origin(config) if learning else None)
+    papers = papers_of(config.planner, env)
+    is_about_learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
+    return OurRun(config, summary, models, results.counted, _origin(config) if is_about_learning else None)
 
 
 def _origin(config: Config) -> KnowledgeOrigin:

@@ -175,7 +175,7 @@ def test_a_table_without_any_of_our_figures_is_not_printed(tmp_path: Path) -> No
 
 def test_a_run_is_compared_with_every_paper_of_its_method_and_environment(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, "Shopping", "react", SHOP_ENDINGS, model=TURBO, split="test")
-    assert [each.paper for each in compared.compared.papers] == ["ADaPT", "AgentKit"]
+    assert [each.paper for each in compared.papers] == ["ADaPT", "AgentKit"]
     assert (compared.tables("ADaPT"), compared.tables("AgentKit")) == ([3, 9], [2])
     assert compared.differs("AgentKit")["model"] == (TURBO, "gpt-4-turbo or gpt-4-0613")
     assert "model" not in compared.differs("ADaPT")

@@ -158,7 +158,6 @@ def test_a_method_has_its_own_paper_or_those_of_the_environment(
 def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, ALFWORLD_TASKS, unsolved=7)
     assert set(compared.differs()) == {"prompts", "environment"}
-    assert compared.ours.overall == round(100 * (134 - 42) / 134, 1)
     assert compared.row("ADaPT, table 2:", "ADaPT") == ["87.5", "80.6", "60.8", "76.2", "61.1", "52.9", "71.6"]
     assert compared.row("ADaPT, table 2:", "ours: adapt")[-1] == "68.7"
     assert compared.row("ADaPT, table 8:", "ours: adapt, demonstrations hybrid")[0] == "70.8"
@@ -170,7 +169,6 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
 def test_a_run_with_unplayed_episodes_has_no_interval(tmp_path: Path) -> None:
     ending = {0: Ending(outcome=Outcome.NOT_RUN, cause="x")}
     compared = compare(tmp_path, TESTING, {"pick_and_place": 2}, lambda entry: ending.get(entry.index, solved_if(True)))
-    assert compared.ours.interval is None
     assert "50.0 % solved, 95 % interval -." in compared.text
     assert "n 2, -" in compared.text
 
@@ -212,7 +210,7 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
 def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shown = result(planbook("run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"))
-    (paper,) = shown["table"]["papers"]
+    (paper,) = shown["table"]
     tables = {each["table"]["table"]: each["ours"] for each in paper["tables"]}
     assert tables[9] == {"score": 62.7, "all": 10.0}
     assert tables[3] == {"all": 10.0}

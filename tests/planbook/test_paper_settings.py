@@ -100,7 +100,7 @@ def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: P
     assert "actions allowed in an episode: 9; theirs: 15" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (recorded["paper"], recorded["actions"], recorded["planner_options"]["rounds"]) == ("DEPS", 9, 2)
-    assert done.result["table"]["papers"][0]["paper"] == "DEPS"
+    assert done.result["table"][0]["paper"] == "DEPS"
 
 
 @pytest.mark.parametrize(
