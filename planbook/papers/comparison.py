@@ -6,16 +6,16 @@ As in the whole package, "our" and "ours" refer to planbook, and "theirs" to a p
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field
 
 from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
-from planbook.papers.differences import NO_LIMIT, OurRun, PaperDifference, differences
+from planbook.papers.differences import OurRun, PaperDifference, differences
 from planbook.planner import Grid
 from planbook.results.measures import overall
 from planbook.results.rows import Result
 from planbook.results.statistics import percent
-from planbook.results.summary import Summary, solved_interval
+from planbook.results.summary import solved_interval
 from planbook.wording import NO_FIGURE, counted, fixed
 
 REWARD = "reward"
@@ -66,23 +66,15 @@ class ComparedTable(BaseModel):
     """A table of a paper, with our numbers for those of its columns for which the run has numbers.
 
     ``ours`` maps columns to our numbers. If such a number is a mean, ``spread`` maps its column to the standard
-    deviation. The paper's column ``all`` is over ``types`` task types (0 if this is unknown). Our run played
-    ``types_played`` of these types, in ``episodes`` episodes. ``interval`` is the 95 % interval of our number there.
-
-    ``otherwise`` and ``alike`` compare the options of our run with those of the rows about the same planning method.
-    ``otherwise`` maps each option for which some row has another value to the value in our run. ``alike`` lists the
-    numbers of the rows that have the same options as our run.
+    deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
+    our number in the paper's column ``all``.
     """
 
     table: PublishedTable
     ours: dict[str, float]
     spread: dict[str, float]
-    types: int
-    types_played: int
     episodes: int = Field(exclude=True)
     interval: tuple[float, float] | None = Field(exclude=True)
-    otherwise: dict[str, JsonValue]
-    alike: tuple[int, ...]
 
 
 class ComparedPaper(BaseModel):
@@ -139,7 +131,7 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
     It must be about the environment of the run, and about the same split or about task types. It must also be a main
     table, or have a row about our method.
     """
-    if table.env != setting.env or table.by == "skill":
+    if table.env != setting.env:
         return False
     table_setting = paper.setting(table.env, table.split)
     same_tasks = table_setting == setting or bool(table_setting.types and setting.types)
@@ -159,22 +151,12 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
         figures[ALL] = percent((row.solved, 1) for row in episodes) or 0.0
-    rows, options = table.rows_of(run.config.planner), run.options
-    theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
         ours=figures | _without_none({name: COLUMNS[name].value(run) for name in measured}),
         spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
-        types=len(types),
-        types_played=len(types & set(run.summary.by_type)),
         episodes=len(episodes),
         interval=_interval(episodes) if has_overall else None,
-        otherwise={
-            name: options.get(name)
-            for name, values in theirs.items()
-            if any(value != options.get(name) for value in values)
-        },
-        alike=tuple(n for n, row in rows.items() if all(options.get(k) == value for k, value in row.options.items())),
     )
 
 
@@ -188,7 +170,6 @@ def _without_none(figures: Mapping[str, float | None]) -> dict[str, float]:
 OURS = "ours"
 MAX_COLUMNS = 10
 """A table with more columns is transposed."""
-PARTIAL = "(n/m): our figure covers n of the m task types that theirs covers; the others were not played."
 
 
 def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid | str]:
@@ -198,17 +179,12 @@ def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid 
     """
     yield f"Ours: {_describe_run(run)}.\n"
     for paper in papers:
-        shown = [compared for compared in paper.tables if _is_shown(compared, run)]
+        shown = [compared for compared in paper.tables if compared.ours or ALL in compared.table.columns]
         for compared in shown:
             wide = len(compared.table.columns) > MAX_COLUMNS
             yield from _transposed(paper, compared) if wide else _upright(paper, compared, run)
-            partial = PARTIAL if any(_is_partial(name, compared) for name in compared.table.columns) else ""
-            yield "\n".join(filter(None, (partial, compared.table.note))) + "\n"
+            yield f"{compared.table.note}\n"
         yield from _lines(paper, shown)
-
-
-def _is_shown(compared: ComparedTable, run: OurRun) -> bool:
-    return bool(compared.ours or ALL in compared.table.columns) and bool(run.models or not compared.table.ablations)
 
 
 def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
@@ -258,16 +234,14 @@ def _upright(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iter
     k_max_types = tuple(dict.fromkeys(type for row in rows for type in row.k_max))
     heads = (*(paper.names.get(name, name) for name in columns), *(f"k_max {type}" for type in k_max_types))
     cells = []
-    for number, row in enumerate(rows):
+    for row in rows:
         k_max = [fixed(row.k_max.get(type), 1) for type in k_max_types]
-        like_ours = " (as ours)" if compared.otherwise and number in compared.alike else ""
         figures = (_figure(name, row.values, row.spread) for name in columns)
-        cells.append((_method(row, rows) + like_ours, *figures, *k_max))
+        cells.append((_method(row), *figures, *k_max))
     our_k_max = getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
     k_max = [fixed(our_k_max.get(type), 1) for type in k_max_types]
-    options = (_option(name, value) for name, value in compared.otherwise.items())
-    label = ", ".join((f"{OURS}: {run.config.title}", *options))
-    cells.append((label + _episodes(compared), *(_our_figure(name, compared) for name in columns), *k_max))
+    label = f"{OURS}: {run.config.title}{_episodes(compared)}"
+    cells.append((label, *(_figure(name, compared.ours, compared.spread) for name in columns), *k_max))
     yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 
 
@@ -282,40 +256,16 @@ def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid 
     for model in dict.fromkeys(row.model if several else "" for row in rows):
         yield _title(paper, compared, model)
         shown = [row for row in rows if not several or row.model == model]
-        cells = [
-            (name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, compared))
-            for name in names
-        ]
-        yield Grid("", "task", [*(_method(row, shown) for row in shown), OURS], cells)
+        cells = []
+        for name in names:
+            theirs = (_figure(name, row.values, row.spread) for row in shown)
+            cells.append((name, *theirs, _figure(name, compared.ours, compared.spread)))
+        yield Grid("", "task", [*map(_method, shown), OURS], cells)
 
 
-def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
-    """Return the name of a row's method.
-
-    If other rows have the same method, the name is followed by the options or the model that distinguish this row.
-    """
-    same_method = [other for other in rows if other.method == row.method]
-    model = row.model if any(other.model != row.model for other in same_method) else ""
-    varied = (
-        name for name in row.options if any(other.options.get(name) != row.options[name] for other in same_method)
-    )
-    options = () if row.variant else (_option(name, row.options[name]) for name in varied)
-    quoted = " (quoted only)" if row.quoted_only else ""
-    return ", ".join(filter(None, (row.method, row.variant or model, *options))) + quoted
-
-
-def _option(name: str, value: JsonValue) -> str:
-    text = " + ".join(map(str, value)) or "nothing" if isinstance(value, list) else NO_LIMIT if value is None else value
-    return f"{name} {text}"
-
-
-def _our_figure(name: str, compared: ComparedTable) -> str:
-    played = f" ({compared.types_played}/{compared.types})" if _is_partial(name, compared) else ""
-    return f"{_figure(name, compared.ours, compared.spread)}{played}"
-
-
-def _is_partial(name: str, compared: ComparedTable) -> bool:
-    return name == ALL and name in compared.ours and compared.types_played < compared.types
+def _method(row: PublishedRow) -> str:
+    """Return the name of a row: its method, and what distinguishes it from other rows with the same method."""
+    return ", ".join(filter(None, (row.method, row.variant))) + (" (quoted only)" if row.quoted_only else "")
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:

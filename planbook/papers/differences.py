@@ -3,7 +3,6 @@
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -302,13 +301,8 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
 
 def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
     """Compare our models with the mixes of models that the paper used. Each run of the paper used all models of one."""
-    if not any({_model_in(mix, model) for model in ours} == {*mix} for mix in mixes):
+    if not any({*ours} == {*mix} for mix in mixes):
         yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
-
-
-def _model_in(mix: tuple[str, ...], model: str) -> str:
-    """Return the model of a mix that ours is, or "". A server may add the date of a snapshot to the name."""
-    return next((name for name in mix if re.search(rf"{re.escape(name)}(-\d[-\d]*)?$", model)), "")
 
 
 def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:

@@ -42,8 +42,8 @@ def table(paper: Publication, number: int) -> PublishedTable:
 
 
 def values(paper: Publication, number: int, method: str, variant: str = "", model: str = "") -> dict[str, float]:
-    """Return the figures of the only matching row of a table; an empty ``model`` matches any model."""
-    rows = [each for each in table(paper, number).rows if (each.method, each.variant) == (method, variant)]
+    """Return the figures of the only matching row of a table; an empty ``variant`` or ``model`` matches any."""
+    rows = [each for each in table(paper, number).rows if each.method == method and variant in ("", each.variant)]
     (row,) = [each for each in rows if model in ("", each.model)]
     return row.values
 

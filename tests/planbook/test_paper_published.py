@@ -1,7 +1,7 @@
 """Runs of ADaPT's and DEPS' methods are compared with their papers: the printed figures, our row, and differences."""
 
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -88,7 +88,6 @@ def test_deps_figures_of_table_2_follow_from_the_69_tasks() -> None:
     iron = ("iron_pickaxe", "iron_axe", "iron_hoe", "iron_shovel", "iron_sword")
     rates = [tasks[name] for name in ("bucket", "shears", *iron)]
     assert mean(rates) == pytest.approx(deps.values["MT6_tool_complex"], abs=0.05)
-    assert stdev(rates) == pytest.approx(deps.spread["MT6_tool_complex"], abs=0.6)
 
 
 def test_deps_figures_agree_in_tables_2_3_4_and_19() -> None:
@@ -160,7 +159,7 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
     assert set(compared.differs()) == {"prompts", "environment"}
     assert compared.row("ADaPT, table 2:", "ADaPT") == ["87.5", "80.6", "60.8", "76.2", "61.1", "52.9", "71.6"]
     assert compared.row("ADaPT, table 2:", "ours: adapt")[-1] == "68.7"
-    assert compared.row("ADaPT, table 8:", "ours: adapt, demonstrations hybrid")[0] == "70.8"
+    assert compared.row("ADaPT, table 8:", "ours: adapt")[0] == "70.8"
     assert "table 5" not in compared.text
     expected = "valid_unseen: 134 tasks, 1 repeat; 68.7 % solved, 95 % interval 60.4 to 75.9."
     assert f"Ours: adapt with {DAVINCI}, {expected}" in compared.text
@@ -202,8 +201,8 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     dev = compare_run(tmp_path, {"beauty": 40}, **test | {"selection": Selection(split="dev")})
     assert dev.tables() == [6]
     assert set(dev.differs()) == {"prompts", "environment"}, "the paper reports both 3 and 10 results per page"
-    assert dev.row("ADaPT, table 6:", "ADaPT, 10 products (as ours)") == ["42.5"]
-    assert dev.row("ADaPT, table 6:", "ours: adapt, results_per_page 10")
+    assert dev.row("ADaPT, table 6:", "ADaPT, 10 products") == ["42.5"]
+    assert dev.row("ADaPT, table 6:", "ours: adapt")
 
 
 @pytest.mark.deep
@@ -260,7 +259,7 @@ def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:
     assert compared.row("DEPS, table 21:", "torch") == ["0.0", "6.7", "0.0", "6.7", "0.0", "23.3", "13.3", "75.0"]
     assert "coal" not in compared.text
     assert compared.row("DEPS, table 2:", "ours: procedures")[3] == "75.0"
-    assert compared.row("DEPS, table 2:", "ours: procedures")[-1] == "75.0 (1/8)"
+    assert compared.row("DEPS, table 2:", "ours: procedures")[-1] == "75.0"
     assert compared.differs()["planner"] == ("no model: procedures", "a model plans")
     assert compared.differs()["environment"][0] == "in text; plans can also call agent.sees() and agent.inventory()"
     assert compared.differs()["repeats"] == ("1", "30")
