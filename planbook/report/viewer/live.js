@@ -52,7 +52,7 @@ const named = () => decodeURIComponent(location.hash.slice(1));
 addEventListener("hashchange", () => go(named()));
 if (location.hash) go(named());
 
-const REFRESH_MS = 1000;
+const POLL_MS = 1000;
 const state = document.getElementById("state");
 const stale = new Set();
 async function refresh(episode) {
@@ -96,27 +96,30 @@ function showNoNews(why) {
   state.querySelector(".word").textContent = why;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
 }
+async function poll() {
+  const answer = await fetch(`news?since=${DATA.live.version}`).catch(() => null);
+  if (answer?.ok) {
+    DATA.live = await answer.json();
+    applyNews(DATA.live);
+    for (const episode of stale) {
+      if (!episode.open) continue;
+      stale.delete(episode);
+      await refresh(episode);
+    }
+  } else showNoNews(answer ? await answer.text() : "planbook watch is not responding");
+  setTimeout(poll, POLL_MS);
+}
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;
   applyNews(DATA.live);
-  const source = new EventSource(`news?since=${DATA.live.version}`);
-  source.addEventListener("message", (event) => applyNews(JSON.parse(event.data)));
-  source.addEventListener("problem", (event) => showNoNews(JSON.parse(event.data)));
-  source.addEventListener("error", () => showNoNews("planbook watch is not responding"));
+  poll();
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", async () => {
       const answer = await fetch(`ask/${encodeURIComponent(button.dataset.do)}`, { method: "POST" });
       if (!answer.ok) alert(await answer.text());
     });
   }
-  setInterval(async () => {
-    for (const episode of stale) {
-      if (!episode.open) continue;
-      stale.delete(episode);
-      await refresh(episode);
-    }
-  }, REFRESH_MS);
   // The token is in a cookie now; remove it from the address.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 }
