@@ -131,7 +131,7 @@ def write_closed_run(folder: Path, make: Callable[..., Run], *arguments: Any, **
 
 def reported(*folders: Path, out: Path | None = None) -> "Page":
     """Write the report of runs and return its page."""
-    _, result = report_runs(folders, out, None)
+    _, result = report_runs(folders, out)
     return Page(Path(result.report))
 
 

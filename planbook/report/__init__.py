@@ -12,7 +12,6 @@ other parts from JSON data in the page.
 import base64
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
@@ -30,7 +29,6 @@ from planbook.report.blocks import Block
 from planbook.report.episodes import DocumentPacker, escape_json, row
 from planbook.report.sections import comparison_blocks, sections
 from planbook.results import RunResults, read_run
-from planbook.results.summary import Summary
 from planbook.runs import Run
 from planbook.spending import prices_from
 from planbook.wording import in_words
@@ -43,21 +41,16 @@ class ReportResult(BaseModel):
 
     report: str
     bytes: int
-    runs: tuple[Summary, ...]
 
 
-def report_runs(
-    folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None
-) -> tuple[int, ReportResult]:
+def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None = None) -> tuple[int, ReportResult]:
     """Write a page about runs to the file ``out``, and return the exit code and the JSON output.
 
     By default, the page about one run is written into the run's folder, and a page about several runs into the current
-    folder. ``episodes`` selects the episodes that can be opened on the page: "all", "failed", a number N for the first
-    N, or None for as many as fit on a page of reasonable size. ``prices`` is a file with a price table. By default,
-    each run's own prices are used.
+    folder. ``prices`` is a file with a price table. By default, each run's own prices are used.
 
-    Raises BadRun if a run cannot be read, BadArgument if the selection is invalid or the file cannot be written, or
-    BadPrices if the price table is invalid.
+    Raises BadRun if a run cannot be read, BadArgument if the file cannot be written, or BadPrices if the price table is
+    invalid.
     """
     price = prices_from(prices) if prices else None
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
@@ -69,27 +62,21 @@ def report_runs(
                 ERRORS.print(note, style="yellow", soft_wrap=True)
         results = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
         try:
-            write_page(results, target, episodes)
+            write_page(results, target)
         except OSError as error:
             raise errors.BadArgument(
                 f"{target} cannot be written: {error.strerror}; name another file with --out"
             ) from error
-    summaries = tuple(run_results.summary() for run_results in results)
-    reported = ReportResult(report=str(target), bytes=target.stat().st_size, runs=summaries)
+    reported = ReportResult(report=str(target), bytes=target.stat().st_size)
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
     console().print(f"{target} ({size})", soft_wrap=True)
     return errors.OK, reported
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Return a distinct name for each folder: its own name, or its path if several folders have the same name.
-
-    If a folder is given more than once, a number is added.
-    """
-    paths = [folder.resolve() for folder in folders]
-    counts = Counter(path.name for path in paths)
-    names = [path.name if counts[path.name] == 1 else str(path) for path in paths]
-    return [name if name not in names[:number] else f"{name} ({number + 1})" for number, name in enumerate(names)]
+    """Return the names of the folders, or their paths if several folders have the same name."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len({*names}) == len(names) else [str(folder) for folder in folders]
 
 
 VIEWER = Path(__file__).parent / "viewer"
@@ -100,10 +87,10 @@ BUFFERED = 500
 View = dict[str, Any]
 
 
-def write_page(runs: Sequence[RunResults], out: Path, selection: str | None) -> None:
-    """Write the page atomically. Raises BadArgument for an invalid selection of episodes."""
+def write_page(runs: Sequence[RunResults], out: Path) -> None:
+    """Write the page atomically."""
     packing = DocumentPacker()
-    views = [_packed_view(number, run, packing, selection) for number, run in enumerate(runs)]
+    views = [_packed_view(number, run, packing) for number, run in enumerate(runs)]
     together = escape_json(list(comparison_blocks(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
@@ -142,12 +129,12 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
     facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
-    return {**escape_json(facts), "choice": "", "outside": None}
+    return {**escape_json(facts), "outside": None}
 
 
-def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selection: str | None) -> View:
+def _packed_view(number: int, run: RunResults, packing: DocumentPacker) -> View:
     packed = view(number, run)
-    numbers, packed["choice"] = packing.pack(run, selection)
+    numbers = packing.pack(run)
     packed["outside"] = packing.pack_outside(run)
     for line in packed["rows"]:
         line["document"] = numbers.get(line["n"])

@@ -25,7 +25,7 @@ SHOWN = "return [...document.querySelectorAll('.episode')].filter((each) => each
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_browser()
     folder = write_closed_run(tmp_path_factory.mktemp("browser") / "asked", run_with_prompts)
-    report_runs([folder], None, None)
+    report_runs([folder], None)
     return (folder / "report.html").resolve()
 
 
@@ -194,7 +194,7 @@ def test_the_page_is_never_wider_than_its_window(reader: ReportReader, size: str
 
 def test_long_names_are_wrapped_and_not_cut(reader: ReportReader, tmp_path: Path) -> None:
     folder = write_closed_run(tmp_path / "run", new_run, "pick_clean_then_place_in_receptacle", "fetch")
-    report_runs([folder], None, None)
+    report_runs([folder], None)
     reader.open((folder / "report.html").as_uri(), size="phone")
     names = "[...document.querySelectorAll('.results tbody th')]"
     assert reader.ask(f"return {names}.length") == 3

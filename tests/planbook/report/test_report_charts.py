@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def folder_with_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_closed_run(tmp_path_factory.mktemp("charts") / "asked", run_with_prompts)
-    report_runs([folder], None, None)
+    report_runs([folder], None)
     return folder
 
 
@@ -126,7 +126,7 @@ def test_the_names_of_bars_are_not_cut_off(tmp_path: Path) -> None:
     for name in ("pick_heat_then_place", "pick_clean_then_place_somewhere"):
         with closing(many_endings(tmp_path / name, [SOLVED, FAILED], name)):
             pass
-    report_runs([*tmp_path.iterdir()], tmp_path / "report.html", None)
+    report_runs([*tmp_path.iterdir()], tmp_path / "report.html")
     driver = chromium.shared().driver
     driver.get((tmp_path / "report.html").as_uri())
     names = dict(

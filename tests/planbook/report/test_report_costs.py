@@ -95,8 +95,7 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: 
 
 def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    found = invoke("report", folder, "--out", page, "--prices", prices, "--json").result
-    assert found["runs"][0]["money"] == pytest.approx(sum(expected(1).values()))
+    invoke("report", folder, "--out", page, "--prices", prices)
     (section,) = Page(page).all("section", class_="cost")
     assert format_money(sum(expected(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
