@@ -128,7 +128,7 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
-    facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
+    facts |= {"sections": sections(run, anchor, live=live), "choices": _choices(rows, live=live)}
     return {**escape_json(facts), "outside": None}
 
 

@@ -39,17 +39,17 @@ from planbook.wording import (
 )
 
 
-def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
+def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Block]:
     """Return all sections about a run. If the run is ``live``, only episodes that have ended count.
 
-    ``number`` is the number of the run on the page. The ids of all HTML elements about the run begin with ``anchor``.
+    The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
     summary = ended.summary()
     parts = [
         blocks.section("", "first", [facts(ended, run)], static=True),
         blocks.section("Results", "results", results(ended, anchor), static=True),
-        blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended], number)}]),
+        blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended])}]),
     ]
     if not live and (branches := list(branch_blocks(run.run))):
         parts.append(blocks.section("Branches", "branches", branches, static=True))

@@ -31,9 +31,9 @@ function colouredLines(source) {
   add(source.slice(at));
   return lines;
 }
-function code(source, faulty = new Set(), steps = new Map(), last = 0) {
+function code(source, faulty = new Set(), last = 0) {
   const lines = colouredLines(source.replace(/\n$/, "")).map((parts, number) => make("span", {
-    class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last", "data-steps": steps.get(number + 1),
+    class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last",
   }, parts, "\n"));
   return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));
 }
@@ -285,8 +285,6 @@ function drawCell(cell, steps, at) {
   const { feedback, thought = {} } = cell;
   const isError = feedback && !["done", "unfinished"].includes(feedback.kind);
   const undone = steps.length > 0 && steps[0].undone;
-  const taken = new Map();
-  for (const { line: number } of steps) if (number) taken.set(number, (taken.get(number) ?? 0) + 1);
   const faulty = new Set([feedback?.line, ...(feedback?.faults ?? []).map((fault) => fault.line)]);
   const last = feedback?.kind === "unfinished" ? 0 : steps.at(-1)?.line;
   const printed = steps.reduce((sum, step) => sum + (step.printed ?? "").length, 0);
@@ -300,7 +298,7 @@ function drawCell(cell, steps, at) {
     make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
     make("div", { class: source && steps.length ? "beside" : "alone" },
-      source && code(source, faulty, taken, last),
+      source && code(source, faulty, last),
       (steps.length > 0 || printedLast) && make("div", { class: "happened" },
         steps.length > 0 && make("ol", { class: "steps" }, steps.map((step) => drawStep(step, at))),
         printedLast && text(printedLast, "printed"))),

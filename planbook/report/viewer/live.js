@@ -29,7 +29,7 @@ function updateChildren(old, fresh) {
   while (old.childNodes.length > nodes.length) old.lastChild.remove();
 }
 const KEPT_ATTRIBUTES = ["open", "hidden"];
-const KEPT_CLASSES = ["at", "now", "near", "linked", "under-way"];
+const KEPT_CLASSES = ["at", "now", "linked", "under-way"];
 function copyAttributes(old, fresh) {
   const marks = KEPT_CLASSES.filter((each) => old.classList.contains(each));
   for (const { name } of [...old.attributes]) if (!KEPT_ATTRIBUTES.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);

@@ -185,7 +185,7 @@ def test_several_runs_are_shown_max_concurrent(tmp_path: Path, folder: Path) -> 
     assert re.findall(r"run(\d)(\d)\d+\.\d", page.all("table")[0]) == [("3", "2"), ("3", "3")]
     names = page.all("h2", class_="name")
     assert names == [str(one), str(other), str(folder)]
-    solved = next(each for each in page.all("figure") if "Solved, by task type" in each)
+    solved = next(each for each in page.all("figure") if "solved so far" in each)
     assert all(name in solved for name in names)
     assert len(page.all("article", class_="run")) == 3
     page.check()

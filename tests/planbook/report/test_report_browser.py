@@ -61,8 +61,6 @@ def test_an_episode_is_decompressed_when_it_is_opened(reader: ReportReader) -> N
     inside = reader.ask("return document.querySelector('#run-0-0').textContent")
     assert FAULTY.split("\n", 1)[0] in inside
     assert reader.ask("return document.querySelectorAll('#run-0-0 pre:empty').length") == 0
-    reader.ask("document.querySelector('[data-open=yes]').click()")
-    reader.opened("run-0-1")
 
 
 def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Path) -> None:
@@ -162,10 +160,6 @@ def test_keys_move_through_episodes_and_steps(reader: ReportReader) -> None:
     reader.press("[")
     assert [reader.ask(at), second] == ["run-0-0-step-1", "run-0-0-step-2"]
     assert reader.ask("return document.querySelectorAll('.code .now').length") == 1
-    reader.press("?")
-    assert reader.ask("return document.querySelector('dialog.help').open")
-    reader.press(Keys.ESCAPE)
-    assert not reader.ask("return document.querySelector('dialog.help').open")
     reader.press("j", Keys.ENTER)
     reader.opened("run-0-1")
     reader.ask("document.querySelector('#run-0-3 > summary').focus()")
