@@ -139,7 +139,7 @@ VOID = {"meta", "link", "img", "br", "hr", "input"}
 OPEN_EVERYTHING = """const done = arguments[0];
 Promise.all([...document.querySelectorAll('.episode, .packed')].map(unpack)).then(() => {
   for (const each of document.querySelectorAll('details')) each.open = true;
-  for (const each of document.querySelectorAll('script[type]')) each.remove();
+  for (const each of document.querySelectorAll('script[type], noscript')) each.remove();
   done(document.documentElement.outerHTML);
 });"""
 """Opens everything in the page, then returns its HTML without the packed data."""

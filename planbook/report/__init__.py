@@ -1,7 +1,7 @@
 """Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-The template in ``viewer/`` renders the parts that must be visible without JavaScript. The page's only script draws all
-other parts from JSON data in the page.
+The page's only script draws everything from JSON data in the page. The template in ``viewer/`` holds these data, and
+shows the results if there is no JavaScript.
 
 - ``sections`` makes the sections about each run, such as its results. A section is a list of blocks.
 - ``blocks`` makes single blocks, such as paragraphs and tables, as JSON. ``charts`` makes the charts.
@@ -29,9 +29,9 @@ from planbook.report.blocks import Block
 from planbook.report.episodes import DocumentPacker, escape_json, row
 from planbook.report.sections import comparison_blocks, sections
 from planbook.results import RunResults, read_run
+from planbook.results.summary import failure_lines, results_table, spending_lines
 from planbook.runs import Run
 from planbook.spending import prices_from
-from planbook.wording import in_words
 
 FILE = "report.html"
 
@@ -80,7 +80,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 
 VIEWER = Path(__file__).parent / "viewer"
-SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
+SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "runs.js", "live.js")
 """The files that make up the page's only script, in this order."""
 BUFFERED = 500
 """The template engine joins this many pieces of the page before it yields them as one text."""
@@ -111,10 +111,9 @@ def page_pieces(
     ``kicker`` is the line above the heading. ``together`` holds the blocks that compare several runs. ``chunks`` are
     the compressed documents of episodes. ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
-    section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
+    data = {"runs": list(views), "kicker": kicker, "together": list(together), "live": live}
     stream = _template().stream(
-        runs=views, title=escape_json(title), kicker=kicker, together=together, chunks=chunks,
-        data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
+        runs=views, title=escape_json(title), chunks=chunks, data=Markup(as_script(data)),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,
     )  # fmt: skip
@@ -128,8 +127,16 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
-    facts |= {"sections": sections(run, anchor, live=live), "choices": _choices(rows, live=live)}
+    facts |= {"sections": sections(run, anchor, live=live), "plain": _plain_results(run)}
     return {**escape_json(facts), "outside": None}
+
+
+def _plain_results(run: RunResults) -> View:
+    """Return the results that are visible without JavaScript: the rows of a table, and sentences."""
+    summary = run.summary()
+    table = results_table(summary, "")
+    lines = [*failure_lines(summary), *spending_lines(summary)]
+    return {"head": [table.name, *table.columns], "rows": table.rows, "lines": lines}
 
 
 def _packed_view(number: int, run: RunResults, packing: DocumentPacker) -> View:
@@ -139,16 +146,6 @@ def _packed_view(number: int, run: RunResults, packing: DocumentPacker) -> View:
     for line in packed["rows"]:
         line["document"] = numbers.get(line["n"])
     return packed
-
-
-def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return the choices of the filters for episodes: for each attribute, pairs of a value and its displayed name."""
-    choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
-    words = {"not_run": "not ended yet"} if live else {}
-    return {
-        name: [(value, value if name == "type" else words.get(value) or in_words(value)) for value in values]
-        for name, values in choices.items()
-    }
 
 
 def as_script(value: Any) -> str:

@@ -22,7 +22,6 @@ from planbook.planner import (
     read_trajectory,
     without_block_marks,
 )
-from planbook.report.learned import step_text
 from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.store import Event
@@ -184,8 +183,7 @@ def _record(event: Event) -> Json:
     if event.kind == "ask":
         call = Call.model_validate({**body, "order": 0, "scope": event.scope})
         return {"scope": event.scope, "call": call.model_dump(mode="json", exclude_defaults=True)}
-    text = step_text(event.scope, body) if event.kind == "learnt" else None
-    return {"scope": event.scope, "kind": event.kind, "n": event.n, "body": body if text is None else text}
+    return {"scope": event.scope, "kind": event.kind, "n": event.n, "body": body}
 
 
 def _trajectory(trajectory: Trajectory) -> Json:
@@ -242,8 +240,12 @@ class DocumentPacker:
         return {episode.index: self._add(episode_document(run, episode)) for episode in begun}
 
     def pack_outside(self, run: RunResults) -> int | None:
-        """Add a document of the events outside of all episodes. Return its number, or None if there are no events."""
-        return self._add(escape_json(document(run.outside, {}))) if run.outside else None
+        """Add a document of the events outside of all episodes, except what was learned, which the page shows anyway.
+
+        Return its number, or None if there are no events.
+        """
+        events = [event for event in run.outside if event.kind != "learnt"]
+        return self._add(escape_json(document(events, {}))) if events else None
 
     def _add(self, value: Json) -> int:
         return self._documents.add(self._texts.replace_long_texts(value))

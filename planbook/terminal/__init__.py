@@ -18,7 +18,6 @@ from rich.text import Text
 from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
-from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
 from planbook.wording import DESCRIBED, counted, describe, format_clock, format_money, in_words, outcome_of, score_of
 from planbook.workers.control import call_every
@@ -75,12 +74,6 @@ def spending(spent: Spending, budget: Budget) -> str:
         limit = "" if budget.money is None or spent.money is None else f" of {format_money(budget.money)}"
         parts.append(f"{format_money(spent.money)}{limit}")
     return ", ".join(parts)
-
-
-def stream_line(summary: Summary) -> str:
-    """Return a line about the model replies that a run with ``--stream`` stopped early."""
-    replies = counted(summary.model_calls, "reply", "replies")
-    return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only received tokens are counted."
 
 
 def _of_limit(limit: int | None) -> str:

@@ -190,14 +190,7 @@ function* payload(data, title = "", shown = new Set()) {
   const isShort = ([, value]) => plain(value) || (Array.isArray(value) && value.every(plain) && value.join(", ").length < 80);
   const short = entries.filter(isShort).map(([name, value]) => `${name.replaceAll("_", " ")}: ${[value].flat().join(", ")}`);
   if (short.length) yield make("p", { class: "facts" }, short.join(" · "));
-  const long = entries.filter((each) => !isShort(each));
-  const columns = long.filter(([, value]) => Array.isArray(value) && value.every(plain));
-  for (const [name, value] of long) {
-    const beside = columns.filter(([, other]) => Array.isArray(value) && other.length === value.length);
-    if (beside.length > 1 && beside.some(([other]) => other === name)) {
-      if (beside[0][0] === name) yield block({ block: "table", head: beside.map(([each]) => each), rows: value.map((_, at) => beside.map(([, each]) => String(each[at] ?? "–"))) });
-      continue;
-    }
+  for (const [name, value] of entries.filter((each) => !isShort(each))) {
     yield make("h5", { class: "field" }, name.replaceAll("_", " "));
     if (typeof value === "string") yield name === "code" || (/\bagent\.\w+\(.*\)$/m.test(value) && !value.includes("```")) ? code(value) : text(value, "field", 600, 12);
     else if (Array.isArray(value) && value.every((each) => typeof each === "string")) yield make("ol", { class: "plan" }, value.map((each) => make("li", {}, each.includes("\n") ? code(each) : each)));

@@ -1,5 +1,5 @@
 "use strict";
-// The page: elements, compressed items, the blocks of sections, links to places, keys, and the filter of episodes.
+// The page: elements, compressed items, the blocks of sections, links to places, and keys.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TAGS = new Set("a b blockquote br code em h4 h5 h6 hr li ol p pre s small span strong table tbody td th thead tr ul".split(" "));
@@ -22,17 +22,13 @@ async function decompress(data) {
 }
 
 class Packed {
-  static CACHED = 16; // chunks that stay decompressed
   constructor(kind) {
     this.chunks = [...document.querySelectorAll(`script.${kind}`)];
     this.open = new Map();
   }
   items(chunk) {
-    const items = this.open.get(chunk) ?? decompress(chunk.textContent);
-    this.open.delete(chunk);
-    this.open.set(chunk, items);
-    if (this.open.size > Packed.CACHED) this.open.delete(this.open.keys().next().value);
-    return items;
+    if (!this.open.has(chunk)) this.open.set(chunk, decompress(chunk.textContent));
+    return this.open.get(chunk);
   }
   first(chunk) { return Number(chunk.dataset.first); }
   async item(number) {
@@ -94,7 +90,7 @@ const BLOCKS = {
   pre: (data) => make("pre", { class: data.class }, data.text),
   code: (data) => code(data.text),
   prose: (data) => make("div", { class: "prose" }, prose(data.tree)),
-  group: (data) => make(data.class.startsWith("rule") ? "article" : "div", { class: data.class, id: data.id }, data.blocks.map(block)),
+  group: (data) => make("article", { class: data.class }, data.blocks.map(block)),
   charts: (data) => data.charts.length > 0 && make("div", { class: "charts" }, data.charts.map(chart)),
   more: (data) => {
     const found = details(data.class, line(data.line), data.blocks.map(block));
@@ -110,7 +106,7 @@ const BLOCKS = {
 const block = (data) => BLOCKS[data.block](data);
 
 // Opening episodes, and navigating inside them.
-const episodes = [...document.querySelectorAll(".episode")];
+const episodes = []; // the rows of all runs, in order
 const unpacking = new WeakMap();
 let here = null;
 
@@ -218,25 +214,3 @@ document.addEventListener("click", (event) => {
   if (at(".steps > li[id]") && !at("a, summary")) selectStep(at(".steps > li[id]"));
   here = at(".episode") ?? here;
 });
-
-// The filter of a run's episodes, by outcome, type, cause and words.
-for (const run of document.querySelectorAll(".run")) {
-  const filter = run.querySelector(".filter");
-  const own = [...run.querySelectorAll(".episode")];
-  const output = filter.querySelector("output");
-  const choose = () => {
-    const chosen = [...filter.querySelectorAll("select")].filter((select) => select.value);
-    const words = filter.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const textOf = (episode) => [".id", ".goal"].map((each) => episode.querySelector(each).textContent).join(" ") + episode.dataset.type;
-    for (const episode of own) {
-      const searchable = words.length ? textOf(episode).toLowerCase() : "";
-      episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value) || words.some((word) => !searchable.includes(word));
-    }
-    const shown = own.filter((episode) => !episode.hidden).length;
-    output.textContent = `${shown.toLocaleString("en")} of ${own.length.toLocaleString("en")} shown`;
-  };
-  filter.addEventListener("input", choose);
-  filter.addEventListener("submit", (event) => event.preventDefault());
-  filter.hidden = false;
-  choose();
-}
