@@ -230,7 +230,7 @@ def _cells(spent: Spending) -> list[str]:
 # What the figures count
 
 MAX_LISTED = 200
-"""Maximum number of false claims, tracebacks and task seeds that are listed."""
+"""Maximum number of false claims and tracebacks that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
