@@ -241,7 +241,7 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
     outcomes = (f"{in_words(outcome.value)} {counts[outcome]:,}" for outcome in Outcome if counts[outcome])
-    yield blocks.paragraph(f"Outcomes: {', '.join(outcomes)}.")
+    yield blocks.paragraph(f"Outcomes: {', '.join(outcomes) or 'none yet'}.")
     yield from map(
         blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}}))
     )  # the section of results lists these

@@ -28,8 +28,8 @@ function ticksUpTo(most, form) {
 function drawLines({ series, form, over, steps }) {
   const [left, bottom] = [38, 150];
   const points = series.flatMap((each) => each.points);
-  const [low, high] = [Math.min(...points.map(([at]) => at)), Math.max(...points.map(([at]) => at))];
-  const ticks = ticksUpTo(Math.max(...points.map(([, value]) => value)), form);
+  const [low, high] = [Math.min(...series.map((each) => each.points[0][0])), Math.max(...series.map((each) => each.points.at(-1)[0]))];
+  const ticks = ticksUpTo(points.reduce((most, [, value]) => Math.max(most, value), 0), form);
   const x = (at) => left + 6 + ((WIDTH - left - 18) * (at - low)) / (high - low || 1);
   const y = (value) => bottom - ((bottom - 10) * value) / ticks.at(-1);
   const lines = series.map((each, number) => {

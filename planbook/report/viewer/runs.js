@@ -7,14 +7,16 @@ const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next 
 function drawRun(run) {
   const isAlone = DATA.runs.length === 1;
   const rows = run.rows.map(drawRow);
-  episodes.push(...rows);
+  const list = make("div", { class: "episodes" });
+  for (const row of rows) list.append(row); // one by one: a call takes a limited number of arguments
+  for (const row of rows) episodes.push(row);
   document.querySelector("main").append(make("article", { class: "run", id: run.id },
     make("header", {},
       make("p", { class: "over" }, isAlone ? DATA.kicker : "run"),
       make(isAlone ? "h1" : "h2", { class: isAlone ? "" : "name" }, isAlone ? run.title : run.name),
       make("p", { class: "over" }, isAlone ? run.name : run.title),
       make("nav", { class: "contents", "aria-label": "contents" })),
-    make("section", { class: "all-episodes" }, make("h3", {}, "Episodes"), drawFilter(run, rows), make("div", { class: "episodes" }, rows)),
+    make("section", { class: "all-episodes" }, make("h3", {}, "Episodes"), drawFilter(run, rows), list),
     run.outside !== null && make("section", { class: "outside" }, make("h3", {}, "Outside the episodes"),
       make("details", { class: "packed", id: `${run.id}-outside`, "data-document": run.outside }, make("summary", {}, "What happened before, between and after them")))));
   drawSections(run.id, run.sections);
