@@ -148,7 +148,7 @@ class Pages:
         for line in run_view["rows"]:
             line["document"] = line["n"]
         live = news | {"sections": None, "rows": []}
-        return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
+        return "".join(page_pieces([run_view], news["title"], live=live))
 
     def document(self, index: int) -> Any:
         """Return a JSON document that describes everything in an episode, or None if there is no such episode."""

@@ -94,24 +94,23 @@ def write_page(runs: Sequence[RunResults], out: Path) -> None:
     together = escape_json(list(comparison_blocks(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
-        for piece in page_pieces(views, title, "planbook report", together, packing.chunks()):
+        for piece in page_pieces(views, title, together, packing.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def page_pieces(
     views: Sequence[View],
     title: str,
-    kicker: str,
     together: Sequence[Block] = (),
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
     """Yield the text of the page in pieces.
 
-    ``kicker`` is the line above the heading. ``together`` holds the blocks that compare several runs. ``chunks`` are
-    the compressed documents of episodes. ``live`` is the state of the run if `planbook watch` shows it, or else None.
+    ``together`` holds the blocks that compare several runs. ``chunks`` are the compressed documents of episodes.
+    ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
-    data = {"runs": list(views), "kicker": kicker, "together": list(together), "live": live}
+    data = {"runs": list(views), "together": list(together), "live": live}
     stream = _template().stream(
         runs=views, title=escape_json(title), chunks=chunks, data=Markup(as_script(data)),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),

@@ -2,6 +2,7 @@
 
 const AFTER_EPISODES = ["trust", "asked-for"]; // the sections below the episodes
 const COMPARED = ["outcome", "type", "cause"]; // what the filter can select by
+const KICKER = DATA.live ? "planbook watch" : "planbook report"; // the line above the heading
 const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next and previous hit; "}j and k go to the next and previous episode, o opens it; ] and [ go to the next and previous step.`;
 
 function drawRun(run) {
@@ -12,7 +13,7 @@ function drawRun(run) {
   for (const row of rows) episodes.push(row);
   document.querySelector("main").append(make("article", { class: "run", id: run.id },
     make("header", {},
-      make("p", { class: "over" }, isAlone ? DATA.kicker : "run"),
+      make("p", { class: "over" }, isAlone ? KICKER : "run"),
       make(isAlone ? "h1" : "h2", { class: isAlone ? "" : "name" }, isAlone ? run.title : run.name),
       make("p", { class: "over" }, isAlone ? run.name : run.title),
       make("nav", { class: "contents", "aria-label": "contents" })),
@@ -38,7 +39,7 @@ function drawSections(runId, sections) {
 function drawComparison() {
   const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));
   document.querySelector("main").append(
-    make("header", {}, make("p", { class: "over" }, DATA.kicker), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
+    make("header", {}, make("p", { class: "over" }, KICKER), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
     make("section", { class: "together", id: "together" }, DATA.together.map(block)));
 }
 
