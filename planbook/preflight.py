@@ -158,11 +158,16 @@ def missing_demonstrations(config: Config) -> str:
 
 
 def print_paper_settings(config: Config) -> None:
-    """Print the settings that ``--paper`` has taken from a paper, except where the user gave other values."""
-    from planbook.papers.settings import settings_used
+    """Print the settings that ``--paper`` takes from a paper, unless the user gives other values."""
+    from planbook.papers.settings import paper_settings
 
-    settings = settings_used(config)
-    ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
+    selection, building = config.selection, config.learning is not None
+    split = selection.split or config.environment.splits[0]
+    theirs = paper_settings(
+        config.planner, config.env, split, selection.types, config.planner_options, building=building
+    )
+    note = f"Settings of {theirs.paper} (what you gave takes precedence): {theirs}"
+    ERRORS.print(note, soft_wrap=True, markup=False, highlight=False)
 
 
 # Before a run is resumed or joined

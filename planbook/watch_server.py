@@ -5,12 +5,10 @@ that plays it. ``Pages`` renders the page and its updates, with the code that al
 the web server. It listens only on the loopback address, and ``AccessControl`` checks every request.
 """
 
-import asyncio
-import json
 import secrets
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -20,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -144,13 +142,13 @@ class Pages:
 
     def page(self) -> str:
         """Return the whole page."""
-        version, news = self.news(0)
+        news = self.news(0)
         with self._run.lock:
             run_view = view(0, self._run.results, live=self._run.is_played)
         for line in run_view["rows"]:
             line["document"] = line["n"]
-        live = news | {"version": version, "sections": None, "rows": []}
-        return "".join(page_pieces([run_view], news["title"], "planbook watch", live=live))
+        live = news | {"sections": None, "rows": []}
+        return "".join(page_pieces([run_view], news["title"], live=live))
 
     def document(self, index: int) -> Any:
         """Return a JSON document that describes everything in an episode, or None if there is no such episode."""
@@ -159,13 +157,14 @@ class Pages:
             episode = self._run.results.episodes.get(index)
             return None if episode is None else episode_document(self._run.results, episode)
 
-    def news(self, since: int) -> tuple[int, dict[str, Any]]:
-        """Return the current version of the run, and an update of the page that was rendered at version ``since``."""
+    def news(self, since: int) -> dict[str, Any]:
+        """Return an update of the page that was rendered at version ``since``, with the current version of the run."""
         run = self._run
         with run.lock:
             run.catch_up()
             state = self._state()
             news: dict[str, Any] = {
+                "version": run.version,
                 "state": state,
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.results.name}",
                 "can": ACCEPTED_REQUESTS.get(run.state, ()),
@@ -175,7 +174,7 @@ class Pages:
                 changed = (run.results.episodes[index] for index, version in run.changed.items() if version > since)
                 news["sections"] = sections(run.results, ANCHOR, live=run.is_played)
                 news["rows"] = [row(run.results, episode, ANCHOR, live=run.is_played) for episode in changed]
-            return run.version, escape_json(news)
+            return escape_json(news)  # type: ignore[no-any-return]
 
     def _state(self) -> dict[str, Any]:
         """Return the contents of the page's top: the state of the run, counts, spending, and the open episodes."""
@@ -210,12 +209,6 @@ class Pages:
         return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]
 
 
-POLL_SECONDS = 1.0
-"""Seconds between two reads of the store."""
-HEARTBEAT = 15
-"""After this many reads without news, a comment is sent. This is how the server notices that a connection is closed."""
-
-
 def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C. ``on_address`` is called with the address of the page, which contains the token.
 
@@ -230,14 +223,14 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
         raise BadArgument(f"port {port} is not available: {error.strerror}; choose another one with --port") from error
     with listener:
         token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
-        app = application(run, token, bound_port, lambda: server.should_exit)
+        app = application(run, token, bound_port)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="off"))
         on_address(f"http://{HOST}:{bound_port}/?token={token}")
         server.run(sockets=[listener])
 
 
-def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[], bool]) -> ASGIApp:
-    """Return the web application, including access control. Event streams end when ``is_stopping`` returns True."""
+def application(run: FollowedRun, token: str, port: int) -> ASGIApp:
+    """Return the web application, including access control."""
     pages = Pages(run)
 
     async def page(request: Request) -> Response:
@@ -258,9 +251,8 @@ def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[
         return PlainTextResponse(f"{error}\n", 409)
 
     async def news(request: Request) -> Response:
-        since = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        version = int(since) if since.isdecimal() else 0
-        return StreamingResponse(_news(pages, version, is_stopping), media_type="text/event-stream")
+        since = request.query_params.get("since", "")
+        return JSONResponse(await run_in_threadpool(pages.news, int(since) if since.isdecimal() else 0))
 
     routes = [
         Route("/", page),
@@ -269,26 +261,6 @@ def application(run: FollowedRun, token: str, port: int, is_stopping: Callable[[
         Route("/ask/{name}", ask, methods=["POST"]),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={BadRun: refuse}), token, port)
-
-
-async def _news(pages: Pages, version: int, is_stopping: Callable[[], bool]) -> AsyncIterator[str]:
-    """Yield the updates that follow a version, as server-sent events. The id of an event is the version of the run.
-
-    If the run cannot be read, the reason is sent as an event of type ``problem``, and reading is tried again.
-    """
-    sent, silent_reads = "", 0
-    while not is_stopping():
-        try:
-            version, news = await run_in_threadpool(pages.news, version)
-            text = f"id: {version}\ndata: {json.dumps(news)}\n\n"
-        except BadRun as error:
-            text = f"event: problem\ndata: {json.dumps(str(error))}\n\n"
-        if text != sent:
-            sent, silent_reads = text, 0
-            yield text
-        elif (silent_reads := silent_reads + 1) % HEARTBEAT == 0:
-            yield ": still here\n\n"
-        await asyncio.sleep(POLL_SECONDS)
 
 
 HOST = "127.0.0.1"

@@ -131,7 +131,7 @@ def write_closed_run(folder: Path, make: Callable[..., Run], *arguments: Any, **
 
 def reported(*folders: Path, out: Path | None = None) -> "Page":
     """Write the report of runs and return its page."""
-    _, result = report_runs(folders, out, None)
+    _, result = report_runs(folders, out)
     return Page(Path(result.report))
 
 
@@ -139,7 +139,7 @@ VOID = {"meta", "link", "img", "br", "hr", "input"}
 OPEN_EVERYTHING = """const done = arguments[0];
 Promise.all([...document.querySelectorAll('.episode, .packed')].map(unpack)).then(() => {
   for (const each of document.querySelectorAll('details')) each.open = true;
-  for (const each of document.querySelectorAll('script[type]')) each.remove();
+  for (const each of document.querySelectorAll('script[type], noscript')) each.remove();
   done(document.documentElement.outerHTML);
 });"""
 """Opens everything in the page, then returns its HTML without the packed data."""

@@ -47,7 +47,7 @@ from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
-from planbook.terminal import Progress, episode_line, print_parts, stream_line
+from planbook.terminal import Progress, episode_line, print_parts
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
@@ -258,8 +258,6 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
             *payoff_line(summary.paying),
         ),
     )
-    if run.config.stream:
-        out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
         _print_learned(results, out)
     out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)

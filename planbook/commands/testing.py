@@ -20,7 +20,8 @@ from planbook.envs import Task
 from planbook.knowledge import check_environment, learned_in, with_manual
 from planbook.knowledge.learned_memories import usable
 from planbook.papers import publications
-from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
+from planbook.papers.comparison import ComparedPaper, compare_with_papers, paper_tables
+from planbook.papers.differences import our_run
 from planbook.planner import Budget, Spending
 from planbook.results import read_run
 from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, payoff_table, state_after
@@ -59,7 +60,7 @@ class Curve(BaseModel):
     curve: tuple[CurvePoint, ...]
     paying: dict[str, LearningPayoff | None] = {}
     """Maps each point's number of building tasks to the cost of a solved task, which includes the cost of learning."""
-    table: PaperComparison | None = None
+    table: tuple[ComparedPaper, ...] | None = None
     """Comparison of the last test run with the results of papers (``--table``)."""
 
 
@@ -225,7 +226,7 @@ def curve_table(curve: Curve) -> Table:
 class SummaryWithTable(Summary):
     """Output of ``--table --json``. ``table`` is None if no paper has results for the environment."""
 
-    table: PaperComparison | None
+    table: tuple[ComparedPaper, ...] | None
 
 
 def with_table(summary: Summary) -> SummaryWithTable:
@@ -235,9 +236,10 @@ def with_table(summary: Summary) -> SummaryWithTable:
     """
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
-    comparison = compare_with_papers(config, summary)
-    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
-    return SummaryWithTable(**dict(summary), table=comparison)
+    ours = our_run(config, summary)
+    papers = compare_with_papers(ours)
+    print_parts(console(), paper_tables(ours, papers) if papers else [_no_figures(config)])
+    return SummaryWithTable(**dict(summary), table=papers or None)
 
 
 def _no_figures(config: Config) -> str:

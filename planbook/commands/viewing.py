@@ -134,21 +134,15 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pr
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
 @click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
-@click.option(
-    "--episodes",
-    default=None,
-    metavar="all|failed|N",
-    help="Episodes to include: all, failed, or the first N; by default those that fit in 25 MB.",
-)
 @PRICES
 @JSON
-def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None) -> CommandResult:
+def report(runs: tuple[Path, ...], out: Path | None, prices: Path | None) -> CommandResult:
     """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts.
 
     A folder that is not a run stands for all runs below it.
     """
     found = dict.fromkeys(run for folder in runs for run in runs_in(folder) or (folder,))
-    return report_runs(tuple(found), out, episodes, prices)
+    return report_runs(tuple(found), out, prices)
 
 
 @click.command()

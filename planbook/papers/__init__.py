@@ -30,15 +30,16 @@ class PaperData(BaseModel):
 
 
 class PublishedRow(PaperData):
-    """A row of a published table: the results of a method or a variant. ``values`` maps columns to their numbers."""
+    """A row of a published table. ``values`` maps columns to their numbers.
+
+    ``variant`` says what distinguishes the row from other rows about the same method, such as the model.
+    """
 
     method: str
     planner: str | None
     """Our name for the method, or None if planbook does not have it."""
     model: str = ""
     variant: str = ""
-    unit: str = ""
-    """The unit of the row's numbers, if it differs from the unit of the table."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
     """The options that make our planner and our environment correspond to the row. The value None means no limit.
 
@@ -51,18 +52,17 @@ class PublishedRow(PaperData):
     spread: dict[str, float] = Field(default_factory=dict)
     """Maps columns to the standard deviations of their numbers."""
     k_max: dict[str, float] = Field(default_factory=dict)
-    """Maps task types to the mean of the greatest depth of subtasks; see ``comparison.OurRow``."""
+    """Maps task types to the mean, over solved episodes, of the greatest depth of subtasks."""
     quoted_only: bool = Field(default_factory=lambda values: values["planner"] is None)
     """True if planbook only quotes the numbers: always if it lacks the method, otherwise if the data say so."""
 
 
 class PublishedTable(PaperData):
-    """A table of a paper. ``by`` says whether its columns are task types, objects or skills, except for the columns in
+    """A table of a paper. ``by`` says whether its columns are task types or objects, except for the columns in
     ``comparison.COLUMNS``, which hold numbers about whole runs.
 
     A ``main`` table is compared with all runs in its environment. Any other table is compared only with runs of a
-    method that it contains. A table of ``ablations`` is not printed for a run that asked no model. ``note`` explains
-    how to read the table.
+    method that it contains. ``note`` explains how to read the table.
     """
 
     table: int
@@ -71,9 +71,8 @@ class PublishedTable(PaperData):
     split: str
     title: str
     unit: str
-    by: Literal["type", "object", "skill"]
+    by: Literal["type", "object"]
     main: bool = False
-    ablations: bool = False
     note: str = ""
     rows: tuple[PublishedRow, ...]
 

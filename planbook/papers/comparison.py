@@ -6,17 +6,16 @@ As in the whole package, "our" and "ours" refer to planbook, and "theirs" to a p
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field
 
-from planbook.config import Config
 from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
-from planbook.papers.differences import NO_LIMIT, OurRun, PaperDifference, differences, our_run
+from planbook.papers.differences import OurRun, PaperDifference, differences
 from planbook.planner import Grid
 from planbook.results.measures import overall
 from planbook.results.rows import Result
 from planbook.results.statistics import percent
-from planbook.results.summary import Summary, solved_interval
+from planbook.results.summary import solved_interval
 from planbook.wording import NO_FIGURE, counted, fixed
 
 REWARD = "reward"
@@ -63,52 +62,19 @@ COLUMNS: Mapping[str, Column] = {
 and costs are in US dollars."""
 
 
-class OurRow(BaseModel):
-    """The results of our run, in percent of all selected tasks. ``spread`` is the standard deviation over the repeats.
-
-    ``k_max`` is a measure of the ADaPT paper: for each task type, the mean over solved episodes of the greatest depth
-    of subtasks. ``start`` names the starting examples. ``learnt`` is true if the run had more knowledge than these
-    examples. It is None if none of the papers is about learning.
-    """
-
-    planner: str
-    models: tuple[str, ...]
-    split: str
-    tasks: int
-    repeats: int
-    overall: float
-    interval: tuple[float, float] | None
-    """The 95 % interval of ``overall`` (see ``solved_interval``), or None if some episodes were not played."""
-    spread: float | None
-    by_type: dict[str, float]
-    error_steps: float | None
-    k_max: dict[str, float | None]
-    without: tuple[str, ...]
-    start: tuple[str, ...]
-    learnt: bool | None
-
-
 class ComparedTable(BaseModel):
     """A table of a paper, with our numbers for those of its columns for which the run has numbers.
 
     ``ours`` maps columns to our numbers. If such a number is a mean, ``spread`` maps its column to the standard
-    deviation. The paper's column ``all`` is over ``types`` task types (0 if this is unknown). Our run played
-    ``types_played`` of these types, in ``episodes`` episodes. ``interval`` is the 95 % interval of our number there.
-
-    ``otherwise`` and ``alike`` compare the options of our run with those of the rows about the same planning method.
-    ``otherwise`` maps each option for which some row has another value to the value in our run. ``alike`` lists the
-    numbers of the rows that have the same options as our run.
+    deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
+    our number in the paper's column ``all``.
     """
 
     table: PublishedTable
     ours: dict[str, float]
     spread: dict[str, float]
-    types: int
-    types_played: int
     episodes: int = Field(exclude=True)
     interval: tuple[float, float] | None = Field(exclude=True)
-    otherwise: dict[str, JsonValue]
-    alike: tuple[int, ...]
 
 
 class ComparedPaper(BaseModel):
@@ -122,45 +88,10 @@ class ComparedPaper(BaseModel):
     tables: tuple[ComparedTable, ...]
 
 
-class PaperComparison(BaseModel):
-    """The value of ``table`` in the output of ``--table --json``: our results, and the comparison with each paper."""
-
-    ours: OurRow
-    papers: tuple[ComparedPaper, ...]
-
-
-def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | None:
-    """Compare a run with the papers about its method and environment. Return None if no paper uses the environment.
-
-    Raises BadRun if the run cannot be read, or BadRun or BadKnowledge if the library that it used cannot be read.
-    """
-    env = config.environment.name
-    papers = papers_of(config.planner, env)
-    if not papers:
-        return None
-    learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
-    run = our_run(config, summary, learning=learning)
-    return PaperComparison(ours=_our_row(run), papers=tuple(_compare_paper(paper, run) for paper in papers))
-
-
-def _our_row(run: OurRun) -> OurRow:
-    summary = run.summary
-    return OurRow(
-        planner=run.config.title,
-        models=run.models,
-        split=run.split,
-        tasks=run.tasks,
-        repeats=summary.repeats,
-        overall=percent(summary.by_type.values()) or 0.0,
-        interval=_interval(run.rows),
-        spread=None if summary.spread is None else round(100 * summary.spread, 1),
-        by_type=run.solved_by(_type),
-        error_steps=summary.mean_error_steps,
-        k_max=getattr(summary.methods.get("subtasks"), "k_max_by_type", {}),
-        without=run.without,
-        start=run.start,
-        learnt=run.origin.learned if run.origin else None,
-    )
+def compare_with_papers(run: OurRun) -> tuple[ComparedPaper, ...]:
+    """Compare a run with the papers about its method and environment. Return () if no paper uses the environment."""
+    papers = papers_of(run.config.planner, run.config.environment.name)
+    return tuple(_compare_paper(paper, run) for paper in papers)
 
 
 def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
@@ -200,7 +131,7 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
     It must be about the environment of the run, and about the same split or about task types. It must also be a main
     table, or have a row about our method.
     """
-    if table.env != setting.env or table.by == "skill":
+    if table.env != setting.env:
         return False
     table_setting = paper.setting(table.env, table.split)
     same_tasks = table_setting == setting or bool(table_setting.types and setting.types)
@@ -220,22 +151,12 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
         figures[ALL] = percent((row.solved, 1) for row in episodes) or 0.0
-    rows, options = table.rows_of(run.config.planner), run.options
-    theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
         ours=figures | _without_none({name: COLUMNS[name].value(run) for name in measured}),
         spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
-        types=len(types),
-        types_played=len(types & set(run.summary.by_type)),
         episodes=len(episodes),
         interval=_interval(episodes) if has_overall else None,
-        otherwise={
-            name: options.get(name)
-            for name, values in theirs.items()
-            if any(value != options.get(name) for value in values)
-        },
-        alike=tuple(n for n, row in rows.items() if all(options.get(k) == value for k, value in row.options.items())),
     )
 
 
@@ -249,28 +170,21 @@ def _without_none(figures: Mapping[str, float | None]) -> dict[str, float]:
 OURS = "ours"
 MAX_COLUMNS = 10
 """A table with more columns is transposed."""
-PARTIAL = "(n/m): our figure covers n of the m task types that theirs covers; the others were not played."
 
 
-def paper_tables(comparison: PaperComparison) -> Iterator[Grid | str]:
+def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid | str]:
     """Yield a line about our run. Then, for each paper, yield its tables with our numbers, and the differing settings.
 
     Tables for which our run has no numbers are left out.
     """
-    ours = comparison.ours
-    yield f"Ours: {_describe_run(ours)}.\n"
-    for paper in comparison.papers:
-        shown = [compared for compared in paper.tables if _is_shown(compared, ours)]
+    yield f"Ours: {_describe_run(run)}.\n"
+    for paper in papers:
+        shown = [compared for compared in paper.tables if compared.ours or ALL in compared.table.columns]
         for compared in shown:
             wide = len(compared.table.columns) > MAX_COLUMNS
-            yield from _transposed(paper, compared) if wide else _upright(paper, compared, ours)
-            partial = PARTIAL if any(_is_partial(name, compared) for name in compared.table.columns) else ""
-            yield "\n".join(filter(None, (partial, compared.table.note))) + "\n"
+            yield from _transposed(paper, compared) if wide else _upright(paper, compared, run)
+            yield f"{compared.table.note}\n"
         yield from _lines(paper, shown)
-
-
-def _is_shown(compared: ComparedTable, ours: OurRow) -> bool:
-    return bool(compared.ours or ALL in compared.table.columns) and bool(ours.models or not compared.table.ablations)
 
 
 def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
@@ -283,13 +197,14 @@ def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str
     yield f"All other figures are the paper's own.{quoted if paper.only_quoted else ''}\n"
 
 
-def _describe_run(ours: OurRow) -> str:
-    models = ", ".join(ours.models) or "no model"
-    spread = "" if ours.spread is None else f", standard deviation {ours.spread:.1f}"
-    left_out = f"; without {', '.join(ours.without)}" if ours.without else ""
-    solved = f"; {ours.overall:.1f} % solved, 95 % interval {_format_interval(ours.interval)}"
-    tasks, repeats = counted(ours.tasks, "task"), counted(ours.repeats, "repeat")
-    played = f"{ours.planner} with {models}, {ours.split or 'tasks'}: {tasks}, {repeats}"
+def _describe_run(run: OurRun) -> str:
+    summary, models = run.summary, ", ".join(run.models) or "no model"
+    spread = "" if summary.spread is None else f", standard deviation {100 * summary.spread:.1f}"
+    left_out = f"; without {', '.join(run.without)}" if run.without else ""
+    share = percent(summary.by_type.values()) or 0.0
+    solved = f"; {share:.1f} % solved, 95 % interval {_format_interval(_interval(run.rows))}"
+    tasks, repeats = counted(run.tasks, "task"), counted(summary.repeats, "repeat")
+    played = f"{run.config.title} with {models}, {run.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{spread}{left_out}"
 
 
@@ -309,25 +224,24 @@ def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> st
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _upright(paper: ComparedPaper, compared: ComparedTable, ours: OurRow) -> Iterator[Grid | str]:
+def _upright(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
     """Yield the title, and a table with a row for each of the paper's methods, followed by our row.
 
-    If the paper reports k_max (see ``OurRow``), the table has columns for it.
+    If the paper reports k_max, the table has columns for it.
     """
     yield _title(paper, compared)
     columns, rows = compared.table.columns, compared.table.rows
     k_max_types = tuple(dict.fromkeys(type for row in rows for type in row.k_max))
     heads = (*(paper.names.get(name, name) for name in columns), *(f"k_max {type}" for type in k_max_types))
     cells = []
-    for number, row in enumerate(rows):
+    for row in rows:
         k_max = [fixed(row.k_max.get(type), 1) for type in k_max_types]
-        like_ours = " (as ours)" if compared.otherwise and number in compared.alike else ""
         figures = (_figure(name, row.values, row.spread) for name in columns)
-        cells.append((_method(row, rows) + like_ours, *figures, *k_max))
-    k_max = [fixed(ours.k_max.get(type), 1) for type in k_max_types]
-    options = (_option(name, value) for name, value in compared.otherwise.items())
-    label = ", ".join((f"{OURS}: {ours.planner}", *options))
-    cells.append((label + _episodes(compared), *(_our_figure(name, compared) for name in columns), *k_max))
+        cells.append((_method(row), *figures, *k_max))
+    our_k_max = getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
+    k_max = [fixed(our_k_max.get(type), 1) for type in k_max_types]
+    label = f"{OURS}: {run.config.title}{_episodes(compared)}"
+    cells.append((label, *(_figure(name, compared.ours, compared.spread) for name in columns), *k_max))
     yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
 
 
@@ -342,40 +256,16 @@ def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid 
     for model in dict.fromkeys(row.model if several else "" for row in rows):
         yield _title(paper, compared, model)
         shown = [row for row in rows if not several or row.model == model]
-        cells = [
-            (name, *(_figure(name, row.values, row.spread) for row in shown), _our_figure(name, compared))
-            for name in names
-        ]
-        yield Grid("", "task", [*(_method(row, shown) for row in shown), OURS], cells)
+        cells = []
+        for name in names:
+            theirs = (_figure(name, row.values, row.spread) for row in shown)
+            cells.append((name, *theirs, _figure(name, compared.ours, compared.spread)))
+        yield Grid("", "task", [*map(_method, shown), OURS], cells)
 
 
-def _method(row: PublishedRow, rows: Sequence[PublishedRow]) -> str:
-    """Return the name of a row's method.
-
-    If other rows have the same method, the name is followed by the options or the model that distinguish this row.
-    """
-    same_method = [other for other in rows if other.method == row.method]
-    model = row.model if any(other.model != row.model for other in same_method) else ""
-    varied = (
-        name for name in row.options if any(other.options.get(name) != row.options[name] for other in same_method)
-    )
-    options = () if row.variant else (_option(name, row.options[name]) for name in varied)
-    quoted = " (quoted only)" if row.quoted_only else ""
-    return ", ".join(filter(None, (row.method, row.variant or model, *options))) + quoted
-
-
-def _option(name: str, value: JsonValue) -> str:
-    text = " + ".join(map(str, value)) or "nothing" if isinstance(value, list) else NO_LIMIT if value is None else value
-    return f"{name} {text}"
-
-
-def _our_figure(name: str, compared: ComparedTable) -> str:
-    played = f" ({compared.types_played}/{compared.types})" if _is_partial(name, compared) else ""
-    return f"{_figure(name, compared.ours, compared.spread)}{played}"
-
-
-def _is_partial(name: str, compared: ComparedTable) -> bool:
-    return name == ALL and name in compared.ours and compared.types_played < compared.types
+def _method(row: PublishedRow) -> str:
+    """Return the name of a row: its method, and what distinguishes it from other rows with the same method."""
+    return ", ".join(filter(None, (row.method, row.variant))) + (" (quoted only)" if row.quoted_only else "")
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:

@@ -3,7 +3,6 @@
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -15,7 +14,7 @@ from pydantic import BaseModel, JsonValue
 from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, effective_options
 from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import default_starts, read_knowledge
-from planbook.papers import PaperBuilding, PaperSetting, Publication
+from planbook.papers import PaperBuilding, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
@@ -134,14 +133,16 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
     return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
 
 
-def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
-    """Read the results of a run. If ``learning`` is true, also find out where its knowledge comes from.
+def our_run(config: Config, summary: Summary) -> OurRun:
+    """Read the results of a run. If a paper about it is about learning, also find out where its knowledge comes from.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
-    results = read_folder(Path(summary.run))
+    env, results = config.environment.name, read_folder(Path(summary.run))
     models = models_asked(results) if method(config.planner).roles else ()
-    return OurRun(config, summary, models, results.counted, _origin(config) if learning else None)
+    papers = papers_of(config.planner, env)
+    is_about_learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
+    return OurRun(config, summary, models, results.counted, _origin(config) if is_about_learning else None)
 
 
 def _origin(config: Config) -> KnowledgeOrigin:
@@ -300,13 +301,8 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
 
 def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
     """Compare our models with the mixes of models that the paper used. Each run of the paper used all models of one."""
-    if not any({_model_in(mix, model) for model in ours} == {*mix} for mix in mixes):
+    if not any({*ours} == {*mix} for mix in mixes):
         yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
-
-
-def _model_in(mix: tuple[str, ...], model: str) -> str:
-    """Return the model of a mix that ours is, or "". A server may add the date of a snapshot to the name."""
-    return next((name for name in mix if re.search(rf"{re.escape(name)}(-\d[-\d]*)?$", model)), "")
 
 
 def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 
 from pydantic import JsonValue
 
-from planbook.config import Config, LearningSettings, PaperSettings
+from planbook.config import PaperSettings
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers import Publication, publications
-from planbook.planner import DEFAULT_ROLE, Sampling, method
+from planbook.planner import method
 
 
 def paper_settings(
@@ -28,7 +28,11 @@ def paper_settings(
     name = load_environment(env).name
     paper = next((paper for paper in publications() if _has_settings(paper, planner, name)), None)
     if paper is None:
-        raise BadArgument(f"--paper: no paper tested {planner} in {name}; {_papers_with(planner)}")
+        places = sorted({place for place, _ in settings_of_papers(planner)})
+        others = sorted({each for paper in publications() for each in paper.planners if paper.tested(each, name)})
+        elsewhere = f"papers tested it in {', '.join(places)}" if places else "no paper has this method"
+        there = f"; in {name}, they tested {', '.join(others)}" if others else ""
+        raise BadArgument(f"--paper: no paper tested {planner} in {name}; {elsewhere}{there}")
     setting = paper.setting(name, split, types, building=building)
     stage = setting.building if building else None
     known = method(planner).options.model_fields
@@ -45,30 +49,6 @@ def paper_settings(
     )
 
 
-def settings_used(config: Config) -> PaperSettings:
-    """Return the settings that a run has taken from a paper, without those for which the user gave other values."""
-    building, types = config.learning is not None, config.selection.types
-    split = config.selection.split or config.environment.splits[0]
-    theirs = paper_settings(config.planner, config.env, split, types, config.planner_options, building=building)
-    sampling = config.sampling.get(DEFAULT_ROLE, Sampling()).model_dump()
-    return theirs._replace(
-        options=_shared(theirs.options, config.planner_options),
-        env_options=_shared(theirs.env_options, config.env_options),
-        sampling=_shared(theirs.sampling, sampling),
-        actions=theirs.actions if theirs.actions == config.actions else None,
-        tasks=theirs.tasks if theirs.tasks == config.selection.limit else None,
-        learning=config.learning and theirs.learning and _shared_learning(theirs.learning, config.learning),
-    )
-
-
-def _shared_learning(theirs: LearningSettings, ours: LearningSettings) -> LearningSettings:
-    return LearningSettings.model_validate(_shared(theirs.model_dump(exclude_unset=True), ours.model_dump()))
-
-
-def _shared(theirs: Mapping[str, JsonValue], ours: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {name: value for name, value in theirs.items() if ours.get(name) == value}
-
-
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
     """Return the settings of all papers that used a method. Maps pairs of environment and split to the settings."""
     papers = [(paper, each) for paper in publications() for each in paper.settings]
@@ -81,12 +61,3 @@ def _has_settings(paper: Publication, planner: str, env: str) -> bool:
     options = {name for setting in paper.settings_of(env) for name in setting.options}
     elsewhere = planner in paper.planners and not options.isdisjoint(method(planner).options.model_fields)
     return paper.tested(planner, env) or elsewhere
-
-
-def _papers_with(planner: str) -> str:
-    """Return a clause that names the papers that used a method, and their environments."""
-    places = {
-        each.paper: [env for env in each.environments if _has_settings(each, planner, env)] for each in publications()
-    }
-    papers = [f"{paper} in {', '.join(environments)}" for paper, environments in places.items() if environments]
-    return f"{planner} was tested by {'; '.join(papers)}" if papers else f"no paper has the method {planner}"

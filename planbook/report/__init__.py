@@ -1,7 +1,7 @@
 """Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-The template in ``viewer/`` renders the parts that must be visible without JavaScript. The page's only script draws all
-other parts from JSON data in the page.
+The page's only script draws everything from JSON data in the page. The template in ``viewer/`` holds these data, and
+shows the results if there is no JavaScript.
 
 - ``sections`` makes the sections about each run, such as its results. A section is a list of blocks.
 - ``blocks`` makes single blocks, such as paragraphs and tables, as JSON. ``charts`` makes the charts.
@@ -12,7 +12,6 @@ other parts from JSON data in the page.
 import base64
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
@@ -30,10 +29,9 @@ from planbook.report.blocks import Block
 from planbook.report.episodes import DocumentPacker, escape_json, row
 from planbook.report.sections import comparison_blocks, sections
 from planbook.results import RunResults, read_run
-from planbook.results.summary import Summary
+from planbook.results.summary import failure_lines, results_table, spending_lines
 from planbook.runs import Run
 from planbook.spending import prices_from
-from planbook.wording import in_words
 
 FILE = "report.html"
 
@@ -43,21 +41,16 @@ class ReportResult(BaseModel):
 
     report: str
     bytes: int
-    runs: tuple[Summary, ...]
 
 
-def report_runs(
-    folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None
-) -> tuple[int, ReportResult]:
+def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None = None) -> tuple[int, ReportResult]:
     """Write a page about runs to the file ``out``, and return the exit code and the JSON output.
 
     By default, the page about one run is written into the run's folder, and a page about several runs into the current
-    folder. ``episodes`` selects the episodes that can be opened on the page: "all", "failed", a number N for the first
-    N, or None for as many as fit on a page of reasonable size. ``prices`` is a file with a price table. By default,
-    each run's own prices are used.
+    folder. ``prices`` is a file with a price table. By default, each run's own prices are used.
 
-    Raises BadRun if a run cannot be read, BadArgument if the selection is invalid or the file cannot be written, or
-    BadPrices if the price table is invalid.
+    Raises BadRun if a run cannot be read, BadArgument if the file cannot be written, or BadPrices if the price table is
+    invalid.
     """
     price = prices_from(prices) if prices else None
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
@@ -69,65 +62,57 @@ def report_runs(
                 ERRORS.print(note, style="yellow", soft_wrap=True)
         results = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
         try:
-            write_page(results, target, episodes)
+            write_page(results, target)
         except OSError as error:
             raise errors.BadArgument(
                 f"{target} cannot be written: {error.strerror}; name another file with --out"
             ) from error
-    summaries = tuple(run_results.summary() for run_results in results)
-    reported = ReportResult(report=str(target), bytes=target.stat().st_size, runs=summaries)
+    reported = ReportResult(report=str(target), bytes=target.stat().st_size)
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
     console().print(f"{target} ({size})", soft_wrap=True)
     return errors.OK, reported
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Return a distinct name for each folder: its own name, or its path if several folders have the same name.
-
-    If a folder is given more than once, a number is added.
-    """
-    paths = [folder.resolve() for folder in folders]
-    counts = Counter(path.name for path in paths)
-    names = [path.name if counts[path.name] == 1 else str(path) for path in paths]
-    return [name if name not in names[:number] else f"{name} ({number + 1})" for number, name in enumerate(names)]
+    """Return the names of the folders, or their paths if several folders have the same name."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len({*names}) == len(names) else [str(folder) for folder in folders]
 
 
 VIEWER = Path(__file__).parent / "viewer"
-SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
+SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "runs.js", "live.js")
 """The files that make up the page's only script, in this order."""
 BUFFERED = 500
 """The template engine joins this many pieces of the page before it yields them as one text."""
 View = dict[str, Any]
 
 
-def write_page(runs: Sequence[RunResults], out: Path, selection: str | None) -> None:
-    """Write the page atomically. Raises BadArgument for an invalid selection of episodes."""
+def write_page(runs: Sequence[RunResults], out: Path) -> None:
+    """Write the page atomically."""
     packing = DocumentPacker()
-    views = [_packed_view(number, run, packing, selection) for number, run in enumerate(runs)]
+    views = [_packed_view(number, run, packing) for number, run in enumerate(runs)]
     together = escape_json(list(comparison_blocks(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
-        for piece in page_pieces(views, title, "planbook report", together, packing.chunks()):
+        for piece in page_pieces(views, title, together, packing.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def page_pieces(
     views: Sequence[View],
     title: str,
-    kicker: str,
     together: Sequence[Block] = (),
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
     """Yield the text of the page in pieces.
 
-    ``kicker`` is the line above the heading. ``together`` holds the blocks that compare several runs. ``chunks`` are
-    the compressed documents of episodes. ``live`` is the state of the run if `planbook watch` shows it, or else None.
+    ``together`` holds the blocks that compare several runs. ``chunks`` are the compressed documents of episodes.
+    ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
-    section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
+    data = {"runs": list(views), "together": list(together), "live": live}
     stream = _template().stream(
-        runs=views, title=escape_json(title), kicker=kicker, together=together, chunks=chunks,
-        data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
+        runs=views, title=escape_json(title), chunks=chunks, data=Markup(as_script(data)),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,
     )  # fmt: skip
@@ -141,27 +126,25 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
-    facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
-    return {**escape_json(facts), "choice": "", "outside": None}
+    facts |= {"sections": sections(run, anchor, live=live), "plain": _plain_results(run)}
+    return {**escape_json(facts), "outside": None}
 
 
-def _packed_view(number: int, run: RunResults, packing: DocumentPacker, selection: str | None) -> View:
+def _plain_results(run: RunResults) -> View:
+    """Return the results that are visible without JavaScript: the rows of a table, and sentences."""
+    summary = run.summary()
+    table = results_table(summary, "")
+    lines = [*failure_lines(summary), *spending_lines(summary)]
+    return {"head": [table.name, *table.columns], "rows": table.rows, "lines": lines}
+
+
+def _packed_view(number: int, run: RunResults, packing: DocumentPacker) -> View:
     packed = view(number, run)
-    numbers, packed["choice"] = packing.pack(run, selection)
+    numbers = packing.pack(run)
     packed["outside"] = packing.pack_outside(run)
     for line in packed["rows"]:
         line["document"] = numbers.get(line["n"])
     return packed
-
-
-def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return the choices of the filters for episodes: for each attribute, pairs of a value and its displayed name."""
-    choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
-    words = {"not_run": "not ended yet"} if live else {}
-    return {
-        name: [(value, value if name == "type" else words.get(value) or in_words(value)) for value in values]
-        for name, values in choices.items()
-    }
 
 
 def as_script(value: Any) -> str:

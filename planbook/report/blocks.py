@@ -1,7 +1,7 @@
 """Makes the blocks of a page as JSON: paragraphs, tables, lists, code and so on.
 
-``viewer/page.js`` draws blocks of all kinds. ``viewer/page.html`` renders those that must be visible without
-JavaScript. A line of text is a string, or a list of parts. A part is a string, or a text in an HTML element.
+``viewer/page.js`` draws them. A line of text is a string, or a list of parts. A part is a string, or a text in an HTML
+element.
 """
 
 from collections.abc import Iterable, Sequence
@@ -75,9 +75,9 @@ def details(line: Line, blocks: Iterable[Block], css_class: str = "", *, is_open
     return {"block": "more", "line": line, "blocks": list(blocks), "class": css_class, "open": is_open}
 
 
-def group(blocks: Iterable[Block], css_class: str, anchor: str = "") -> Block:
-    """Return blocks that are shown as a group. ``anchor`` is the group's id, for links to it."""
-    return {"block": "group", "blocks": list(blocks), "class": css_class, "id": anchor}
+def group(blocks: Iterable[Block], css_class: str) -> Block:
+    """Return blocks that are shown as a group."""
+    return {"block": "group", "blocks": list(blocks), "class": css_class}
 
 
 def pre(text: str, css_class: str = "") -> Block:
@@ -90,6 +90,6 @@ def code(text: str) -> Block:
     return {"block": "code", "text": text.rstrip("\n")}
 
 
-def section(title: str, css_class: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
-    """Return a section about a run. A ``static`` section is visible even without JavaScript."""
-    return {"title": title, "class": css_class, "blocks": list(blocks), "static": static}
+def section(title: str, css_class: str, blocks: Iterable[Block]) -> Block:
+    """Return a section about a run."""
+    return {"title": title, "class": css_class, "blocks": list(blocks)}

@@ -1,4 +1,4 @@
-"""Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG, and also lists its numbers.
+"""Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG.
 
 A chart is left out if it says nothing that the page's tables do not say, for example if all tasks were solved.
 """
@@ -16,8 +16,8 @@ from planbook.wording import counted
 
 Chart = dict[str, Any]
 Point = tuple[float, float]
-MAX_POINTS, MIN_EPISODES = 400, 3
-"""A line has at most MAX_POINTS points, and is drawn only if there are at least MIN_EPISODES episodes."""
+MIN_EPISODES = 3
+"""A line is drawn only if there are at least this many episodes."""
 EPISODES = "episodes, in the order in which they ended"
 SETTING_AXES = {
     "after": ("building tasks", "building tasks"),
@@ -28,55 +28,30 @@ SETTING_AXES = {
 in figure 4 of the ADaPT paper and table 4 of the DEPS paper."""
 
 
-def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
-    """Return the charts of one run, or of several runs together.
-
-    ``first`` is the number of the first of these runs on the page. The number of a run determines its color.
-    """
+def charts(runs: Sequence[RunResults]) -> list[Chart]:
+    """Return the charts of one run, or of several runs together."""
     if not any(run.order for run in runs):
         return []
     return [
-        *_success_bars(runs, first),
-        *_solved_curves(runs, first),
-        *_token_curves(runs, first),
+        *_solved_curves(runs),
+        *_token_curves(runs),
         *_curves_over_settings(runs),
         *(_knowledge(runs[0]) if len(runs) == 1 else []),
     ]
 
 
 def _lines(title: str, axis: str, series: Sequence[Chart], form: str = "percent") -> Chart:
-    return {"kind": "lines", "title": title, "form": form, "over": axis, "series": series}
+    return {"title": title, "form": form, "over": axis, "series": series}
 
 
-def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Yield a bar chart of the share of solved tasks, with its interval, for each task type and run."""
-    summaries = [run.summary() for run in runs]
-    types = sorted({kind for summary in summaries for kind in summary.by_type})
-    names = [*types, ALL] if len(types) > 1 else types
-    if all(summary.solved in (0, summary.tasks) for summary in summaries) or len(names) == len(runs) == 1:
-        return
-    series = list[Chart]()
-    for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
-        by_type = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
-        counts = [by_type.get(name, (0, 0)) for name in names]
-        bounds = [summary.interval_of(name) for name in names]
-        values = [solved / tasks if tasks else None for solved, tasks in counts]
-        tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
-        series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
-    bounded = any(map(any, (each["bounds"] for each in series)))  # an unfinished run has no intervals
-    title = f"Solved, by task type{', with 95 % intervals' if bounded else ''}"
-    yield {"kind": "bars", "title": title, "form": "percent", "names": names, "series": series}
-
-
-def _solved_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
+def _solved_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
     """Yield a line chart of the share of solved episodes after each episode, with a line for each run.
 
     Yield nothing if all lines are flat.
     """
-    lines = ((run.name, number, list(_solved_so_far(run))) for number, run in enumerate(runs, first))
-    curves = [line for line in lines if len(line[2]) >= MIN_EPISODES]
-    if any(share != points[0][1] for _, _, points in curves for _, share in points):
-        series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in curves]
+    lines = ({"name": run.name, "points": list(_solved_so_far(run))} for run in runs)
+    series = [line for line in lines if len(line["points"]) >= MIN_EPISODES]
+    if any(share != line["points"][0][1] for line in series for _, share in line["points"]):
         yield _lines("Share of episodes solved so far", EPISODES, series)
 
 
@@ -86,17 +61,16 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
         yield number, round(solved / number, 6)
 
 
-def _token_curves(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
+def _token_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
     """Yield a line chart of the tokens per solved task after each episode, with a line for each run.
 
     Yield nothing if nothing was spent on learning, either in these runs or for the libraries that they use.
     """
-    costs = [(number, run, payoff) for number, run in enumerate(runs, first) if (payoff := run.payoff())]
-    if not any(payoff.has_learned for _, _, payoff in costs):
+    costs = [(run, payoff) for run in runs if (payoff := run.payoff())]
+    if not any(payoff.has_learned for _, payoff in costs):
         return
-    lines = ((run.name, number, list(_tokens_so_far(run, payoff.learning_tokens))) for number, run, payoff in costs)
-    series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in lines if points]
-    if series:
+    lines = ((run.name, list(_tokens_so_far(run, payoff.learning_tokens))) for run, payoff in costs)
+    if series := [{"name": name, "points": points} for name, points in lines if points]:
         yield _lines("Tokens per solved task so far, with learning", EPISODES, series, "count")
 
 
@@ -118,12 +92,6 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
         tokens, solved = tokens + row.cost.tokens, solved + row.solved
         if solved:
             yield number, round(tokens / solved)
-
-
-def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
-    """Return at most about ``limit`` evenly spaced points, always including the last."""
-    step = -(-len(points) // limit)
-    return [*points[:-1:step], points[-1]]
 
 
 def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
@@ -164,8 +132,8 @@ def _knowledge(run: RunResults) -> Iterator[Chart]:
     if not run.steps:
         return
     series = [
-        {"name": name, "hue": hue, "points": [(step.tasks, getattr(step, name)) for step in run.steps]}
-        for hue, name in enumerate(KNOWN)
+        {"name": name, "points": [(step.tasks, getattr(step, name)) for step in run.steps]}
+        for name in KNOWN
         if any(getattr(step, name) for step in run.steps)
     ]
     chart = _lines("Knowledge after each episode", EPISODES, series, "count")

@@ -13,7 +13,6 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import Any
 
-from planbook.errors import BadArgument
 from planbook.planner import (
     Call,
     Trajectory,
@@ -23,7 +22,6 @@ from planbook.planner import (
     read_trajectory,
     without_block_marks,
 )
-from planbook.report.learned import step_text
 from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.store import Event
@@ -63,8 +61,6 @@ class Items:
     """A list of JSON values that are stored in compressed chunks. Each value has a number, by which a page finds it."""
 
     def __init__(self) -> None:
-        self.size = 0
-        """Number of characters in all full chunks, after compression."""
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._open_size = self._count = 0
@@ -86,7 +82,6 @@ class Items:
 
     def _close(self) -> None:
         self._chunks.append(Chunk(self._count - len(self._open), pack(f"[{','.join(self._open)}]")))
-        self.size += len(self._chunks[-1].data)
         self._open, self._open_size = [], 0
 
 
@@ -113,8 +108,6 @@ class LongTexts(Items):
         return [self.replace_long_texts(item) for item in value] if isinstance(value, list) else value
 
 
-PAGE_BYTES = 25_000_000
-"""Default limit for the compressed data. Larger pages take seconds to open, and mail programs refuse them."""
 CALLS_WITH_PROMPTS = 600
 """The page contains the prompts of this many calls at the beginning of an episode, and as many at its end.
 
@@ -190,8 +183,7 @@ def _record(event: Event) -> Json:
     if event.kind == "ask":
         call = Call.model_validate({**body, "order": 0, "scope": event.scope})
         return {"scope": event.scope, "call": call.model_dump(mode="json", exclude_defaults=True)}
-    text = step_text(event.scope, body) if event.kind == "learnt" else None
-    return {"scope": event.scope, "kind": event.kind, "n": event.n, "body": body if text is None else text}
+    return {"scope": event.scope, "kind": event.kind, "n": event.n, "body": body}
 
 
 def _trajectory(trajectory: Trajectory) -> Json:
@@ -242,22 +234,18 @@ class DocumentPacker:
     def __init__(self) -> None:
         self._texts, self._documents = LongTexts(), Items()
 
-    def pack(self, run: RunResults, selection: str | None) -> tuple[Mapping[int, int], str]:
-        """Add the documents of the selected episodes. By default, these are as many as fit into ``PAGE_BYTES``.
-
-        Return a dict that maps the index of each of these episodes to the number of its document, and a sentence that
-        says how many episodes have no document ("" if all have one). Raises BadArgument if the selection is invalid.
-        """
-        numbers = dict[int, int]()
-        for episode in selected_episodes(run, selection):
-            if selection is None and self._documents.size + self._texts.size > PAGE_BYTES:
-                break
-            numbers[episode.index] = self._add(episode_document(run, episode))
-        return numbers, _missing_note(run, selection, len(numbers))
+    def pack(self, run: RunResults) -> Mapping[int, int]:
+        """Add the documents of the episodes that have begun. Map the index of each to the number of its document."""
+        begun = [episode for episode in run.episodes.values() if episode.events]
+        return {episode.index: self._add(episode_document(run, episode)) for episode in begun}
 
     def pack_outside(self, run: RunResults) -> int | None:
-        """Add a document of the events outside of all episodes. Return its number, or None if there are no events."""
-        return self._add(escape_json(document(run.outside, {}))) if run.outside else None
+        """Add a document of the events outside of all episodes, except what was learned, which the page shows anyway.
+
+        Return its number, or None if there are no events.
+        """
+        events = [event for event in run.outside if event.kind != "learnt"]
+        return self._add(escape_json(document(events, {}))) if events else None
 
     def _add(self, value: Json) -> int:
         return self._documents.add(self._texts.replace_long_texts(value))
@@ -266,27 +254,3 @@ class DocumentPacker:
         """Yield all chunks, each as a pair with its kind: "documents" or "texts"."""
         yield from (("documents", chunk) for chunk in self._documents.chunks())
         yield from (("texts", chunk) for chunk in self._texts.chunks())
-
-
-def selected_episodes(run: RunResults, selection: str | None) -> Sequence[Result]:
-    """Return the selected ones of the episodes that have begun. By default, these are all, unsolved episodes first.
-
-    Raises BadArgument if the selection is invalid.
-    """
-    begun = [episode for episode in run.episodes.values() if episode.events]
-    if selection == "all":
-        return begun
-    if selection is None:
-        return sorted(begun, key=lambda episode: episode.ending.outcome.solved)
-    if selection == "failed":
-        return [episode for episode in begun if not episode.ending.outcome.solved]
-    if not selection.isdecimal():
-        raise BadArgument(f"--episodes {selection}: give all, failed or a number")
-    return begun[: int(selection)]
-
-
-def _missing_note(run: RunResults, chosen: str | None, shown: int) -> str:
-    begun = sum(bool(episode.events) for episode in run.episodes.values())
-    size = f"with all of them, the page would be larger than {PAGE_BYTES / 1e6:.0f} MB"
-    reason = f"--episodes {chosen}" if chosen else f"{size}; `planbook report RUN --episodes all` includes them anyway"
-    return f"Of {counted(begun, 'episode')}, {shown:,} can be opened here: {reason}." if shown < begun else ""

@@ -9,10 +9,10 @@ from markdown_it.tree import SyntaxTreeNode
 
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
-from planbook.report.blocks import Block, Part, link, marked
+from planbook.report.blocks import Block, Part, marked
 from planbook.results import RunResults
 from planbook.results.measures import versions_line
-from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count_evidence, rule_text
+from planbook.rules import NO_EVIDENCE, Evidence, Rule, count_evidence
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
@@ -37,24 +37,23 @@ def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
     return ", ".join(counts), f"{counted(changes, 'change')} to the rules"
 
 
-def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
+def learned_blocks(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
     """Yield blocks about everything that was learned, one group of tasks after another."""
     start = learned_in(run.run, after=0)
-    for number, (name, state) in enumerate(states.items()):
+    for name, state in states.items():
         if name != EVERYTHING:
             yield blocks.heading(name)
-        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state), start[name].knowledge)
+        yield from _group(state, with_manual(run.run, name, state), start[name].knowledge)
 
 
-def _group(anchor: str, state: KnowledgeState, known: Any, initial: Any) -> Iterator[Block]:
+def _group(state: KnowledgeState, known: Any, initial: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count_evidence(state.citations)
     if known.manual:
         yield blocks.details("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if known.found:
         yield blocks.paragraph(versions_line(known.found, initial.found))
     if rules:
-        ids = {rule.id for rule in rules}
-        rule_blocks = [_rule(anchor, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]
+        rule_blocks = [_rule(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in rules]
         yield blocks.details(f"{counted(len(rules), 'rule')} in force", rule_blocks, "noted rules", is_open=True)
     texts: Mapping[str, list[tuple[str, str, Block]]] = {
         "procedures": [(type, "", blocks.code(item.code)) for type, item in sorted(known.procedures.items())],
@@ -75,36 +74,17 @@ def _titled(type: str, goal: str) -> list[Block]:
     return [{"block": "h", "line": [type, " ", marked("small", goal)]}] if type else []
 
 
-def _rule(anchor: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
+def _rule(rule: Rule, evidence: Evidence) -> Block:
     flag: list[Part] = [" ", marked("small", rule.type, "flag")] if rule.type else []
     parts: list[Block] = [{"block": "h", "line": [rule.id, *flag, " ", marked("small", str(evidence))]}]
     parts.append(blocks.pre(rule.content, "content"))
     if rule.example:
         parts.append(blocks.details("example", [blocks.code(rule.example)], "long"))
     if rule.builds_on:
-        links = [part for id in rule.builds_on for part in (", ", link(id, f"{anchor}-{id}") if id in ids else id)]
-        parts.append(blocks.paragraph(["builds on ", *links[1:]], "facts"))
+        parts.append(blocks.paragraph(f"builds on {', '.join(rule.builds_on)}", "facts"))
     if rule.log:
         parts.append(blocks.details("validation log", [blocks.bullets(rule.log)], "long"))
-    return blocks.group(parts, "rule", f"{anchor}-{rule.id}")
-
-
-def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
-    """Describe one learning step: the rules that it changed, and how much was known after it.
-
-    ``scope`` and ``body`` are those of the step's event. Return None if the event does not record a learning step.
-    """
-    if "history" not in body:
-        return None
-    state = KnowledgeState.model_validate(body)
-    changes = [
-        rule_text(rule_change.after).rstrip() if rule_change.after else f"{rule_change.id} was deleted"
-        for entry in state.history.entries
-        if isinstance(entry, Applied) and entry.change.batch.where.startswith(f"{scope}/")
-        for rule_change in entry.change.touched
-    ]
-    counts = [counted(len(getattr(state.knowledge, f"{kind}s")), kind) for kind in KINDS]
-    return "\n\n".join([*changes, ", ".join(counts)])
+    return blocks.group(parts, "rule")
 
 
 def prose(text: str) -> list[Any]:

@@ -4,7 +4,7 @@ A page about several runs also has a section that compares them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Grid, Outcome, Spending
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, link, links, marked
+from planbook.report.blocks import Block, Line, bold, link, links
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import count_learned, final_states, learned_blocks
 from planbook.results import RunResults
@@ -32,29 +32,28 @@ from planbook.wording import (
     format_money,
     in_words,
     interval,
-    listed,
     outcome_of,
     score_of,
     utc_time,
 )
 
 
-def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
+def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Block]:
     """Return all sections about a run. If the run is ``live``, only episodes that have ended count.
 
-    ``number`` is the number of the run on the page. The ids of all HTML elements about the run begin with ``anchor``.
+    The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
     summary = ended.summary()
     parts = [
-        blocks.section("", "first", [facts(ended, run)], static=True),
-        blocks.section("Results", "results", results(ended, anchor), static=True),
-        blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended], number)}]),
+        blocks.section("", "first", [facts(ended, run)]),
+        blocks.section("Results", "results", results(ended, anchor)),
+        blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended])}]),
     ]
     if not live and (branches := list(branch_blocks(run.run))):
-        parts.append(blocks.section("Branches", "branches", branches, static=True))
+        parts.append(blocks.section("Branches", "branches", branches))
     if states := final_states(run):
-        parts.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
+        parts.append(blocks.section("What was learned", "learned", learned_blocks(run, states)))
     if figures := list(part_blocks(figure_parts(summary))):
         parts.append(blocks.section("Figures", "figures", figures))
     if cost := list(cost_blocks(run)):
@@ -194,30 +193,19 @@ COST_COLUMNS = (
     "money",
     "model time",
 )
-ZEROS = {"0", "$0.00", "0:00"}
-Costs = Mapping[str, Spending]
-"""Maps names, such as names of roles, to their costs. The highest cost comes first."""
-
-
-def costs(run: RunResults) -> Mapping[str, Costs]:
-    """Map "role", "model" and "prompt" to the costs of each role, each model and each prompt.
-
-    The costs include calls outside of episodes.
-    """
-    return {
-        kind: dict(sorted(rows.items(), key=lambda row: (-row[1].tokens, row[0]))) for kind, rows in run.costs.items()
-    }
 
 
 def cost_blocks(run: RunResults) -> Iterator[Block]:
-    """Yield sentences about the costs of a run, and tables if it has asked a model."""
-    by_kind, spent, outside = costs(run), run.cost, run.outside_cost
+    """Yield sentences about the costs of a run, and a table if it has asked a model.
+
+    The costs include calls outside of episodes.
+    """
+    spent, outside = run.cost, run.outside_cost
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
-    if not by_kind["role"]:
+    if not run.costs["role"]:
         return
-    total = {"all": spent} if len(by_kind["role"]) > 1 else {}
-    yield _cost_table("role", {**by_kind["role"], **total})
-    yield blocks.details("By model, and by prompt", [_cost_table(kind, by_kind[kind]) for kind in ("model", "prompt")])
+    rows = [(f"{kind} {name}", *_cells(cost)) for kind, costs in run.costs.items() for name, cost in costs.items()]
+    yield from part_blocks([Grid("", "", COST_COLUMNS, [*rows, (ALL, *_cells(spent))])])
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
         yield blocks.paragraph(f"Outside the episodes, in learning and formulating: {calls}, {tokens}.", "note")
@@ -233,13 +221,6 @@ def money_per_solved(spent: Spending, solved: int) -> str:
     return format_money(spent.money / solved) if spent.money and solved else ""
 
 
-def _cost_table(kind: str, rows: Costs) -> Block:
-    """Return a table of costs. Columns that contain only zeros are left out."""
-    columns = zip(COST_COLUMNS, *map(_cells, rows.values()), strict=True)
-    head, *lines = zip([f"by {kind}", *rows], *(column for column in columns if {*column[1:]} - ZEROS), strict=True)
-    return blocks.table(head, lines, f"costs by-{kind}", total="all" in rows)
-
-
 def _cells(spent: Spending) -> list[str]:
     estimated = ESTIMATED if spent.estimated else ""
     tokens = (f"{spent.prompt:,}{estimated}", f"{spent.cached:,}", f"{spent.completion:,}{estimated}")
@@ -248,17 +229,8 @@ def _cells(spent: Spending) -> list[str]:
 
 # What the figures count
 
-MEANINGS: Mapping[Outcome, str] = {
-    Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
-    Outcome.INDIRECT_SUCCESS: "solved, after at least one error",
-    Outcome.FAILURE: "not solved when the episode ended",
-    Outcome.OUT_OF_BUDGET: "not solved before the episode's budget of actions ran out",
-    Outcome.BROKEN: "ended by a fault of planbook or of the environment, not of the agent",
-    Outcome.NOT_RUN: "not played, or not to the end: the run was stopped, or its budget was used up",
-}
-"""Maps each outcome to its explanation on the page."""
 MAX_LISTED = 200
-"""Maximum number of false claims, tracebacks and task seeds that are listed."""
+"""Maximum number of false claims and tracebacks that are listed."""
 
 
 def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
@@ -268,12 +240,8 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
     """
     summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
-    rows: list[Sequence[Line]] = [
-        [[marked("span", in_words(outcome.value), f"outcome {outcome.value}")], f"{counts[outcome]:,}", meaning]
-        for outcome, meaning in MEANINGS.items()
-        if counts[outcome]
-    ]
-    yield blocks.table(["outcome", "episodes", "meaning"], rows, "meanings")
+    outcomes = (f"{in_words(outcome.value)} {counts[outcome]:,}" for outcome in Outcome if counts[outcome])
+    yield blocks.paragraph(f"Outcomes: {', '.join(outcomes) or 'none yet'}.")
     yield from map(
         blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}}))
     )  # the section of results lists these
@@ -306,33 +274,18 @@ def _inputs(run: RunResults) -> Iterator[Block]:
         if event.kind == "sitting" and "changed" in body:
             changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"
             yield blocks.paragraph(f"Resumed on {utc_time(event.at)}, {changed}.", "changed")
-    seeds = sorted({episode.entry.task.seed for episode in run.counted if episode.entry.task.seed is not None})
-    recorded = file.model_dump(mode="json", exclude={"config", "imported"})
-    if file.imported:
-        recorded["files"] = {
-            f"file {number}": f"{source.name}, {counted(source.episodes, 'episode')}, SHA-256 {source.sha256}"
-            for number, source in enumerate(file.imported.files, 1)
-        }
-        recorded["played by"] = {
-            f"run {number}": origin.facts for number, origin in enumerate(file.imported.origins, 1)
-        }
-    more = {"environment": run.versions, "seeds of tasks": listed(map(str, seeds), MAX_LISTED)}
-    yield blocks.details("Versions, checksums and seeds", [blocks.pairs(settings(recorded | more))])
+    recorded = file.model_dump(mode="json", exclude={"config"})
+    pairs = blocks.pairs(settings(recorded | {"environment": run.versions}))
+    yield blocks.details("Versions and checksums", [pairs])
 
 
 # Settings
-
-LONG = 300
-"""If the value of a setting has more characters than this, it is hidden until the setting's name is clicked."""
 
 
 def settings_blocks(run: RunResults) -> Iterator[Block]:
     """Yield the settings of a run, including all options of its planning method."""
     times = [("begun", run.run.begun), ("events", f"{utc_time(run.first)} to {utc_time(run.last)}")]
-    rows = list(settings(with_options(run)))
-    long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
-    yield blocks.pairs([*times, *(pair for pair in rows if pair[0] not in long)])
-    yield from (blocks.details(name, [blocks.pre(value)]) for name, value in long.items())
+    yield blocks.pairs([*times, *settings(with_options(run))])
 
 
 def settings(value: Any) -> Iterator[tuple[str, str]]:
@@ -351,15 +304,13 @@ def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
     """
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
-    compared, (first, *others) = dict[int, RunComparison](), enumerate(runs)
-    while others and not compared:
-        for number, other in others:
-            try:
-                compared[number] = compare(first[1], other)
-            except BadArgument as error:
-                letters = f"{run_letter(first[0])} and {run_letter(number)}"
-                yield blocks.paragraph(f"{letters} are not compared: {error}", "note")
-        base, (first, *others) = run_letter(first[0]), others  # if no run fits the first, the next takes its place
-    corrected = zip(map(run_letter, compared), with_corrections([*compared.values()]), strict=True)
-    yield from part_blocks(comparison_parts(dict(corrected), base))
+    first, *others = runs
+    compared = dict[str, RunComparison]()
+    for number, other in enumerate(others, 1):
+        try:
+            compared[run_letter(number)] = compare(first, other)
+        except BadArgument as error:
+            yield blocks.paragraph(f"{run_letter(0)} and {run_letter(number)} are not compared: {error}", "note")
+    corrected = zip(compared, with_corrections([*compared.values()]), strict=True)
+    yield from part_blocks(comparison_parts(dict(corrected), run_letter(0)))
     yield {"block": "charts", "charts": charts(runs)}

@@ -18,7 +18,6 @@ from rich.text import Text
 from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
-from planbook.results.summary import Summary
 from planbook.runs import Entry, Run
 from planbook.wording import DESCRIBED, counted, describe, format_clock, format_money, in_words, outcome_of, score_of
 from planbook.workers.control import call_every
@@ -77,12 +76,6 @@ def spending(spent: Spending, budget: Budget) -> str:
     return ", ".join(parts)
 
 
-def stream_line(summary: Summary) -> str:
-    """Return a line about the model replies that a run with ``--stream`` stopped early."""
-    replies = counted(summary.model_calls, "reply", "replies")
-    return f"Streamed: {summary.stopped_replies:,} of {replies} stopped early; only received tokens are counted."
-
-
 def _of_limit(limit: int | None) -> str:
     return "" if limit is None else f" of {limit:,}"
 
@@ -117,14 +110,6 @@ BAR_REFRESHES = 4
 """Updates of the progress bar per second."""
 BAR_WIDTH = 30
 """Width of the progress bar in columns."""
-
-
-def time_left(elapsed: float, ended: int, remaining: int) -> float | None:
-    """Estimate the seconds until the ``remaining`` episodes have ended, if they end at the same rate as before.
-
-    Return None if no episode has ended yet.
-    """
-    return elapsed / ended * remaining if ended else None
 
 
 class Progress:
@@ -170,44 +155,25 @@ class Progress:
                 print_line()
 
     def bar(self) -> RenderableType:
-        """Return a progress bar with the counts, and below it a line with the spending and the times."""
-        solved, broken = self._counts()
-        first = Table.grid(padding=(0, 1))
-        first.add_row(
-            Text(self._title, no_wrap=True, overflow="ellipsis"),
-            ProgressBar(self._total, len(self._endings), width=BAR_WIDTH),
-            Text(f"{len(self._endings)}/{self._total}", no_wrap=True),
-            Text(solved, style="green", no_wrap=True),
-            Text(broken, style="red", no_wrap=True),
-        )
-        second = Text(no_wrap=True, overflow="ellipsis")
-        if self._paused():
-            second.append("Paused (continue in planbook watch); ", style="bold yellow")
-        second.append("; ".join(self._figures()), style="dim")
-        return Group(first, second)
+        """Return the line of ``line``, and below it a progress bar."""
+        return Group(Text(self.line()), ProgressBar(self._total, len(self._endings), width=BAR_WIDTH))
 
     def line(self) -> str:
         """Return the progress in one plain line."""
-        counts = ", ".join(filter(None, self._counts()))
-        start = f"{self._title}: {len(self._endings)}/{self._total} episodes, {counts}"
-        return "; ".join([start, *(["paused"] if self._paused() else []), *self._figures()])
-
-    def _counts(self) -> tuple[str, str]:
-        """Return two texts: the number and share of solved episodes, and the number of broken ones ("" for none)."""
         outcomes = [ending.outcome for ending in self._endings]
         solved, broken = sum(outcome.solved for outcome in outcomes), outcomes.count(Outcome.BROKEN)
         share = f" ({solved / len(outcomes):.1%})" if outcomes else ""
-        return f"{solved} solved{share}", f"{broken} broken" if broken else ""
+        counts = f"{len(outcomes)}/{self._total} episodes, {solved} solved{share}"
+        if broken:
+            counts = f"{counts}, {broken} broken"
+        state = ["paused (continue in planbook watch)"] if self._paused() else []
+        return "; ".join([f"{self._title}: {counts}", *state, *self._figures()])
 
     def _figures(self) -> Iterator[str]:
-        spent, remaining = self._run.meter.spent, self._total - len(self._endings)
+        spent, ended = self._run.meter.spent, len(self._endings) - self._ended_before
         if spent.calls:
             yield spending(spent, self._run.meter.budget)
-        yield f"{format_clock(self._elapsed())} elapsed"
-        if remaining:
-            left = time_left(self._elapsed(), len(self._endings) - self._ended_before, remaining)
-            yield f"{'-' if left is None else f'about {format_clock(left)}'} left"
-
-    def _elapsed(self) -> float:
-        """Return the seconds for which this invocation has played, without pauses."""
-        return self._run.meter.spent.seconds - self._seconds_before
+        elapsed = spent.seconds - self._seconds_before  # of this invocation, without pauses
+        yield f"{format_clock(elapsed)} elapsed"
+        if remaining := self._total - len(self._endings):
+            yield f"about {format_clock(elapsed / ended * remaining)} left" if ended else "- left"

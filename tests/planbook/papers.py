@@ -11,7 +11,8 @@ from rich.console import Console
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.papers import Publication, PublishedTable, publications
-from planbook.papers.comparison import ComparedPaper, PaperComparison, compare_with_papers, paper_tables
+from planbook.papers.comparison import ComparedPaper, compare_with_papers, paper_tables
+from planbook.papers.differences import OurRun, our_run
 from planbook.planner import Ending, Outcome
 from planbook.results import read_run
 from planbook.results.measures import known_milestones
@@ -41,8 +42,8 @@ def table(paper: Publication, number: int) -> PublishedTable:
 
 
 def values(paper: Publication, number: int, method: str, variant: str = "", model: str = "") -> dict[str, float]:
-    """Return the figures of the only matching row of a table; an empty ``model`` matches any model."""
-    rows = [each for each in table(paper, number).rows if (each.method, each.variant) == (method, variant)]
+    """Return the figures of the only matching row of a table; an empty ``variant`` or ``model`` matches any."""
+    rows = [each for each in table(paper, number).rows if each.method == method and variant in ("", each.variant)]
     (row,) = [each for each in rows if model in ("", each.model)]
     return row.values
 
@@ -50,16 +51,17 @@ def values(paper: Publication, number: int, method: str, variant: str = "", mode
 class Comparison:
     """The comparison of a run with papers, and its tables as printed."""
 
-    def __init__(self, compared: PaperComparison) -> None:
-        self.compared, self.ours = compared, compared.ours
+    def __init__(self, ours: OurRun) -> None:
+        self.ours, self.papers = ours, compare_with_papers(ours)
+        assert self.papers
         screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
-        print_parts(screen, paper_tables(compared))
+        print_parts(screen, paper_tables(ours, self.papers))
         assert isinstance(screen.file, StringIO)
         self.text = screen.file.getvalue()
 
     def paper(self, name: str = "") -> ComparedPaper:
         """Return the comparison with the paper of that name, or with the only paper."""
-        (found,) = [each for each in self.compared.papers if name in ("", each.paper)]
+        (found,) = [each for each in self.papers if name in ("", each.paper)]
         return found
 
     def tables(self, paper: str = "") -> list[int]:
@@ -106,6 +108,5 @@ def compare(
             events(run, entry)
             run.store.put(entry.path, "outcome", 0, ending(entry).model_dump(mode="json"))
         results = list(read_run(run).episodes.values())
-    compared = compare_with_papers(config, summarise(results, 1.0, str(path), all_milestones=known_milestones(config)))
-    assert compared is not None
-    return Comparison(compared)
+    summary = summarise(results, 1.0, str(path), all_milestones=known_milestones(config))
+    return Comparison(our_run(config, summary))

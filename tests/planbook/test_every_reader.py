@@ -221,7 +221,7 @@ def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Pa
     with watching(runs[kind]) as (following, pages):
         assert following.episode_count
         assert escape(following.run.config.planner) in pages.page()
-        assert "state" in pages.news(0)[1]
+        assert "state" in pages.news(0)
         assert pages.document(0)["parts"]
 
 

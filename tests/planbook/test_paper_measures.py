@@ -72,7 +72,7 @@ def test_a_game_is_compared_by_score_reward_and_cost(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, "Crafter", "agentkit", endings, model=GPT_4, **graph)
     assert compared.row("AgentKit, table 1:", "AgentKit") == ["20.64", "12.8 ± 2.1", "138.00"]
     assert compared.row("AgentKit, table 1:", "SPRING, GPT-4-turbo") == ["7.74", "7.1 ± 3.4", "85.00"]
-    ours = compared.row("AgentKit, table 1:", "ours: agentkit, graph crafter, actions_per_step no limit")
+    ours = compared.row("AgentKit, table 1:", "ours: agentkit")
     assert ours == ["47.20", "4.0 ± 1.0", "-"], "replies that cost nothing have no price to compare"
     assert compared.row("AgentKit, table 1:", "n 3") == ["", "", ""], (
         "no interval: the share solved is not in the table"
@@ -85,11 +85,11 @@ def test_a_game_is_compared_by_score_reward_and_cost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("served", "graph", "theirs"),
     [
-        ((GPT_4, "gpt-4-turbo-2024-04-09", "gpt-3.5-turbo-0125"), "crafter", None),
+        ((GPT_4, GPT_4_TURBO, TURBO), "crafter", None),
         ((GPT_4, GPT_4_TURBO), "crafter", "gpt-4-0613 and gpt-4-turbo and gpt-3.5-turbo"),
-        ((GPT_4,), "spring", None),
+        (("gpt-4",), "spring", None),
         (("gpt-4o",), "spring", "gpt-4 or gpt-4-turbo"),
-        (("gpt-4-turbo-2024-04-09",), "chain-of-thought", None),
+        ((GPT_4_TURBO,), "chain-of-thought", None),
         ((GPT_4,), "chain-of-thought", "gpt-4-turbo"),
     ],
 )
@@ -104,7 +104,6 @@ def test_a_run_is_compared_with_the_rows_of_its_graph(
     assert not {"graph", "actions_per_step"} & set(compared.differs())
     unlimited = compare_run(tmp_path, "Crafter", "agentkit", endings, planner_options={"graph": graph}, model=served)
     assert ("actions_per_step" in unlimited.differs()) == (graph != "crafter")
-    assert (" (as ours)" in unlimited.text) == (graph == "crafter")
 
 
 def test_a_method_without_a_model_differs_only_in_its_numbers_of_actions_and_tasks(tmp_path: Path) -> None:
@@ -127,7 +126,6 @@ def test_the_score_of_a_shop_is_a_hundred_times_the_reward(tmp_path: Path) -> No
     adapt = compare_run(tmp_path, "Shopping", "adapt", SHOP_ENDINGS, model=TURBO, split="test")
     assert adapt.tables() == [3, 9]
     assert adapt.row("ADaPT, table 9:", "ours: adapt") == ["75.0", "50.0"]
-    assert not any(each.types_played < each.types for each in adapt.paper().tables)
 
 
 def test_the_items_of_a_shop_are_listed_as_a_difference_of_its_world(tmp_path: Path) -> None:
@@ -150,7 +148,7 @@ def test_web_tasks_are_compared_with_table_1_and_figure_6(tmp_path: Path) -> Non
     assert compared.differs()["tokens of a reply"] == ("4000", "512")
     options = {"planner_options": {"reflects": False, "rounds": 3}}
     compared = compare_run(tmp_path, "Web", "plan-act", [ending_with_reward(None)], model=GPT_4, revisions=1, **options)
-    assert compared.row("table 1:", "ours: plan-act, reflects False")[-1] == "1.00"
+    assert compared.row("table 1:", "ours: plan-act")[-1] == "1.00"
     assert compared.differs()["rounds"] == ("3", "7")
 
 
@@ -175,7 +173,7 @@ def test_a_table_without_any_of_our_figures_is_not_printed(tmp_path: Path) -> No
 
 def test_a_run_is_compared_with_every_paper_of_its_method_and_environment(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, "Shopping", "react", SHOP_ENDINGS, model=TURBO, split="test")
-    assert [each.paper for each in compared.compared.papers] == ["ADaPT", "AgentKit"]
+    assert [each.paper for each in compared.papers] == ["ADaPT", "AgentKit"]
     assert (compared.tables("ADaPT"), compared.tables("AgentKit")) == ([3, 9], [2])
     assert compared.differs("AgentKit")["model"] == (TURBO, "gpt-4-turbo or gpt-4-0613")
     assert "model" not in compared.differs("ADaPT")

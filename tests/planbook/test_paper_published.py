@@ -1,7 +1,7 @@
 """Runs of ADaPT's and DEPS' methods are compared with their papers: the printed figures, our row, and differences."""
 
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -88,7 +88,6 @@ def test_deps_figures_of_table_2_follow_from_the_69_tasks() -> None:
     iron = ("iron_pickaxe", "iron_axe", "iron_hoe", "iron_shovel", "iron_sword")
     rates = [tasks[name] for name in ("bucket", "shears", *iron)]
     assert mean(rates) == pytest.approx(deps.values["MT6_tool_complex"], abs=0.05)
-    assert stdev(rates) == pytest.approx(deps.spread["MT6_tool_complex"], abs=0.6)
 
 
 def test_deps_figures_agree_in_tables_2_3_4_and_19() -> None:
@@ -158,10 +157,9 @@ def test_a_method_has_its_own_paper_or_those_of_the_environment(
 def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, ALFWORLD_TASKS, unsolved=7)
     assert set(compared.differs()) == {"prompts", "environment"}
-    assert compared.ours.overall == round(100 * (134 - 42) / 134, 1)
     assert compared.row("ADaPT, table 2:", "ADaPT") == ["87.5", "80.6", "60.8", "76.2", "61.1", "52.9", "71.6"]
     assert compared.row("ADaPT, table 2:", "ours: adapt")[-1] == "68.7"
-    assert compared.row("ADaPT, table 8:", "ours: adapt, demonstrations hybrid")[0] == "70.8"
+    assert compared.row("ADaPT, table 8:", "ours: adapt")[0] == "70.8"
     assert "table 5" not in compared.text
     expected = "valid_unseen: 134 tasks, 1 repeat; 68.7 % solved, 95 % interval 60.4 to 75.9."
     assert f"Ours: adapt with {DAVINCI}, {expected}" in compared.text
@@ -170,7 +168,6 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
 def test_a_run_with_unplayed_episodes_has_no_interval(tmp_path: Path) -> None:
     ending = {0: Ending(outcome=Outcome.NOT_RUN, cause="x")}
     compared = compare(tmp_path, TESTING, {"pick_and_place": 2}, lambda entry: ending.get(entry.index, solved_if(True)))
-    assert compared.ours.interval is None
     assert "50.0 % solved, 95 % interval -." in compared.text
     assert "n 2, -" in compared.text
 
@@ -204,15 +201,15 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     dev = compare_run(tmp_path, {"beauty": 40}, **test | {"selection": Selection(split="dev")})
     assert dev.tables() == [6]
     assert set(dev.differs()) == {"prompts", "environment"}, "the paper reports both 3 and 10 results per page"
-    assert dev.row("ADaPT, table 6:", "ADaPT, 10 products (as ours)") == ["42.5"]
-    assert dev.row("ADaPT, table 6:", "ours: adapt, results_per_page 10")
+    assert dev.row("ADaPT, table 6:", "ADaPT, 10 products") == ["42.5"]
+    assert dev.row("ADaPT, table 6:", "ours: adapt")
 
 
 @pytest.mark.deep
 def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shown = result(planbook("run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"))
-    (paper,) = shown["table"]["papers"]
+    (paper,) = shown["table"]
     tables = {each["table"]["table"]: each["ours"] for each in paper["tables"]}
     assert tables[9] == {"score": 62.7, "all": 10.0}
     assert tables[3] == {"all": 10.0}
@@ -262,7 +259,7 @@ def test_tasks_are_compared_by_their_object(tmp_path: Path) -> None:
     assert compared.row("DEPS, table 21:", "torch") == ["0.0", "6.7", "0.0", "6.7", "0.0", "23.3", "13.3", "75.0"]
     assert "coal" not in compared.text
     assert compared.row("DEPS, table 2:", "ours: procedures")[3] == "75.0"
-    assert compared.row("DEPS, table 2:", "ours: procedures")[-1] == "75.0 (1/8)"
+    assert compared.row("DEPS, table 2:", "ours: procedures")[-1] == "75.0"
     assert compared.differs()["planner"] == ("no model: procedures", "a model plans")
     assert compared.differs()["environment"][0] == "in text; plans can also call agent.sees() and agent.inventory()"
     assert compared.differs()["repeats"] == ("1", "30")

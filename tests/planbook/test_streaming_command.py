@@ -24,7 +24,6 @@ def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert played.result["mean_error_steps"] > 0
     stopped, calls = played.result["stopped_replies"], played.result["model_calls"]
     assert stopped == calls > 0
-    assert f"Streamed: {stopped} of {calls} replies stopped early" in played.printed
     return out
 
 
@@ -36,7 +35,6 @@ def events_of(folder: Path, *kinds: str) -> list[Any]:
 def test_streaming_changes_no_action_and_no_outcome(streamed: Path, tmp_path: Path) -> None:
     waited = invoke(*COMMAND, "--out", tmp_path / "run")
     assert waited.returncode == 0, waited.printed
-    assert "Streamed: " not in waited.printed
     assert events_of(streamed, "act", "outcome") == events_of(tmp_path / "run", "act", "outcome")
     assert not events_of(tmp_path / "run", "heard")
 

@@ -31,9 +31,9 @@ function colouredLines(source) {
   add(source.slice(at));
   return lines;
 }
-function code(source, faulty = new Set(), steps = new Map(), last = 0) {
+function code(source, faulty = new Set(), last = 0) {
   const lines = colouredLines(source.replace(/\n$/, "")).map((parts, number) => make("span", {
-    class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last", "data-steps": steps.get(number + 1),
+    class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last",
   }, parts, "\n"));
   return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));
 }
@@ -190,14 +190,7 @@ function* payload(data, title = "", shown = new Set()) {
   const isShort = ([, value]) => plain(value) || (Array.isArray(value) && value.every(plain) && value.join(", ").length < 80);
   const short = entries.filter(isShort).map(([name, value]) => `${name.replaceAll("_", " ")}: ${[value].flat().join(", ")}`);
   if (short.length) yield make("p", { class: "facts" }, short.join(" · "));
-  const long = entries.filter((each) => !isShort(each));
-  const columns = long.filter(([, value]) => Array.isArray(value) && value.every(plain));
-  for (const [name, value] of long) {
-    const beside = columns.filter(([, other]) => Array.isArray(value) && other.length === value.length);
-    if (beside.length > 1 && beside.some(([other]) => other === name)) {
-      if (beside[0][0] === name) yield block({ block: "table", head: beside.map(([each]) => each), rows: value.map((_, at) => beside.map(([, each]) => String(each[at] ?? "–"))) });
-      continue;
-    }
+  for (const [name, value] of entries.filter((each) => !isShort(each))) {
     yield make("h5", { class: "field" }, name.replaceAll("_", " "));
     if (typeof value === "string") yield name === "code" || (/\bagent\.\w+\(.*\)$/m.test(value) && !value.includes("```")) ? code(value) : text(value, "field", 600, 12);
     else if (Array.isArray(value) && value.every((each) => typeof each === "string")) yield make("ol", { class: "plan" }, value.map((each) => make("li", {}, each.includes("\n") ? code(each) : each)));
@@ -285,8 +278,6 @@ function drawCell(cell, steps, at) {
   const { feedback, thought = {} } = cell;
   const isError = feedback && !["done", "unfinished"].includes(feedback.kind);
   const undone = steps.length > 0 && steps[0].undone;
-  const taken = new Map();
-  for (const { line: number } of steps) if (number) taken.set(number, (taken.get(number) ?? 0) + 1);
   const faulty = new Set([feedback?.line, ...(feedback?.faults ?? []).map((fault) => fault.line)]);
   const last = feedback?.kind === "unfinished" ? 0 : steps.at(-1)?.line;
   const printed = steps.reduce((sum, step) => sum + (step.printed ?? "").length, 0);
@@ -300,7 +291,7 @@ function drawCell(cell, steps, at) {
     make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
     make("div", { class: source && steps.length ? "beside" : "alone" },
-      source && code(source, faulty, taken, last),
+      source && code(source, faulty, last),
       (steps.length > 0 || printedLast) && make("div", { class: "happened" },
         steps.length > 0 && make("ol", { class: "steps" }, steps.map((step) => drawStep(step, at))),
         printedLast && text(printedLast, "printed"))),

@@ -1,15 +1,4 @@
-// Initializes the page: draws the sections and the contents, and goes to the place that the address names. If the run is being
-// watched, updates the page.
-
-function drawSections(sections) {
-  for (const { id, title, class: kind, static: isStatic, blocks } of sections) {
-    if (isStatic && !DATA.live) continue;
-    if (!document.getElementById(id)) {
-      document.querySelector(".all-episodes").before(make("section", { class: kind, id }, make("h3", {}, title), make("div", { class: "blocks" })));
-    }
-    updateChildren(document.querySelector(`#${CSS.escape(id)} > .blocks`), make("div", {}, blocks.map(block)));
-  }
-}
+// Draws the page, and goes to the place that the address names. If the run is being watched, updates the page.
 
 // Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
 // state.
@@ -29,7 +18,7 @@ function updateChildren(old, fresh) {
   while (old.childNodes.length > nodes.length) old.lastChild.remove();
 }
 const KEPT_ATTRIBUTES = ["open", "hidden"];
-const KEPT_CLASSES = ["at", "now", "near", "linked", "under-way"];
+const KEPT_CLASSES = ["at", "now", "linked", "under-way"];
 function copyAttributes(old, fresh) {
   const marks = KEPT_CLASSES.filter((each) => old.classList.contains(each));
   for (const { name } of [...old.attributes]) if (!KEPT_ATTRIBUTES.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
@@ -37,22 +26,13 @@ function copyAttributes(old, fresh) {
   if (marks.length) old.classList.add(...marks);
 }
 
-for (const run of DATA.runs) {
-  drawSections(run.sections);
-  const article = document.getElementById(run.id);
-  const contents = make("nav", { class: "contents", "aria-label": "contents" });
-  for (const title of article.querySelectorAll(":scope > section > h3")) {
-    title.id ||= `${run.id}-${title.textContent.trim().toLowerCase().replace(/\W+/g, "-")}-title`;
-    contents.append(make("a", { href: `#${title.id}` }, title.textContent));
-  }
-  article.querySelector(":scope > header").append(contents);
-}
-for (const each of DATA.together.filter((item) => item.block === "charts")) document.getElementById("together").append(block(each) || "");
+if (DATA.runs.length > 1) drawComparison();
+for (const run of DATA.runs) drawRun(run);
 const named = () => decodeURIComponent(location.hash.slice(1));
 addEventListener("hashchange", () => go(named()));
 if (location.hash) go(named());
 
-const REFRESH_MS = 1000;
+const POLL_MS = 1000;
 const state = document.getElementById("state");
 const stale = new Set();
 async function refresh(episode) {
@@ -62,15 +42,11 @@ async function refresh(episode) {
 }
 function updateRow(row) {
   const episode = document.getElementById(row.id);
-  Object.assign(episode.dataset, { outcome: row.outcome, type: row.type, cause: row.cause });
-  const head = make("summary", {}, make("span", { class: "n" }, row.n), make("span", { class: `outcome ${row.outcome}` }, row.shown),
-    make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.detail));
-  updateChildren(episode.querySelector(".head"), head);
+  const fresh = drawRow({ ...row, document: row.n });
+  copyAttributes(episode, fresh);
+  updateChildren(episode.querySelector(".head"), fresh.firstElementChild);
   if (unpacking.has(episode)) stale.add(episode);
-  for (const select of document.querySelectorAll(".filter select")) {
-    const value = row[select.name];
-    if (value && ![...select.options].some((option) => option.value === value)) select.add(new Option(select.name === "type" ? value : value.replaceAll("_", " "), value));
-  }
+  for (const select of document.querySelectorAll(".filter select")) addChoices(select, [episode]);
 }
 function drawState({ doing, ended, total, solved, broken, spending, resume, now }) {
   const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.detail && make("code", {}, each.detail)));
@@ -86,7 +62,7 @@ function applyNews(news) {
   const focused = document.activeElement;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = !news.can.includes(button.dataset.do);
   if (focused?.disabled) document.querySelector("[data-do]:enabled")?.focus();
-  if (news.sections) drawSections(news.sections);
+  if (news.sections) drawSections(DATA.runs[0].id, news.sections);
   for (const row of news.rows ?? []) updateRow(row);
   if (news.rows?.length) document.querySelector(".filter").dispatchEvent(new Event("input"));
   for (const episode of episodes) episode.classList.toggle("under-way", news.under_way.includes(episode.id));
@@ -96,27 +72,30 @@ function showNoNews(why) {
   state.querySelector(".word").textContent = why;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
 }
+async function poll() {
+  const answer = await fetch(`news?since=${DATA.live.version}`).catch(() => null);
+  if (answer?.ok) {
+    DATA.live = await answer.json();
+    applyNews(DATA.live);
+    for (const episode of stale) {
+      if (!episode.open) continue;
+      stale.delete(episode);
+      await refresh(episode);
+    }
+  } else showNoNews(answer ? await answer.text() : "planbook watch is not responding");
+  setTimeout(poll, POLL_MS);
+}
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;
   applyNews(DATA.live);
-  const source = new EventSource(`news?since=${DATA.live.version}`);
-  source.addEventListener("message", (event) => applyNews(JSON.parse(event.data)));
-  source.addEventListener("problem", (event) => showNoNews(JSON.parse(event.data)));
-  source.addEventListener("error", () => showNoNews("planbook watch is not responding"));
+  poll();
   for (const button of document.querySelectorAll("[data-do]")) {
     button.addEventListener("click", async () => {
       const answer = await fetch(`ask/${encodeURIComponent(button.dataset.do)}`, { method: "POST" });
       if (!answer.ok) alert(await answer.text());
     });
   }
-  setInterval(async () => {
-    for (const episode of stale) {
-      if (!episode.open) continue;
-      stale.delete(episode);
-      await refresh(episode);
-    }
-  }, REFRESH_MS);
   // The token is in a cookie now; remove it from the address.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 }

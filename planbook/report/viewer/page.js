@@ -1,5 +1,5 @@
 "use strict";
-// The page: elements, compressed items, the blocks of sections, links to places, keys, and the filter of episodes.
+// The page: elements, compressed items, the blocks of sections, links to places, and keys.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TAGS = new Set("a b blockquote br code em h4 h5 h6 hr li ol p pre s small span strong table tbody td th thead tr ul".split(" "));
@@ -22,17 +22,13 @@ async function decompress(data) {
 }
 
 class Packed {
-  static CACHED = 16; // chunks that stay decompressed
   constructor(kind) {
     this.chunks = [...document.querySelectorAll(`script.${kind}`)];
     this.open = new Map();
   }
   items(chunk) {
-    const items = this.open.get(chunk) ?? decompress(chunk.textContent);
-    this.open.delete(chunk);
-    this.open.set(chunk, items);
-    if (this.open.size > Packed.CACHED) this.open.delete(this.open.keys().next().value);
-    return items;
+    if (!this.open.has(chunk)) this.open.set(chunk, decompress(chunk.textContent));
+    return this.open.get(chunk);
   }
   first(chunk) { return Number(chunk.dataset.first); }
   async item(number) {
@@ -94,7 +90,7 @@ const BLOCKS = {
   pre: (data) => make("pre", { class: data.class }, data.text),
   code: (data) => code(data.text),
   prose: (data) => make("div", { class: "prose" }, prose(data.tree)),
-  group: (data) => make(data.class.startsWith("rule") ? "article" : "div", { class: data.class, id: data.id }, data.blocks.map(block)),
+  group: (data) => make("article", { class: data.class }, data.blocks.map(block)),
   charts: (data) => data.charts.length > 0 && make("div", { class: "charts" }, data.charts.map(chart)),
   more: (data) => {
     const found = details(data.class, line(data.line), data.blocks.map(block));
@@ -110,7 +106,7 @@ const BLOCKS = {
 const block = (data) => BLOCKS[data.block](data);
 
 // Opening episodes, and navigating inside them.
-const episodes = [...document.querySelectorAll(".episode")];
+const episodes = []; // the rows of all runs, in order
 const unpacking = new WeakMap();
 let here = null;
 
@@ -152,20 +148,17 @@ async function go(name) {
   place.classList.add("linked");
 }
 
-// Marks the line of the plan that took a step, and removes the mark from all other lines.
-function mark(step, kind) {
-  for (const each of document.querySelectorAll(`.code .${kind}`)) each.classList.remove(kind);
+// Marks a step and the line of the plan that took it, and removes the marks from all other steps and lines.
+function selectStep(step) {
+  document.querySelector(".steps .at")?.classList.remove("at");
+  document.querySelector(".code .now")?.classList.remove("now");
+  step.classList.add("at");
   const found = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];
   if (!found) return;
-  found.classList.add(kind);
+  found.classList.add("now");
   const box = found.closest(".code");
   const top = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
   if (top < 0 || top > box.clientHeight - 30) box.scrollTop += top - box.clientHeight / 3;
-}
-function selectStep(step) {
-  document.querySelector(".steps .at")?.classList.remove("at");
-  step.classList.add("at");
-  mark(step, "now");
 }
 function moveStep(by) {
   const inside = here?.open ? here : document.querySelector(".episode[open]");
@@ -179,13 +172,8 @@ function moveStep(by) {
   next.scrollIntoView({ block: "nearest" });
 }
 document.addEventListener("focusin", (event) => { here = event.target.closest(".episode") ?? here; });
-document.addEventListener("mouseover", (event) => {
-  const step = event.target.closest?.(".steps > li[id]");
-  if (step) mark(step, "near");
-});
 
 // Keys and clicks.
-const help = document.querySelector("dialog.help");
 function moveEpisode(by) {
   const every = episodes.filter((each) => !each.hidden);
   const at = every.indexOf(here);
@@ -197,8 +185,7 @@ function moveEpisode(by) {
   head.scrollIntoView({ block: "nearest" });
 }
 function leave() {
-  if (help.open) help.close();
-  else if (document.activeElement === searched) {
+  if (document.activeElement === searched) {
     searched.value = "";
     find("");
     searched.blur();
@@ -206,7 +193,6 @@ function leave() {
 }
 const KEYS = {
   "/": () => { searched.focus(); searched.select(); },
-  "?": () => help.showModal(),
   j: () => moveEpisode(1),
   k: () => moveEpisode(-1),
   o: () => { if (here?.matches("details")) here.open = !here.open; },
@@ -225,47 +211,6 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
-  if (at("[data-help]")) help.showModal();
-  if (event.target === help) help.close();
-  const clicked = at(".code [data-steps]"); // a click on a line that took steps goes to the first of them, the next click to the second
-  if (clicked) {
-    const number = [...clicked.parentElement.children].indexOf(clicked) + 1;
-    const steps = [...clicked.closest(".cell").querySelectorAll(`.steps > [data-line="${number}"]`)];
-    const next = steps[(steps.findIndex((each) => each.classList.contains("at")) + 1) % steps.length];
-    selectStep(next);
-    next.scrollIntoView({ block: "nearest" });
-  }
   if (at(".steps > li[id]") && !at("a, summary")) selectStep(at(".steps > li[id]"));
   here = at(".episode") ?? here;
 });
-
-// The filter of a run's episodes, by outcome, type, cause and words.
-const OPEN_AT_ONCE = 50;
-for (const run of document.querySelectorAll(".run")) {
-  const filter = run.querySelector(".filter");
-  const own = [...run.querySelectorAll(".episode")];
-  const output = filter.querySelector("output");
-  const choose = () => {
-    const chosen = [...filter.querySelectorAll("select")].filter((select) => select.value);
-    const words = filter.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const textOf = (episode) => [".id", ".goal"].map((each) => episode.querySelector(each).textContent).join(" ") + episode.dataset.type;
-    for (const episode of own) {
-      const searchable = words.length ? textOf(episode).toLowerCase() : "";
-      episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value) || words.some((word) => !searchable.includes(word));
-    }
-    const shown = own.filter((episode) => !episode.hidden).length;
-    output.textContent = `${shown.toLocaleString("en")} of ${own.length.toLocaleString("en")} shown`;
-  };
-  filter.addEventListener("input", choose);
-  filter.addEventListener("submit", (event) => event.preventDefault());
-  filter.addEventListener("click", (event) => {
-    const { open } = event.target.dataset;
-    if (open === "no") for (const episode of own) episode.open = false;
-    if (open !== "yes") return;
-    const these = own.filter((episode) => !episode.hidden && episode.matches("details"));
-    for (const episode of these.slice(0, OPEN_AT_ONCE)) show(episode);
-    if (these.length > OPEN_AT_ONCE) output.textContent = `the first ${OPEN_AT_ONCE} of ${these.length.toLocaleString("en")} are open`;
-  });
-  filter.hidden = false;
-  choose();
-}

@@ -123,8 +123,7 @@ def test_an_import_of_solved_episodes_does_not_pass_for_a_run_that_solved_everyt
         note = "only solved episodes were exported (--solved), so the share of solved ones says nothing"
         assert (note in shown.printed) == ("100.0 │ -" in shown.printed) == bool(solved), shown.printed
         assert shown.result["rows"][0].get("only_solved", False) == bool(solved)
-        report = invoke("report", folder, "--out", tmp_path / "report.html", "--json")
-        assert report.result["runs"][0].get("only_solved", False) == bool(solved)
+        assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
         assert (note[1:] in (tmp_path / "report.html").read_text()) == bool(solved)
     again = tmp_path / "again.jsonl"
     assert invoke("export", folder, "--out", again).returncode == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planbook.planner import Spending
-from planbook.report.sections import Costs, costs, money_per_solved
+from planbook.report.sections import money_per_solved
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from
@@ -48,9 +48,9 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def count_costs(folder: Path, price: Pricing) -> Mapping[str, Costs]:
+def count_costs(folder: Path, price: Pricing) -> Mapping[str, Mapping[str, Spending]]:
     with closing(Run.open(folder)) as run:
-        return costs(read_run(run, "run", price))
+        return read_run(run, "run", price).costs
 
 
 def expected(column: int) -> dict[str, float]:
@@ -77,8 +77,6 @@ def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path)
             assert spent.cached == sum(each[5] for each in own)
             assert spent.completion == sum(each[6] for each in own)
             assert spent.waited == sum(each[7] for each in own)
-        tokens = [spent.tokens for spent in rows.values()]
-        assert tokens == sorted(tokens, reverse=True)
     total = sum(found["role"].values(), Spending())
     assert total.money == pytest.approx(sum(expected(1).values()))
     assert money_per_solved(total, 2) == format_money(sum(expected(1).values()) / 2)
@@ -95,8 +93,7 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: 
 
 def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    found = invoke("report", folder, "--out", page, "--prices", prices, "--json").result
-    assert found["runs"][0]["money"] == pytest.approx(sum(expected(1).values()))
+    invoke("report", folder, "--out", page, "--prices", prices)
     (section,) = Page(page).all("section", class_="cost")
     assert format_money(sum(expected(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
@@ -115,4 +112,4 @@ def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> 
     page = reported(tmp_path / "run")
     assert " tokens (estimated), " in page.all("section", class_="first")[0]
     cells = [cell for cell in page.all("td") if cell.endswith(" (estimated)")]
-    assert len(cells) == 2 * 4, "by role, by model, and by each of two prompts"
+    assert len(cells) == 2 * 5, "by role, by model, by each of two prompts, and in all"

@@ -42,7 +42,6 @@ def test_full_chunks_are_closed() -> None:
     every = [f"{number} {'x' * (CHUNK // 2)}" for number in range(5)]
     for text in every * 2:
         texts.keep(text)
-    assert texts.size > 0
     chunks = list(texts.chunks())
     assert [chunk.first for chunk in chunks] == [0, 2, 4]
     assert list(all_items(chunks).values()) == every
@@ -67,7 +66,7 @@ def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:
 
 def test_shared_prompts_are_in_the_file_once(tmp_path: Path) -> None:
     folder = write_closed_run(tmp_path / "asked", run_with_prompts)
-    report_runs([folder], None, None)
+    report_runs([folder], None)
     file = (folder / "report.html").read_text(encoding="utf-8")
     texts, documents = (
         all_items([Chunk(int(first), data) for first, data in re.findall(PACKED.format(kind), file)])

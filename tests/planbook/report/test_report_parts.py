@@ -1,23 +1,11 @@
-"""Small parts of the report: thinned curves, formatted numbers, lists of settings."""
+"""Small parts of the report: formatted numbers, lists of settings."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from planbook.report.charts import MAX_POINTS, thin_out
 from planbook.report.episodes import document
 from planbook.report.sections import settings
 from planbook.store import Event
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, format_money, interval, utc_time
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=3 * MAX_POINTS))
-def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
-    points: list[tuple[float, float]] = list(enumerate(values, 1))
-    thin = thin_out(points)
-    assert (thin[0], thin[-1]) == (points[0], points[-1])
-    assert len(thin) <= MAX_POINTS + 1
-    assert thin == sorted(set(thin))
 
 
 def test_numbers_are_formatted_for_readers() -> None:

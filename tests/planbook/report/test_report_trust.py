@@ -72,5 +72,5 @@ def test_an_imported_run_names_its_files_and_original_runs(tmp_path: Path) -> No
     page = reported(tmp_path / "imported")
     assert "these episodes were not played here" in trust(page)
     facts = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert facts["files.file 1"].startswith("episodes.jsonl, 4 episodes, SHA-256 ")
-    assert facts["played by.run 1.config.planner"] == "react"
+    assert "episodes.jsonl" in facts["imported.files"]
+    assert "'planner': 'react'" in facts["imported.origins"]

@@ -13,17 +13,12 @@ from rich.console import Console
 from planbook.planner import Budget, Ending, Outcome, Spending
 from planbook.planner.budget import Meter
 from planbook.runs import Run
-from planbook.terminal import Progress, time_left
+from planbook.terminal import Progress
 from planbook.wording import format_clock
 from tests.reported import many_endings
 
 SOLVED, FAILED = Ending(outcome=Outcome.DIRECT_SUCCESS), Ending(outcome=Outcome.FAILURE, cause="done")
 BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken")
-
-
-def test_the_time_left_is_estimated_from_the_time_of_ended_episodes() -> None:
-    assert time_left(500.0, 0, 3) is None
-    assert time_left(60.0, 10, 90) == pytest.approx(9 * 60)
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
@@ -58,22 +53,21 @@ def printed(shown: Progress, every: float, seconds: float) -> list[str]:
 
 
 def test_the_bar_shows_results_spending_and_the_time_left(run: Run) -> None:
-    run.meter = Meter(Budget(calls=2000), Spending(calls=1234, prompt=4000, completion=500, money=1.5))
     shown = progress(run, [SOLVED, BROKEN])
-    first, second = bar(shown, 100)
-    assert re.fullmatch(r"adapt on toy ━+ +2/4 1 solved \(50\.0%\) 1 broken *", first)
-    assert second.strip() == "1,234 of 2,000 calls, 4,500 tokens, $1.50; 0:00 elapsed; - left"
+    run.meter = Meter(Budget(calls=2000), Spending(calls=1234, prompt=4000, completion=500, money=1.5, seconds=60.5))
+    line, below = bar(shown, 150)
+    assert re.fullmatch(r"━+╸? *", below)
+    assert line.startswith("adapt on toy: 2/4 episodes, 1 solved (50.0%), 1 broken; 1,234 of 2,000 calls, 4,500 ")
+    assert line.rstrip().endswith("tokens, $1.50; 1:00 elapsed; - left")
     shown.count(run.entries()[2], FAILED)
-    first, second = bar(shown, 100)
-    assert "1 solved (33.3%)" in first
-    assert "0:00 elapsed; about 0:00 left" in second
+    line, _ = bar(shown, 150)
+    assert "1 solved (33.3%)" in line
+    assert "1:00 elapsed; about 1:00 left" in line
 
 
-def test_the_bar_says_that_a_run_is_paused_and_always_has_two_lines(run: Run) -> None:
-    first, second = bar(progress(run, [], paused=True), 60)
-    assert "0 solved" in first
-    assert second.startswith("Paused")
-    assert len(bar(progress(run, [], paused=True), 40)) == 2
+def test_the_bar_says_that_a_run_is_paused(run: Run) -> None:
+    line = bar(progress(run, [], paused=True), 100)[0]
+    assert "0 solved; paused (continue in planbook watch); " in line
 
 
 def test_without_a_terminal_a_line_is_printed_at_intervals_and_at_the_end(run: Run) -> None:

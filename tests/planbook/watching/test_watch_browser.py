@@ -92,6 +92,7 @@ def test_the_page_says_why_the_run_cannot_be_read(reader: Reader, tmp_path: Path
         wait_until(reader, "stopped")
         assert not reader.ask("return document.documentElement.classList.contains('gone')")
         reader.driver.get("about:blank")
+    assert all("409" in error["message"] for error in reader.errors())
 
 
 def test_the_page_says_that_its_server_has_ended(reader: Reader, tmp_path: Path) -> None:

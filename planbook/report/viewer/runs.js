@@ -1,0 +1,84 @@
+// Draws the runs of the page: their sections, the rows of their episodes, and the filter of these rows.
+
+const AFTER_EPISODES = ["trust", "asked-for"]; // the sections below the episodes
+const COMPARED = ["outcome", "type", "cause"]; // what the filter can select by
+const KICKER = DATA.live ? "planbook watch" : "planbook report"; // the line above the heading
+const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next and previous hit; "}j and k go to the next and previous episode, o opens it; ] and [ go to the next and previous step.`;
+
+function drawRun(run) {
+  const isAlone = DATA.runs.length === 1;
+  const rows = run.rows.map(drawRow);
+  const list = make("div", { class: "episodes" });
+  for (const row of rows) list.append(row); // one by one: a call takes a limited number of arguments
+  for (const row of rows) episodes.push(row);
+  document.querySelector("main").append(make("article", { class: "run", id: run.id },
+    make("header", {},
+      make("p", { class: "over" }, isAlone ? KICKER : "run"),
+      make(isAlone ? "h1" : "h2", { class: isAlone ? "" : "name" }, isAlone ? run.title : run.name),
+      make("p", { class: "over" }, isAlone ? run.name : run.title),
+      make("nav", { class: "contents", "aria-label": "contents" })),
+    make("section", { class: "all-episodes" }, make("h3", {}, "Episodes"), drawFilter(run, rows), list),
+    run.outside !== null && make("section", { class: "outside" }, make("h3", {}, "Outside the episodes"),
+      make("details", { class: "packed", id: `${run.id}-outside`, "data-document": run.outside }, make("summary", {}, "What happened before, between and after them")))));
+  drawSections(run.id, run.sections);
+}
+function drawSections(runId, sections) {
+  const article = document.getElementById(runId);
+  for (const { id, title, class: kind, blocks } of sections) {
+    if (!document.getElementById(id)) {
+      const drawn = make("section", { class: kind, id }, title && make("h3", {}, title), make("div", { class: "blocks" }));
+      if (AFTER_EPISODES.includes(kind)) article.append(drawn);
+      else article.querySelector(".all-episodes").before(drawn);
+    }
+    updateChildren(document.querySelector(`#${CSS.escape(id)} > .blocks`), make("div", {}, blocks.map(block)));
+  }
+  const titles = [...article.querySelectorAll(":scope > section > h3")];
+  for (const title of titles) title.id = `${runId}-${title.textContent.trim().toLowerCase().replace(/\W+/g, "-")}-title`;
+  article.querySelector(".contents").replaceChildren(...titles.map((title) => make("a", { href: `#${title.id}` }, title.textContent)));
+}
+function drawComparison() {
+  const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));
+  document.querySelector("main").append(
+    make("header", {}, make("p", { class: "over" }, KICKER), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
+    make("section", { class: "together", id: "together" }, DATA.together.map(block)));
+}
+
+function drawRow({ id, n, outcome, type, cause, shown, task, repeat, goal, detail, document: number }) {
+  const opens = number !== null;
+  const head = make(opens ? "summary" : "div", { class: "head", tabindex: !opens && "-1" },
+    make("span", { class: "n" }, n), make("span", { class: `outcome ${outcome}` }, shown),
+    make("span", { class: "id" }, task, repeat > 0 && [" ", make("small", {}, `repeat ${repeat}`)]), make("span", { class: "goal" }, goal), make("span", { class: "small" }, detail));
+  return make(opens ? "details" : "div", { class: "episode", id, "data-outcome": outcome, "data-type": type, "data-cause": cause, "data-document": number }, head);
+}
+function addChoices(select, rows) {
+  const known = new Set([...select.options].map((option) => option.value));
+  for (const value of rows.map((row) => row.dataset[select.name]).filter(Boolean).sort()) {
+    if (known.has(value)) continue;
+    known.add(value);
+    const words = DATA.live && value === "not_run" ? "not ended yet" : value.replaceAll("_", " ");
+    select.add(new Option(select.name === "type" ? value : words, value));
+  }
+}
+function drawFilter({ id }, rows) {
+  const selects = COMPARED.map((name) => make("select", { name }, new Option("all", "")));
+  for (const select of selects) addChoices(select, rows);
+  const wanted = make("input", { name: "words", type: "search", size: 14, placeholder: "id, goal, type" });
+  const output = make("output");
+  const filter = make("form", { class: "filter", autocomplete: "off" }, selects.map((select) => make("label", {}, `${select.name} `, select)),
+    make("label", {}, "words ", wanted), output, make("span", { class: "note" }, KEYS_NOTE));
+  const choose = () => {
+    const chosen = selects.filter((select) => select.value);
+    const words = wanted.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const textOf = (row) => [".id", ".goal"].map((each) => row.querySelector(each).textContent).join(" ") + row.dataset.type;
+    for (const row of rows) {
+      const searchable = words.length ? textOf(row).toLowerCase() : "";
+      row.hidden = chosen.some((select) => row.dataset[select.name] !== select.value) || words.some((word) => !searchable.includes(word));
+    }
+    const shown = rows.filter((row) => !row.hidden).length;
+    output.textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown`;
+  };
+  filter.addEventListener("input", choose);
+  filter.addEventListener("submit", (event) => event.preventDefault());
+  choose();
+  return filter;
+}
