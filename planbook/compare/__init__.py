@@ -10,15 +10,12 @@ The comparison is made from the tables of results of the runs.
 - ``effects`` estimates the effect of each rule and skill from runs without it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from string import ascii_uppercase
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
 from planbook.compare.differences import (
-    MCNEMAR,
-    SIGNIFICANCE,
     CostDifference,
     MeasureDifference,
     Pair,
@@ -26,7 +23,6 @@ from planbook.compare.differences import (
     cost_differences,
     gain,
     measure_differences,
-    points,
     solved_difference,
     with_corrected_p,
 )
@@ -35,19 +31,17 @@ from planbook.compare.settings import (
     SEEDS,
     SELECTED,
     SettingDifference,
-    abridged,
     differing_settings,
     have_same_inputs,
     settings_without,
 )
 from planbook.errors import BadArgument
-from planbook.planner import Grid, Outcome
+from planbook.planner import Outcome
 from planbook.results import RunResults
-from planbook.results.learning_cost import LearningPayoff, payoff_table
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
-from planbook.results.statistics import Estimate
 from planbook.results.summary import solved_interval
-from planbook.wording import NO_FIGURE, counted, format_number, in_words, listed
+from planbook.wording import counted
 
 
 class Side(BaseModel):
