@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, Field, SerializeAsAny
 
 from planbook.console import ALL
 from planbook.planner import NOT_JUDGED, Figures, Grid, Outcome, PlayedEpisode, Spending, figures_of, mean_of
@@ -24,11 +24,6 @@ from planbook.results.measures import (
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim, by_task
 from planbook.results.statistics import wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
-
-REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
-"""Keys that the output of ``--json`` always has, for statistics of planning methods.
-
-The value is null if the run's method does not compute these statistics."""
 
 
 class ClaimCounts(BaseModel):
@@ -96,7 +91,7 @@ class Summary(BaseModel):
     paying: LearningPayoff | None = None
     """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The statistics that the planning method computes, by their names. In JSON, these are also keys of the summary."""
+    """The statistics that the planning method computes, by their names."""
     claims: ClaimCounts | None = None
     """Claims about whole tasks, compared with the environment's verdict, or None if there are no claims."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
@@ -120,11 +115,6 @@ class Summary(BaseModel):
     """Maps the ids of tasks whose episodes are broken (failed through no fault of a plan) to the errors."""
     unjudged_messages: dict[str, str] = Field(default_factory=dict)
     """Maps the ids of tasks that the environment could not judge to messages. These tasks do not count as solved."""
-
-    @model_serializer(mode="wrap")
-    def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = plain(self)
-        return {**fields, **dict.fromkeys(REQUIRED_KEYS), **fields.get("methods", {})}
 
     @property
     def unit(self) -> str:
