@@ -29,7 +29,7 @@ WRITTEN = (*EPISODES, "alfworld-generated")
 """The recordings that have a golden file: those that need neither a browser nor a download."""
 MAX_SHOWN = 200
 """Maximum characters of an observation that are shown. A longer one is cut, and its digest is added."""
-CHANGING_COLUMNS = ("name", "runs", "seconds", "per_solved")
+CHANGING_COLUMNS = ("name", "runs", "seconds", "calls_per_solved", "money_per_solved")
 """Columns of `planbook stats` that differ from run to run."""
 
 

@@ -40,7 +40,6 @@ from planbook.planner import Outcome
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
-from planbook.results.summary import solved_interval
 from planbook.wording import counted
 
 
@@ -49,9 +48,6 @@ class Side(BaseModel):
 
     run: str
     solved: int
-    low: float | None
-    high: float | None
-    """The 95 % interval of the share of episodes that the run solved, or None if some broke or were not run."""
     broken: int
     not_run: int
     """Numbers of episodes that broke or were not run. They count as not solved."""
@@ -64,11 +60,8 @@ class ChangedPair(BaseModel):
 
     task: str
     repeat: int
-    type: str
     change: Literal["gained", "lost"]
     cause: str
-    unplayed: bool
-    """True if the unsolved episode broke or was not run. Then the pair says nothing about the planning method."""
 
 
 class RunComparison(BaseModel):
@@ -195,10 +188,9 @@ def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
-    low, high = (None if run.only_solved else solved_interval(rows)) or (None, None)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
     payoff = run.payoff(rows)
-    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=payoff)
+    return Side(run=run.name, solved=solved, broken=broken, not_run=not_run, paying=payoff)
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
@@ -215,10 +207,8 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
             yield ChangedPair(
                 task=first.entry.task.id,
                 repeat=first.repeat,
-                type=first.type,
                 change="gained" if second.solved else "lost",
                 cause=unsolved.ending.cause,
-                unplayed=not unsolved.outcome.played,
             )
 
 

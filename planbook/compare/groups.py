@@ -27,22 +27,11 @@ from planbook.results.summary import ONLY_SOLVED, mean_actions, mean_errors, sol
 from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
 
 
-class PerSolved(BaseModel):
-    """The costs of some runs, divided by the number of tasks that they solved. They are None if no task was solved."""
-
-    calls: float | None
-    tokens: float | None
-    money: float | None
-    """US dollars. Also None if a price is unknown."""
-    actions: float | None
-    seconds: float | None
-
-
 class GroupRow(BaseModel):
     """A row about one run, or about a group of runs. The counts are over all episodes of all runs in the group.
 
     ``calls``, ``tokens`` and ``money`` include the cost of learning. Copied episodes cost nothing. ``seconds`` is the
-    total duration of the episodes.
+    total duration of the episodes. The costs per solved task are None if no task was solved.
 
     ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
     any, its interval from ``low`` to ``high`` is None. If there are several runs, and no such episodes, ``share_mean``
@@ -78,7 +67,9 @@ class GroupRow(BaseModel):
     tokens: int
     money: float | None
     seconds: float
-    per_solved: PerSolved
+    calls_per_solved: float | None
+    money_per_solved: float | None
+    """Also None if a price is unknown."""
     paying: LearningPayoff | None = Field(
         default=None, exclude_if=lambda payoff: payoff is None or not payoff.has_learned
     )
@@ -153,7 +144,6 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     spent = sum((run.cost for run in runs), Spending())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
-    costs = {"calls": spent.calls, "tokens": spent.tokens, "actions": spent.actions, "money": money, "seconds": seconds}
     return GroupRow(
         name=name,
         runs=tuple(run.name for run in runs),
@@ -174,7 +164,8 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         tokens=spent.tokens,
         money=money,
         seconds=round(seconds, 3),
-        per_solved=PerSolved(**{name: per_solved(amount, solved) for name, amount in costs.items()}),
+        calls_per_solved=per_solved(spent.calls, solved),
+        money_per_solved=per_solved(money, solved),
         paying=payoff,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -234,8 +225,8 @@ def _solved(row: GroupRow) -> Iterator[str]:
 def _spent(row: GroupRow) -> Iterator[str]:
     yield from (format_number(mean, 3) for mean in (row.mean_actions, row.mean_error_steps))
     yield from (f"{row.calls:,}", f"{row.tokens:,}")
-    yield from (format_money(row.money, NO_FIGURE), format_number(row.per_solved.calls, 3))
-    yield from (format_money(row.per_solved.money, NO_FIGURE), format_number(row.seconds, 3))
+    yield from (format_money(row.money, NO_FIGURE), format_number(row.calls_per_solved, 3))
+    yield from (format_money(row.money_per_solved, NO_FIGURE), format_number(row.seconds, 3))
 
 
 def _group_lines(row: GroupRow) -> Iterator[str]:

@@ -223,13 +223,10 @@ def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_p
     second = write_run(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
     found = compared(first, second)
     assert (found.second.broken, found.second.not_run) == (4, 3)
-    assert (found.second.low, found.second.high) == (None, None)
-    assert found.first.low == pytest.approx(0.7225, abs=1e-4)
     assert found.overall.lost == 7
     assert found.overall.is_significant
     assert found.played is not None
     assert (found.played.pairs, found.played.lost) == (3, 0)
-    assert all(each.unplayed for each in found.changed)
     text = printed(found)
     assert "Counted as not solved: 0 broken and 0 not run in A, 4 broken and 3 not run in B. Without" in text
     assert "The result depends on them" in text
