@@ -40,7 +40,6 @@ from planbook.planner import Outcome
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
-from planbook.wording import counted
 
 
 class Side(BaseModel):
@@ -96,13 +95,12 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
     Raises BadArgument if they have no task in common, or if one run has two episodes with the same task and repeat.
     """
-    _check_environments(first, second)
     first_rows, second_rows = _by_key(first), _by_key(second)
     pairs = [(row, second_rows[key]) for key, row in first_rows.items() if key in second_rows]
     if not pairs:
         raise BadArgument(
-            f"{first.name} ({_describe(first)}) and {second.name} ({_describe(second)}) have no task in common; "
-            "play the same tasks and seeds in both"
+            f"{first.name} and {second.name} have no task in common; play the same tasks and seeds of the same "
+            "environment in both"
         )
     both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
@@ -151,20 +149,6 @@ def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunCompariso
         )
         for n, comparison in enumerate(comparisons)
     )
-
-
-def _check_environments(first: RunResults, second: RunResults) -> None:
-    if first.environments and second.environments and not first.environments & second.environments:
-        names = [", ".join(sorted(run.environments)) for run in (first, second)]
-        raise BadArgument(
-            f"{first.name} plays {names[0]} and {second.name} plays {names[1]}; "
-            "only runs of the same environment can be compared"
-        )
-
-
-def _describe(run: RunResults) -> str:
-    first = f", starting with {run.counted[0].name}" if run.counted else ""
-    return counted(len(run.counted), "episode") + first
 
 
 def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
