@@ -168,8 +168,7 @@ def _change(changed: ChangedPair) -> str:
 
 def _costs(compared: RunComparison, letters: Letters) -> Grid:
     rows = [(cost, *map(_estimate, (row.first, row.second, row.difference))) for cost, row in compared.costs.items()]
-    title = "Cost per solved task; seconds are the durations of episodes on this machine"
-    return Grid(title, "", _columns(letters), rows)
+    return Grid("Cost per solved task", "", _columns(letters), rows)
 
 
 def _estimate(estimate: Estimate) -> str:

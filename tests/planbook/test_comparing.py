@@ -61,7 +61,6 @@ def test_two_real_runs_are_paired_by_task_and_seed(procedures_run: Path, model_r
     assert [each.change for each in found.changed] == ["lost"] * found.overall.lost
     assert found.overall.lost > 0
     assert all(each.cause == "unfinished" for each in found.changed)
-    assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
     text = printed(found)
     assert "Only in A, and not counted below (4): fetch/6" in text
@@ -79,11 +78,7 @@ def test_a_cost_is_that_of_the_whole_run_divided_by_its_solved_tasks(procedures_
         assert 0 < (cost.low or 0) <= (cost.value or 0) <= (cost.high or 0)
         swapped = compared(procedures_run, model_run).costs[name]
         assert (swapped.first, swapped.second) == (found.costs[name].second, cost)
-    assert found.costs.keys() == {"model calls", "tokens", "actions", "seconds"}
-    seconds = found.costs["seconds"].first.value
-    assert seconds is not None
-    assert 0 < seconds * solved <= spent.seconds + 1e-3
-    assert found.costs["seconds"].difference[1:] == (None, None), "the variation of the clock is unknown"
+    assert found.costs.keys() == {"model calls", "tokens", "actions"}
 
 
 def reward_run(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
@@ -204,12 +199,6 @@ def test_a_run_with_two_episodes_of_the_same_repeat_is_refused(tmp_path: Path, p
     assert "both has two episodes of fetch/0, from different runs" in refusal(
         "compare", procedures_run, tmp_path / "both"
     )
-
-
-def test_the_time_of_imported_episodes_is_not_compared(tmp_path: Path, procedures_run: Path) -> None:
-    invoke("export", procedures_run, "--out", tmp_path / "one.jsonl")
-    invoke("import", tmp_path / "one.jsonl", "--out", tmp_path / "one")
-    assert compared(procedures_run, tmp_path / "one").costs.keys() == {"actions"}
 
 
 def test_repeats_that_only_one_run_has_are_not_paired(tmp_path: Path) -> None:
