@@ -198,12 +198,6 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
     """Yield sentences about what a reader of the comparison must take into account."""
-    seeds = first.run.config.seed, second.run.config.seed
-    if seeds[0] != seeds[1]:
-        yield (
-            f"The runs have different seeds (--seed {seeds[0]} and {seeds[1]}): tasks are paired by their own seeds, "
-            "but plans and the models that take a seed had different random numbers."
-        )
     for run in (first, second):
         if run.only_solved:
             yield (
@@ -215,8 +209,6 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
                 f"{run.name} is a run of `planbook build`: its later tasks were played with knowledge from the earlier "
                 "ones, so they are not independent."
             )
-        if run.run.config.copies:
-            yield f"{run.name} copied its episodes, so their costs are those of the original runs."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"
