@@ -75,8 +75,6 @@ class RunComparison(BaseModel):
     """The settings, inputs and versions that differ between the runs."""
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
-    left_out: tuple[int, int]
-    """For each run, the number of tasks that `planbook build` skipped: their type had been solved often enough."""
     overall: SolvedDifference
     """The difference over all pairs."""
     played: SolvedDifference | None
@@ -114,7 +112,6 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         settings=differing_settings(first, second),
         only_first=tuple(row.name for key, row in first_rows.items() if key not in second_rows),
         only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
-        left_out=(first.skipped, second.skipped),
         overall=overall,
         played=solved_difference(both_played) if 0 < len(both_played) < len(pairs) else None,
         by_type=_by_type(pairs),

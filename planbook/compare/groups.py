@@ -54,11 +54,6 @@ class GroupRow(BaseModel):
     high: float | None
     broken: int
     not_run: int
-    left_out: int
-    """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row.
-
-    They are not counted in ``tasks``.
-    """
     only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
     """True if a run was imported from episodes that were exported with ``--solved``."""
     mean_actions: float | None
@@ -156,7 +151,6 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         high=high,
         broken=sum(row.outcome is Outcome.BROKEN for row in rows),
         not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
-        left_out=sum(run.skipped for run in runs),
         only_solved=only_solved,
         mean_actions=mean_actions(rows),
         mean_error_steps=mean_errors(rows),
@@ -241,5 +235,3 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
         )
     if row.only_solved:
         yield ONLY_SOLVED
-    if row.left_out:
-        yield f"{row.left_out} building tasks skipped, because their type had been solved often enough"

@@ -116,12 +116,9 @@ def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
 
 
 def _unpaired(compared: RunComparison, letters: Letters) -> Iterator[str]:
-    only = compared.only_first, compared.only_second
-    for letter, names, left_out in zip(letters, only, compared.left_out, strict=True):
+    for letter, names in zip(letters, (compared.only_first, compared.only_second), strict=True):
         if names:
             yield f"Only in {letter}, and not counted below ({len(names)}): {listed(names, SHOWN_NAMES)}."
-        if left_out:
-            yield f"Skipped by the build in {letter}, and not counted below: {left_out}."
 
 
 def _success(compared: RunComparison, letters: Letters) -> Grid:

@@ -191,11 +191,6 @@ class RunResults:
         return table
 
     @property
-    def skipped(self) -> int:
-        """The number of tasks that a run of `planbook build` skipped: their type had been solved often enough."""
-        return sum(row.is_skipped for row in self.episodes.values())
-
-    @property
     def is_building_run(self) -> bool:
         """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones."""
         return self.run.config.learning is not None
