@@ -1,7 +1,6 @@
 """Compute how two runs differ in settings, in inputs such as prompts and libraries, and in versions of software."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -164,19 +163,3 @@ def full_name(name: str, configs: Iterable[Config]) -> str:
     if not matches:
         raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
     return matches[0]
-
-
-def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Parse values of ``--where``: NAME=VALUE pairs, separated by commas. Raises BadArgument for an invalid pair.
-
-    A value that is a list has commas of its own: ``selection.seeds=0,1,planner=adapt``.
-    """
-    pairs = [pair.partition("=") for text in texts for pair in re.split(r",(?=[^,]*=)", text) if pair]
-    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
-        raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")
-    return {name.strip(): without_spaces(value.strip(",")) for name, _, value in pairs}
-
-
-def without_spaces(value: str) -> str:
-    """Return the value of a setting as it is written in ``--where``: a list without spaces after its commas."""
-    return value.strip().replace(", ", ",")

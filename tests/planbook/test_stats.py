@@ -12,7 +12,6 @@ import pytest
 
 from planbook import errors
 from planbook.config import LearningSettings
-from planbook.envs import Selection
 from planbook.planner import Ending
 from planbook.runs import Run
 from tests.command import ROOT, planbook
@@ -85,24 +84,9 @@ def test_stats_names_the_settings_in_which_pooled_runs_differ(tmp_path: Path) ->
     assert "the pooled runs differ in actions, planner_options.code" in printed
 
 
-def test_stats_selects_runs_by_settings(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", [SOLVED], seed=1)
-    write_run(tmp_path / "b", [FAILED], planner="naive", models={"default": "openai:small"})
-    _, found, _ = stats(tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
-    assert [row["name"] for row in found["rows"]] == ["models.default=openai:small"]
-    assert found["left_out"] == 1
-    assert "planner can be naive or procedures" in invoke("stats", tmp_path, "--where", "planner=adapt").printed
+def test_a_misspelt_setting_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [SOLVED])
     assert "did you mean planner" in invoke("stats", tmp_path, "--by", "planer").printed
-    assert "write NAME=VALUE" in invoke("stats", tmp_path, "--where", "planner").printed
-
-
-def test_a_list_is_selected_as_the_message_about_a_wrong_value_writes_it(tmp_path: Path) -> None:
-    for name, seeds in (("a", (0, 1, 2)), ("b", (3,))):
-        write_run(tmp_path / name, [SOLVED], selection=Selection(seeds=seeds))
-    wrong = invoke("stats", tmp_path, "--where", "selection.seeds=0").printed
-    assert "--where selection.seeds=0: no run matches; selection.seeds can be 0,1,2 or 3" in wrong
-    for where in ("selection.seeds=0,1,2", "selection.seeds=0, 1, 2,env=toy", "env=toy,selection.seeds=0,1,2"):
-        assert [Path(row["name"]).name for row in stats(tmp_path, "--where", where)[1]["rows"]] == ["a"]
 
 
 def test_stats_names_unreadable_folders_and_reads_the_others(tmp_path: Path) -> None:
