@@ -14,7 +14,7 @@ from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.settings import full_name
+from planbook.compare.settings import check_names
 from planbook.compare.shown import comparison_parts, run_letter
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
@@ -216,7 +216,8 @@ def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
     results, unreadable = _read_runs(runs, prices_from(prices) if prices else None)
-    names = [full_name(name, (run.run.config for run in results)) for name in by.split(",") if name]
+    names = [name for name in by.split(",") if name]
+    check_names(names, (run.run.config for run in results))
     rows = group_rows(results, names)
     print_parts(console(), group_parts(rows))
     faults = {run.name: faults for run in results if (faults := run.contradictions())}

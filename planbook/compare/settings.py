@@ -148,18 +148,9 @@ def setting(config: Config, name: str) -> str:
     return settings(config).get(name, UNSET)
 
 
-def full_name(name: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting, such as ``selection.split`` for ``split``.
-
-    ``name`` is the full name, or its last part if no other setting of the runs ends with this part. Raises BadArgument
-    if no run has such a setting, or if the setting is ambiguous.
-    """
-    known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
-    if name in known:
-        return name
-    matches = [full for full in known if full.endswith(f".{name}")]
-    if len(matches) > 1:
-        raise BadArgument(f"{name!r} could be {' or '.join(sorted(matches))}; write one of them")
-    if not matches:
-        raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
-    return matches[0]
+def check_names(names: Iterable[str], configs: Iterable[Config]) -> None:
+    """Raise BadArgument if no run has a setting with one of these full names, such as ``selection.split``."""
+    known = {name for config in configs for name in (*settings(config), *Config.model_fields)}
+    for name in names:
+        if name not in known:
+            raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
