@@ -247,17 +247,15 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
     """
     results: dict[Path, RunResults] = {}
     unreadable: dict[str, str] = {}
-    with ERRORS.status("Looking for runs") as status:  # shown only on a terminal
-        for folder in folders:
-            runs = runs_in(folder)
-            if not runs:
-                unreadable[str(folder)] = f"there is no run in {folder} or below it"
-            for run in runs:
-                status.update(Text(f"Reading {run}"))
-                try:
-                    results[run.resolve()] = read_folder(run, price)
-                except errors.REPORTED as error:
-                    unreadable[str(run)] = str(error)
+    for folder in folders:
+        runs = runs_in(folder)
+        if not runs:
+            unreadable[str(folder)] = f"there is no run in {folder} or below it"
+        for run in runs:
+            try:
+                results[run.resolve()] = read_folder(run, price)
+            except errors.REPORTED as error:
+                unreadable[str(run)] = str(error)
     for reason in unreadable.values():
         ERRORS.print(f"Left out: {reason}", style="yellow", markup=False, soft_wrap=True)
     if not results:

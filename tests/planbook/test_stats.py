@@ -1,9 +1,5 @@
 """`planbook stats`, on played runs of the toy environment, and on runs that the test writes."""
 
-import os
-import pty
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +10,7 @@ from planbook import errors
 from planbook.config import LearningSettings
 from planbook.planner import Ending
 from planbook.runs import Run
-from tests.command import ROOT, planbook
+from tests.command import planbook
 from tests.flows import invoke, scripted
 from tests.rows import BROKEN, FAILED, SOLVED, toy_run, write_run
 
@@ -38,21 +34,6 @@ def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
     assert automanual["calls_per_solved"] == pytest.approx(automanual["calls"] / automanual["solved"])
     assert automanual["several"] == 0
     assert f"Runs below {tmp_path}" in printed
-
-
-def test_stats_says_on_a_terminal_which_run_it_reads(tmp_path: Path) -> None:
-    write_run(tmp_path / "one", [SOLVED])
-    terminal, stderr = pty.openpty()
-    command = (sys.executable, "-m", "planbook", "stats", str(tmp_path))
-    shown = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "TERM": "xterm"}, stdout=subprocess.PIPE, stderr=stderr
-    )
-    printed = os.read(terminal, 10_000).decode()
-    os.close(terminal)
-    os.close(stderr)
-    assert shown.returncode == 0
-    assert "Reading " in printed
-    assert "Reading" not in shown.stdout.decode()
 
 
 def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -> None:
