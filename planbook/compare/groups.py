@@ -21,10 +21,9 @@ from planbook.compare.settings import (
 from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
-from planbook.results.rows import by_task
 from planbook.results.statistics import per_solved
 from planbook.results.summary import ONLY_SOLVED, mean_actions, mean_errors, solved_interval
-from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
+from planbook.wording import NO_FIGURE, format_money, format_number, interval, listed
 
 
 class GroupRow(BaseModel):
@@ -35,9 +34,7 @@ class GroupRow(BaseModel):
 
     ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
     any, its interval from ``low`` to ``high`` is None. If there are several runs, and no such episodes, ``share_mean``
-    and ``share_sd`` are the mean and the standard deviation of the shares of the runs. ``several`` is the number of
-    tasks that were played several times, as repeats or in several runs. ``once`` is how many of these tasks were solved
-    at least once, and ``every_time`` how many were solved each time.
+    and ``share_sd`` are the mean and the standard deviation of the shares of the runs.
     """
 
     name: str
@@ -71,9 +68,6 @@ class GroupRow(BaseModel):
     """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
     share_mean: float | None
     share_sd: float | None
-    several: int
-    once: int
-    every_time: int
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
@@ -135,7 +129,6 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     only_solved = any(run.only_solved for run in runs)
     low, high = (None if only_solved else solved_interval(rows)) or (None, None)
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
-    repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
     spent = sum((run.cost for run in runs), Spending())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
@@ -163,9 +156,6 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         paying=payoff,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
-        several=len(repeated),
-        once=sum(any(row.solved for row in episodes) for episodes in repeated),
-        every_time=sum(all(row.solved for row in episodes) for episodes in repeated),
     )
 
 
@@ -228,10 +218,5 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
         yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
-    if row.several and not row.only_solved:
-        yield (
-            f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
-            f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
-        )
     if row.only_solved:
         yield ONLY_SOLVED
