@@ -104,8 +104,6 @@ class Summary(BaseModel):
     """Maps task types (and ``all``, if there are several) to the environment's measures besides success."""
     intervals: dict[str, tuple[float, float] | None] = Field(default_factory=dict, exclude=True)
     """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``solved_interval``."""
-    played_interval: tuple[float, float] | None = Field(default=None, exclude=True)
-    """The same for the episodes that were played. None if there are none."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float
@@ -188,7 +186,6 @@ def summarise(
         unlock_score=total_unlock_score(reached, all_milestones),
         measures=measures(included),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
-        played_interval=solved_interval([row for row in included if row.outcome.played]),
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
         seconds=round(seconds, 3),
         run=run,
@@ -328,16 +325,9 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
     if summary.unplayed:
-        played = summary.tasks - summary.unplayed
-        share = (
-            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
-            f"interval {interval(*summary.played_interval)})"
-            if summary.played_interval
-            else " none was played to its end"
-        )
         yield (
             "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: "
-            f"{summary.unplayed} of {summary.tasks};{share}."
+            f"{summary.unplayed} of {summary.tasks}."
         )
     yield from _named(summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
