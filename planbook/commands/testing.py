@@ -145,7 +145,7 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     cost, points, exit_code = _building_cost(config, after, series.prices), list[CurvePoint](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}", alone=False)
-        built, bounds = state_after(cost.after, number), summary.interval_of(ALL)
+        built, bounds = state_after(cost.after, number), summary.intervals[ALL]
         points.append(CurvePoint(after=number, interval=bounds, until_then=built, summary=summary))
         exit_code = max(exit_code, code)
         if code in STOPPED:

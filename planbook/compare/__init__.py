@@ -196,11 +196,6 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
     """Yield sentences about what a reader of the comparison must take into account."""
     for run in (first, second):
-        if run.only_solved:
-            yield (
-                f"{run.name} has only solved episodes (exported with --solved), so differences in success, measures "
-                "and costs say nothing."
-            )
         if run.is_building_run:
             yield (
                 f"{run.name} is a run of `planbook build`: its later tasks were played with knowledge from the earlier "

@@ -22,7 +22,7 @@ from planbook.planner import Grid, Outcome, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
 from planbook.results.statistics import per_solved
-from planbook.results.summary import ONLY_SOLVED, mean_actions, mean_errors, solved_interval
+from planbook.results.summary import mean_actions, mean_errors, solved_interval
 from planbook.wording import NO_FIGURE, format_money, format_number, interval, listed
 
 
@@ -51,8 +51,6 @@ class GroupRow(BaseModel):
     high: float | None
     broken: int
     not_run: int
-    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
-    """True if a run was imported from episodes that were exported with ``--solved``."""
     mean_actions: float | None
     mean_error_steps: float | None
     calls: int
@@ -126,8 +124,7 @@ def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = sum(row.solved for row in rows)
-    only_solved = any(run.only_solved for run in runs)
-    low, high = (None if only_solved else solved_interval(rows)) or (None, None)
+    low, high = solved_interval(rows) or (None, None)
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
     spent = sum((run.cost for run in runs), Spending())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
@@ -144,7 +141,6 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         high=high,
         broken=sum(row.outcome is Outcome.BROKEN for row in rows),
         not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
-        only_solved=only_solved,
         mean_actions=mean_actions(rows),
         mean_error_steps=mean_errors(rows),
         calls=spent.calls,
@@ -218,5 +214,3 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
         yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
-    if row.only_solved:
-        yield ONLY_SOLVED

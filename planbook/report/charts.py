@@ -59,7 +59,7 @@ def _success_bars(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
         by_type = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
         counts = [by_type.get(name, (0, 0)) for name in names]
-        bounds = [summary.interval_of(name) for name in names]
+        bounds = [summary.intervals.get(name) for name in names]
         values = [solved / tasks if tasks else None for solved, tasks in counts]
         tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
         series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
@@ -143,7 +143,7 @@ def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
 def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     summaries = {number: runs[number].summary() for number in sorted(runs)}
     points = [(number, summary.solved / summary.tasks) for number, summary in summaries.items()]
-    bounds = [summary.interval_of(ALL) for summary in summaries.values()]
+    bounds = [summary.intervals[ALL] for summary in summaries.values()]
     config = next(iter(runs.values())).run.config
     library = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))

@@ -74,7 +74,7 @@ def facts(ended: RunResults, run: RunResults) -> Block:
     summary, cost = ended.summary(), run.cost
     pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
     note = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else ""
-    if bounds := summary.interval_of(ALL):
+    if bounds := summary.intervals[ALL]:
         note = f"{note} ({interval(*bounds)})"
     if pending:
         episodes = counted(summary.tasks, "episode")

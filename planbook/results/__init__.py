@@ -290,14 +290,8 @@ class RunResults:
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
                 self.payoff(),
-            ).model_copy(update={"only_solved": self.only_solved})
+            )
         return self._summary
-
-    @property
-    def only_solved(self) -> bool:
-        """True if the run was imported from episodes that were exported with ``--solved``."""
-        imported = self.run.imported
-        return imported is not None and any(origin.facts.get("only_solved") for origin in imported.origins)
 
     def events(self, row: Result) -> Iterator[Event]:
         """Yield the events of an episode, except those that were recorded after the table was made."""

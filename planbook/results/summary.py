@@ -56,8 +56,6 @@ class Summary(BaseModel):
     failures: dict[str, int]
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
-    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
-    """True for an imported run whose episodes were exported with ``--solved``."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
     """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
     mean_actions: float | None
@@ -128,13 +126,6 @@ class Summary(BaseModel):
     def unplayed(self) -> int:
         """Number of episodes that say nothing about the method, because they were broken or not run."""
         return sum(map(sum, self.unplayed_by_type.values()))
-
-    def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``. See ``solved_interval``.
-
-        Return None if only solved episodes were imported.
-        """
-        return None if self.only_solved else self.intervals.get(kind)
 
 
 def summarise(
@@ -265,7 +256,6 @@ def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
 
 SHOWN = 3
 """Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
-ONLY_SOLVED = "only solved episodes were exported (--solved), so the share of solved ones says nothing"
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
@@ -283,7 +273,7 @@ def results_table(summary: Summary, title: str) -> Grid:
     rows = []
     for kind, solved, tasks, excluded in (*kinds, (ALL, summary.solved, summary.tasks, unplayed_in_all)):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
-        bounds = summary.interval_of(kind)
+        bounds = summary.intervals[kind]
         within = interval(*bounds) if bounds else NO_FIGURE
         counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
         rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
@@ -319,8 +309,6 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
 
 def failure_lines(summary: Summary) -> Iterable[str]:
     """Yield the causes of failures, the first errors of broken episodes, skipped tasks, and the spread over repeats."""
-    if summary.only_solved:
-        yield f"{ONLY_SOLVED.capitalize()}."
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
@@ -338,7 +326,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Skipped, because their type had been solved often enough in a row: {summary.left_out}."
-    if summary.spread is not None and not summary.only_solved:
+    if summary.spread is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
 

@@ -90,6 +90,17 @@ def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_ofte
         assert (result["tasks"], result["left_out"]) == (tasks, left_out)
 
 
+def test_episodes_of_which_a_file_has_only_the_ending_are_not_learned_from(played: Path, tmp_path: Path) -> None:
+    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
+    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
+    file, imported = tmp_path / "solved.jsonl", tmp_path / "imported"
+    invoke("export", tmp_path / "code", played, "--solved", "--out", file)
+    assert invoke("import", file, "--out", imported).returncode == 0
+    for source in (file, imported):
+        more = ("--env", "toy", "--no-procedures", "--out", tmp_path / f"from {source.name}")
+        assert build("--from", source, *more).result["by_type"] == {"fetch": [3, 3]}
+
+
 def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:
     opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
     invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
