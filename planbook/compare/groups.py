@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, Field
-
 from planbook.compare.settings import (
     KNOWLEDGE,
     SEEDS,
@@ -18,23 +16,21 @@ from planbook.compare.settings import (
     setting,
     settings_without,
 )
-from planbook.planner import Grid, Outcome, Spending
+from planbook.console import ALL
+from planbook.planner import Grid, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
 from planbook.results.statistics import per_solved
-from planbook.results.summary import mean_actions, mean_errors, solved_interval
+from planbook.results.summary import Summary, summarise
 from planbook.wording import NO_FIGURE, format_money, format_number, interval, listed
 
 
-class GroupRow(BaseModel):
-    """A row about one run, or about a group of runs. The counts are over all episodes of all runs in the group.
+class GroupRow(Summary):
+    """A row about one run, or about a group of runs: the summary of all episodes of all runs in the group.
 
-    ``calls``, ``tokens`` and ``money`` include the cost of learning. Copied episodes cost nothing. ``seconds`` is the
-    total duration of the episodes. The costs per solved task are None if no task was solved.
-
-    ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
-    any, its interval from ``low`` to ``high`` is None. If there are several runs, and no such episodes, ``share_mean``
-    and ``share_sd`` are the mean and the standard deviation of the shares of the runs.
+    The costs include the cost of learning. Copied episodes cost nothing. ``seconds`` is the total duration of the
+    episodes. If there are several runs, and all episodes were played, ``share_mean`` and ``share_sd`` are the mean and
+    the standard deviation of the shares of episodes that the runs solved.
     """
 
     name: str
@@ -44,26 +40,8 @@ class GroupRow(BaseModel):
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
     ones."""
-    tasks: int
-    solved: int
-    share: float
-    low: float | None
-    high: float | None
-    broken: int
-    not_run: int
-    mean_actions: float | None
-    mean_error_steps: float | None
-    calls: int
-    tokens: int
-    money: float | None
-    seconds: float
-    calls_per_solved: float | None
-    money_per_solved: float | None
-    """Also None if a price is unknown."""
-    paying: LearningPayoff | None = Field(
-        default=None, exclude_if=lambda payoff: payoff is None or not payoff.has_learned
-    )
-    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
+    interval: tuple[float, float] | None
+    """The 95 % interval of the share of solved episodes, or None if some episodes were not played."""
     share_mean: float | None
     share_sd: float | None
 
@@ -122,34 +100,19 @@ def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
 
 
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
-    rows = [row for run in runs for row in run.counted]
-    solved = sum(row.solved for row in rows)
-    low, high = solved_interval(rows) or (None, None)
-    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
+    rows = [row for run in runs for row in run.episodes.values()]
+    seconds = sum(row.seconds for row in rows if not row.copied)
     spent = sum((run.cost for run in runs), Spending())
-    seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
-    money = None if spent.money is None else round(spent.money, 6)
+    summary = summarise(rows, seconds, name, spent, figures=(), payoff=payoff)
+    bounds = summary.intervals[ALL]
+    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and bounds]
     return GroupRow(
+        **dict(summary),
         name=name,
         runs=tuple(run.name for run in runs),
         differ=_differing(runs),
         building=any(run.is_building_run for run in runs),
-        tasks=len(rows),
-        solved=solved,
-        share=solved / len(rows) if rows else 0.0,
-        low=low,
-        high=high,
-        broken=sum(row.outcome is Outcome.BROKEN for row in rows),
-        not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
-        mean_actions=mean_actions(rows),
-        mean_error_steps=mean_errors(rows),
-        calls=spent.calls,
-        tokens=spent.tokens,
-        money=money,
-        seconds=round(seconds, 3),
-        calls_per_solved=per_solved(spent.calls, solved),
-        money_per_solved=per_solved(money, solved),
-        paying=payoff,
+        interval=bounds,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
     )
@@ -197,16 +160,16 @@ def _common_folder(names: Sequence[str]) -> str:
 
 def _solved(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
-    yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
-    yield NO_FIGURE if row.low is None or row.high is None else interval(row.low, row.high)
+    yield f"{100 * row.solved / row.tasks:.1f}" if row.tasks else NO_FIGURE
+    yield interval(*row.interval) if row.interval else NO_FIGURE
     yield from (str(row.broken), str(row.not_run))
 
 
 def _spent(row: GroupRow) -> Iterator[str]:
     yield from (format_number(mean, 3) for mean in (row.mean_actions, row.mean_error_steps))
-    yield from (f"{row.calls:,}", f"{row.tokens:,}")
-    yield from (format_money(row.money, NO_FIGURE), format_number(row.calls_per_solved, 3))
-    yield from (format_money(row.money_per_solved, NO_FIGURE), format_number(row.seconds, 3))
+    yield from (f"{row.model_calls:,}", f"{row.tokens:,}")
+    yield from (format_money(row.money, NO_FIGURE), format_number(per_solved(row.model_calls, row.solved), 3))
+    yield from (format_money(per_solved(row.money, row.solved), NO_FIGURE), format_number(row.seconds, 3))
 
 
 def _group_lines(row: GroupRow) -> Iterator[str]:

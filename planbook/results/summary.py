@@ -120,12 +120,17 @@ class Summary(BaseModel):
     @property
     def broken(self) -> int:
         """Number of episodes that failed through no fault of a plan."""
-        return self.failures.get(Outcome.BROKEN.value, 0)
+        return sum(broken for broken, _ in self.unplayed_by_type.values())
+
+    @property
+    def not_run(self) -> int:
+        """Number of episodes that were not run, or have not ended."""
+        return sum(not_run for _, not_run in self.unplayed_by_type.values())
 
     @property
     def unplayed(self) -> int:
         """Number of episodes that say nothing about the method, because they were broken or not run."""
-        return sum(map(sum, self.unplayed_by_type.values()))
+        return self.broken + self.not_run
 
 
 def summarise(
@@ -266,12 +271,14 @@ def results_table(summary: Summary, title: str) -> Grid:
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
-    unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
     kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
     means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
     errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
     rows = []
-    for kind, solved, tasks, excluded in (*kinds, (ALL, summary.solved, summary.tasks, unplayed_in_all)):
+    for kind, solved, tasks, excluded in (
+        *kinds,
+        (ALL, summary.solved, summary.tasks, (summary.broken, summary.not_run)),
+    ):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
         bounds = summary.intervals[kind]
         within = interval(*bounds) if bounds else NO_FIGURE
@@ -343,7 +350,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     estimated = ESTIMATED if summary.estimated else ""
-    ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
+    ran = summary.tasks - summary.not_run
     calls, tokens = summary.model_calls - summary.unfinished.calls, summary.tokens - summary.unfinished.tokens
     per_unit = f" per {'finished ' if summary.unfinished.calls else ''}{summary.unit}"
     mean_cost = f"; {calls / ran:.1f} calls and {tokens / ran:,.0f} tokens{per_unit}" if ran else ""

@@ -107,7 +107,7 @@ def test_unplayed_tasks_still_count_after_an_import(form: str, tmp_path: Path) -
     assert result["task_only"]["unfinished"] == 6 - result["episodes"] > 0
     assert invoke("import", out, "--out", again, "--json").result["episodes"] == 6
     before, after = (invoke("stats", folder, "--json").result["rows"][0] for folder in (run, again))
-    names = ("tasks", "solved", "not_run", "left_out")
+    names = ("tasks", "solved", "unplayed_by_type", "left_out")
     assert [after[name] for name in names] == [before[name] for name in names]
     assert before["tasks"] == 6
 

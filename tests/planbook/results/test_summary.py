@@ -52,10 +52,6 @@ def test_a_completely_played_run_has_no_columns_for_unplayed_episodes() -> None:
     assert not any("Broken" in line for line in failure_lines(summary))
 
 
-def test_a_run_without_a_played_episode_says_so() -> None:
-    assert any(line.endswith("1 of 1; none was played to its end.") for line in failure_lines(summed("a", BROKEN)))
-
-
 def test_repeats_have_a_spread() -> None:
     summary = summed("aaaa", SOLVED, SOLVED, SOLVED, FAILED, repeats=2)
     assert summary.solved_by_repeat == (2, 1)
