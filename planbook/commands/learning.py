@@ -1,4 +1,4 @@
-"""The commands `build`, `formulate`, `cost`, `rules` and `effect`, which learn, and show what was learned."""
+"""The commands `build`, `formulate`, `rules` and `effect`, which learn, and show what was learned."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -8,7 +8,7 @@ import click
 from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
-from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
+from planbook.commands.click_options import JSON, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
 from planbook.compare.effects import PartEffect, effects_in_words, part_effects
@@ -17,7 +17,7 @@ from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
-from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals, show_cost
+from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
 from planbook.manuals import coverage_table
@@ -183,15 +183,6 @@ def formulate(
         return code, FormulateResult(
             manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)
         )
-
-
-@click.command(cls=Command)
-@click.argument("run", type=RUN_FOLDER)
-@PRICES
-@JSON
-def cost(run: Path, prices: Path | None) -> CommandResult:
-    """Show the cost of building after each task, and how many task types had a procedure by then."""
-    return errors.OK, show_cost(run, prices)
 
 
 # The rules and their history

@@ -1,6 +1,6 @@
 """What learning costs, and whether it pays off.
 
-`planbook build` learns from tasks. ``BuildingCost`` has what it has spent after each task. ``LearningPayoff`` has the
+`planbook build` learns from tasks. ``BuildingState`` has what it has spent after a task. ``LearningPayoff`` has the
 cost of a solved task in a run that uses what was learned, without and with the cost of learning. It can be compared
 with a run that uses no learned knowledge.
 """
@@ -36,33 +36,22 @@ class BuildingState(BaseModel):
     reflections: int = Field(default=0, exclude=True)
 
 
-class BuildingCost(BaseModel):
-    """The cost of a run of `planbook build`, as printed by ``planbook cost --json``.
-
-    ``after`` has the state after each task, in order. ``formulating_calls`` and ``formulating_tokens`` were spent on
-    writing manuals.
-    """
-
-    after: tuple[BuildingState, ...]
-    task_types: int
-    formulating_calls: int
-    formulating_tokens: int
-    run: str
-
-
 def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:
     """Return the state of a run of `planbook build` after its first ``tasks`` tasks. ``states`` has all its states."""
     return next((state for state in reversed(states) if state.tasks <= tasks), BuildingState(tasks=0))
 
 
-def cost_line(cost: BuildingCost) -> str:
-    """Return a line with the cost until the last task type got a procedure, or "" if no type has one."""
-    found = max((state.procedures for state in cost.after), default=0)
+def cost_line(states: Sequence[BuildingState], task_types: int) -> str:
+    """Return a line with the cost until the last task type got a procedure, or "" if no type has one.
+
+    ``states`` has the state of a run of `planbook build` after each task, and ``task_types`` is its number of types.
+    """
+    found = max((state.procedures for state in states), default=0)
     if not found:
         return ""
-    last = next(state for state in cost.after if state.procedures == found)
+    last = next(state for state in states if state.procedures == found)
     return (
-        f"Procedures for {found} of {counted(cost.task_types, 'task type')} after {counted(last.tasks, 'task')}: "
+        f"Procedures for {found} of {counted(task_types, 'task type')} after {counted(last.tasks, 'task')}: "
         f"{counted(last.calls, 'call')}, {last.tokens:,} tokens and {counted(last.actions, 'action')} until then."
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.learning.tasks import read_source
+from planbook.results import read_folder
 from tests.flows import BUILD, SCRIPT, Finished, asks, events, files, history, invoke, refusal, scripted, without_times
 from tests.killing import KILLED, run_until_survived
 from tests.planbook.export.test_importing import FOREIGN, write_file
@@ -73,8 +74,7 @@ def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_pa
     assert copied
     assert result["model_calls"] == len(requests) - len(copied)
     assert without_times(invoke("run", "--resume", tmp_path / "built", "--json").result) == without_times(result)
-    cost = invoke("cost", tmp_path / "built", "--json").result
-    assert cost["after"][-1]["calls"] == result["model_calls"]
+    assert read_folder(tmp_path / "built").steps[-1].calls == result["model_calls"]
     report = invoke("report", tmp_path / "built", "--out", tmp_path / "x.html", "--json").result
     assert report["runs"][0]["model_calls"] == result["model_calls"]
 
