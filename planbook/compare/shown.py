@@ -16,10 +16,6 @@ SHOWN_CHANGES, SHOWN_NAMES = 8, 5
 LEAST_P = 0.001
 """A smaller p value is shown as "< 0.001"."""
 
-NO_BREAK_EVEN = (
-    "A break-even point of learning needs a run that learned nothing, with the same inputs and settings apart from "
-    "seeds and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`."
-)
 Letters = tuple[str, str]
 """The letters that stand for the first and the second run."""
 
@@ -49,13 +45,6 @@ def comparison_parts(comparisons: Mapping[str, RunComparison], first: str) -> It
             "Test of measures: paired t over tasks; p is corrected by Holm's method over all measures, and over the "
             f"runs that are compared with {first}; the intervals are not."
         )
-    if any(_lacks_break_even(compared) for compared in comparisons.values()):
-        yield NO_BREAK_EVEN
-
-
-def _lacks_break_even(compared: RunComparison) -> bool:
-    sides = compared.first.paying, compared.second.paying
-    return any(side and side.has_learned for side in sides) and not any(side and side.beside for side in sides)
 
 
 def _comparison(compared: RunComparison, letters: Letters) -> Iterator[Grid | str]:

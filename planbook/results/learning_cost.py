@@ -6,7 +6,6 @@ with a run that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from math import ceil
 from typing import Self
 
@@ -126,13 +125,6 @@ class LearningPayoff(BaseModel):
         return self.model_copy(update={"beside": name, "break_even": break_even})
 
 
-NO_BREAK_EVEN = (
-    'The break-even point (column "pays") needs a run that learned nothing, with the same settings apart from seeds '
-    "and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`."
-)
-NO_COST = "If a row has no figures, the cost of learning the run's knowledge is not known."
-
-
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
     """Yield a line with the cost of a solved task, without and with learning, if anything was spent on learning."""
     if payoff is None or not payoff.has_learned:
@@ -149,35 +141,27 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
     """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
 
-    ``rows`` maps the names under which the runs are shown to their payoffs. If nothing was spent on learning for any of
-    the runs, yield nothing. The column "pays" is left out if no run is compared with one that learned nothing.
+    Then yield a sentence for each run that is compared with one that learned nothing. ``rows`` maps the names under
+    which the runs are shown to their payoffs. If nothing was spent on learning for any of the runs, yield nothing.
     """
-    if not any(payoff and payoff.has_learned for payoff in rows.values()):
+    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
+    if not learned:
         return
     played = ("calls / solved", "with learning", "tokens / solved", "with learning")
     title = "For each solved task, without and with the cost of learning"
-    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
-    compared = {row: payoff for row, payoff in learned.items() if payoff.beside}
-    columns = ("learning: calls", "tokens", *played, *(["pays"] if compared else []))
-    cells = {row: islice(_payoff_cells(payoff), len(columns)) for row, payoff in rows.items()}
-    yield Grid(title, name, columns, [(row, *figures) for row, figures in cells.items()])
-    yield from (_break_even(row, payoff) for row, payoff in compared.items())
-    if compared and len(compared) < len(learned):
-        yield NO_BREAK_EVEN
-    if None in rows.values():
-        yield NO_COST
+    cells = [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()]
+    yield Grid(title, name, ("learning: calls", "tokens", *played), cells)
+    yield from (_break_even(row, payoff) for row, payoff in learned.items() if payoff.beside)
 
 
 def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
     if payoff is None:
-        yield from (NO_FIGURE for _ in range(7))
+        yield from (NO_FIGURE for _ in range(6))
         return
     yield from (f"{payoff.learning_calls:,}", f"{payoff.learning_tokens:,}")
     for name in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
         figure = payoff.per_solved[name]
         yield NO_FIGURE if figure is None else f"{figure:,.{1 if name.startswith('calls') else 0}f}"
-    pays = "never" if payoff.break_even is None else f"after {payoff.break_even:,}"
-    yield pays if payoff.has_learned and payoff.beside else NO_FIGURE
 
 
 def _break_even(name: str, payoff: LearningPayoff) -> str:

@@ -4,7 +4,6 @@ The baseline is the same model without learned knowledge.
 """
 
 import json
-import re
 import shutil
 import sys
 from contextlib import closing
@@ -101,7 +100,6 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     assert compared in invoke("stats", home / "other", folder).printed, "a baseline has the same settings"
     assert "learning are saved" not in invoke("compare", home / "other", folder / "after-4").printed
     without = invoke("compare", home / "other", folder / "after-2", folder / "after-4").printed
-    assert without.count("A break-even point of learning needs a run that learned nothing") == 1
     assert "without and with the cost of learning" not in without, "no table without a break-even point"
     (pooled,) = invoke("stats", folder, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == learned["learning_tokens"], "the six tasks include the first two"
@@ -116,17 +114,16 @@ def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: F
     assert payoff(tmp_path / "without")["learning_tokens"] == 0
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
     assert "the tokens spent on learning are saved after" in compared
-    assert 'The break-even point (column "pays") needs' not in compared
     file = tmp_path / "without" / "run.json"
     digest = json.loads(file.read_text())["made_of"]["prompts"]["action_docs.j2"]
     file.write_text(file.read_text().replace(digest, "0" * len(digest)))
     changed = [invoke(command, tmp_path / "without", home / "curve" / "after-4") for command in ("compare", "stats")]
-    assert not any("the tokens of learning are saved after" in each.printed for each in changed), "of other prompts"
+    assert not any("the tokens spent on learning are saved after" in each.printed for each in changed), (
+        "of other prompts"
+    )
     alone = invoke("stats", home / "curve" / "after-4").printed
     assert "tokens / solved" in alone
-    assert not re.search("pays|break-even", alone), "there is nothing to compare with"
-    both = invoke("stats", home / "built", home / "curve").printed
-    assert 'The break-even point (column "pays") needs a run that learned nothing' in both
+    assert "learning are saved after" not in alone, "there is nothing to compare with"
 
 
 def tokens(*folders: Path) -> int:
