@@ -6,7 +6,6 @@ The comparison is made from the tables of results of the runs.
 - ``differences`` computes the differences between two runs in success, measures and costs, and tests them.
 - ``shown`` shows comparisons as tables and sentences.
 - ``groups`` makes a table with a row for each run, or for each group of runs.
-- ``reruns`` compares a run with a run that repeats it, event by event.
 - ``effects`` estimates the effect of each rule and skill from runs without it.
 """
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from planbook.compare import RunComparison, compare, with_corrections
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.reruns import actions_taken
 from planbook.compare.shown import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
@@ -21,6 +20,7 @@ from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, link, links, marked
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import count_learned, final_states, learned_blocks
+from planbook.reruns import actions_taken
 from planbook.results import RunResults
 from planbook.results.learning_cost import payoff_line
 from planbook.results.summary import UNSAFE, failure_lines, figure_parts, results_table, spending_lines
