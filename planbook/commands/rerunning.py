@@ -297,24 +297,6 @@ def _show_result(out: Console, result: Rerun) -> None:
         out.print("All replies were recorded, so every episode should have been the same.", soft_wrap=True)
 
 
-class ReplayResult(BaseModel):
-    """Output of ``replay RUN --json``.
-
-    ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps the episodes that differ to
-    the first difference. ``verdicts_changed`` counts those that were solved only in the original run, or only in the
-    replay.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    by_sameness: dict[str, int]
-    differences: dict[str, Comparison]
-    verdicts_changed: int
-    seconds: float
-    run: str
-
-
 @click.command(cls=Command)
 @click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
 @options(*SELECTION, "Library", "Running")
@@ -327,8 +309,13 @@ def replay(recorded: Path | None, settings: Settings) -> CommandResult:
     return compare_run(recorded, settings.execution())
 
 
-def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
-    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts."""
+def compare_run(folder: Path, execution: Execution) -> CommandResult:
+    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts.
+
+    In the result, ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps the episodes
+    that differ to the first difference. ``verdicts_changed`` counts those that were solved only in the original run, or
+    only in the replay.
+    """
     if execution.executor != "threads":
         raise BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
@@ -351,14 +338,14 @@ def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
     changed = sum(bool(comparison.then) for comparison in differences.values())
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
-    report = ReplayResult(
-        episodes=len(compared),
-        by_sameness=counts,
-        differences=differences,
-        verdicts_changed=changed,
-        seconds=seconds,
-        run=str(folder),
-    )
+    report = {
+        "episodes": len(compared),
+        "by_sameness": counts,
+        "differences": {name: comparison.model_dump() for name, comparison in differences.items()},
+        "verdicts_changed": changed,
+        "seconds": seconds,
+        "run": str(folder),
+    }
     if not finished:
         return errors.INTERRUPTED, report
     return errors.BROKEN if differences else errors.OK, report
