@@ -31,7 +31,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "formulate": ("learning", "Write the manual from the rules."),
         "test": ("testing", "Play test tasks with what was learned."),
         "rules": ("learning", "Show what a run has learned, and its history."),
-        "cost": ("learning", "Show what learning cost."),
         "effect": ("learning", "Measure what each rule and skill is worth."),
         "skills": ("exchanging", "Write procedures as SKILL.md folders, and verify them."),
     },

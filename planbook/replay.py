@@ -36,6 +36,10 @@ IGNORED_KINDS = ("heard", "versions", "sitting", "control")
 """Kinds of events that do not describe the course of an episode: a part of a streamed reply (``heard``), versions of
 software, the beginning or end of an invocation of planbook (``sitting``), and a request to pause or stop the run."""
 NUMBER = re.compile(r"\d+")
+EXCERPT_CHARACTERS = 160
+"""Maximum number of characters in an excerpt of a text that differs from another text."""
+CHARACTERS_BEFORE = 40
+"""How many of these characters come before the first difference."""
 
 
 def is_renaming(recorded: Events, replayed: Events, ids: str) -> bool:
@@ -91,7 +95,7 @@ class _Renaming:
 
 
 class Sameness(StrEnum):
-    """The result of comparing a replayed episode with its recording."""
+    """The result of comparing a replayed or repeated episode with its recording."""
 
     SAME = "same"
     RENAMED = "renamed ids"
@@ -103,11 +107,12 @@ class Sameness(StrEnum):
 
 
 class Comparison(BaseModel):
-    """One replayed episode. ``event`` names the first event that differs: its kind, and its number in its scope.
+    """One replayed or repeated episode. ``event`` names the first event that differs: its kind and its number.
 
-    After the first difference, the replay goes on with recorded replies to the new model calls. If only one of the two
+    After the first difference, a replay goes on with recorded replies to the new model calls. If only one of the two
     endings is a success, ``then`` describes the recorded ending, and ``now`` the new one. If the recorded replies run
-    out, ``then`` is empty, and ``now`` says why the new ending is unknown.
+    out, ``then`` is empty, and ``now`` says why the new ending is unknown. For a repeated episode, ``then`` and ``now``
+    are given if the outcomes or their causes differ.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -120,9 +125,30 @@ class Comparison(BaseModel):
     now: str = ""
 
     def __str__(self) -> str:
-        changed = f"\n  the verdict changed: {self.then}, now {self.now}" if self.then else ""
-        endings = changed or (f"\n  the verdict is now {self.now}" if self.now else "")
-        return f"{self.sameness}, at {self.event}\n  expected: {self.expected}\n  actual:   {self.actual}{endings}"
+        expected, actual = _excerpts(self.expected, self.actual)
+        event = f", at {self.event}\n  expected: {expected}\n  actual:   {actual}" if self.event else ""
+        changed = f"\n  the ending changed: {self.then}, now {self.now}" if self.then else ""
+        endings = changed or (f"\n  the ending is now {self.now}" if self.now else "")
+        return f"{self.sameness}{event}{endings}"
+
+
+def _excerpts(old: str, new: str) -> tuple[str, str]:
+    """Return excerpts of both texts around their first difference, each on one line."""
+    differing = (n for n, letters in enumerate(zip(old, new, strict=False)) if letters[0] != letters[1])
+    position = next(differing, min(len(old), len(new)))
+    return _excerpt(old, position), _excerpt(new, position)
+
+
+def _excerpt(text: str, position: int) -> str:
+    begin = max(0, position - CHARACTERS_BEFORE) if len(text) > EXCERPT_CHARACTERS else 0
+    shown = text[begin : begin + EXCERPT_CHARACTERS]
+    cut = f"{'... ' if begin else ''}{shown}{' ...' if begin + EXCERPT_CHARACTERS < len(text) else ''}"
+    return " ".join(cut.split()) or "(nothing)"
+
+
+def endings_in_words(then: Ending, now: Ending) -> dict[str, str]:
+    """Return the fields of a comparison that describe the recorded and the new ending."""
+    return {name: f"{outcome_of(ending)}{reason_of(ending)}" for name, ending in (("then", then), ("now", now))}
 
 
 class Recording:
@@ -245,7 +271,7 @@ def _play_to_the_end(
     changed: dict[str, Any] = {}
     then = Ending.model_validate(recorded[path, "outcome", 0])
     if then.outcome.solved != ending.outcome.solved:
-        changed = {name: f"{outcome_of(end)}{reason_of(end)}" for name, end in (("then", then), ("now", ending))}
+        changed = endings_in_words(then, ending)
     elif is_renaming(recorded, journal.events, run.config.environment.object_ids):
         changed = {"sameness": Sameness.RENAMED}
     return comparison.model_copy(update=changed)

@@ -59,8 +59,6 @@ class RunFacts(TrajectoryPart):
     """Versions of the installed packages."""
     environment: dict[str, str] = Field(default={}, alias="world")
     """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
-    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
-    """True if only solved episodes of the run were exported, so that their share says nothing about the planner."""
 
 
 class RecordedRecall(Recall):

@@ -29,8 +29,11 @@ WRITTEN = (*EPISODES, "alfworld-generated")
 """The recordings that have a golden file: those that need neither a browser nor a download."""
 MAX_SHOWN = 200
 """Maximum characters of an observation that are shown. A longer one is cut, and its digest is added."""
-CHANGING_COLUMNS = ("name", "runs", "seconds", "per_solved")
-"""Columns of `planbook stats` that differ from run to run."""
+COLUMNS = (
+    *("building", "tasks", "solved", "interval", "unplayed_by_type", "mean_actions", "mean_error_steps"),
+    *("model_calls", "tokens", "money", "paying"),
+)
+"""Columns of `planbook stats` that are the same each time a recording is played."""
 
 
 def play(name: str, run: Path) -> Any:
@@ -53,7 +56,7 @@ def golden(run: Path) -> str:
     """Return the text of the golden file for a run: its episodes, its prompts and its statistics."""
     episodes = [line for episode in _exported(run) for line in _episode(episode)]
     (row,) = invoke("stats", run, "--json").result["rows"]
-    figures = {name: value for name, value in row.items() if name not in CHANGING_COLUMNS}
+    figures = {name: row[name] for name in COLUMNS}
     return "\n".join([*episodes, *map(_prompt, _asked(run)), f"figures {json.dumps(figures)}", ""])
 
 

@@ -46,7 +46,7 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
-@click.option("--solved", is_flag=True, help="Only episodes that were solved.")
+@click.option("--solved", is_flag=True, help="Only solved episodes in full, of others task and ending.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
 @click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
 @click.option("--without-prompts", is_flag=True, help="Leave out prompts; keep the replies.")

@@ -1,23 +1,22 @@
-"""The commands `build`, `formulate`, `cost`, `rules` and `effect`, which learn, and show what was learned."""
+"""The commands `build`, `formulate`, `rules` and `effect`, which learn, and show what was learned."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import click
-from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
-from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, SELECTION, Command, CommandResult, options
+from planbook.commands.click_options import JSON, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
-from planbook.compare.effects import PartEffect, effects_in_words, part_effects
+from planbook.compare.effects import effects_in_words, part_effects
 from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, models_by_role
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
-from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals, show_cost
+from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
 from planbook.manuals import coverage_table
@@ -35,17 +34,6 @@ BUILD_SEEDS = range(1000)
 RULE_ROLES = ("builder", "consolidator")
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options that cannot be combined with ``--from``, which learns from episodes that have been played already."""
-
-
-class FormulateResult(BaseModel):
-    """Output of ``formulate --json``."""
-
-    model_config = ConfigDict(frozen=True)
-
-    manuals: tuple[str, ...]
-    model_calls: int
-    tokens: int
-    run: str
 
 
 @click.command("build", cls=Command)
@@ -148,14 +136,12 @@ def check_verifying(config: Config, task: Task) -> None:
 @click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, FormulateResult]:
+def formulate_command(run: Path, tokens: int | None, settings: Settings) -> CommandResult:
     """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
     return formulate(run, settings.models, tokens, settings.execution())
 
 
-def formulate(
-    folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution
-) -> tuple[int, FormulateResult]:
+def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution) -> CommandResult:
     """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
@@ -180,18 +166,12 @@ def formulate(
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
-        return code, FormulateResult(
-            manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)
-        )
-
-
-@click.command(cls=Command)
-@click.argument("run", type=RUN_FOLDER)
-@PRICES
-@JSON
-def cost(run: Path, prices: Path | None) -> CommandResult:
-    """Show the cost of building after each task, and how many task types had a procedure by then."""
-    return errors.OK, show_cost(run, prices)
+        return code, {
+            "manuals": written,
+            "model_calls": spent.calls,
+            "tokens": spent.tokens,
+            "run": str(run.folder),
+        }
 
 
 # The rules and their history
@@ -298,54 +278,38 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
 # The effect of each part: a rule or a skill
 
 
-class Effects(BaseModel):
-    """Output of ``planbook effect --json``.
-
-    ``finished`` is False if a run is missing or not complete. ``runs`` maps "all" to the folder of the run that uses
-    every part, and each part to the folder of the run without this part.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    library: str
-    tasks: int
-    solved: int
-    parts: tuple[PartEffect, ...]
-    runs: dict[str, str]
-    finished: bool
-
-
 @click.command("effect", cls=Command)
 @click.argument("library", metavar="RUN", type=RUN_FOLDER)
 @click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
 @options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
 @JSON
-def effect_command(library: Path, parts: str, settings: Settings) -> tuple[int, Effects]:
+def effect_command(library: Path, parts: str, settings: Settings) -> CommandResult:
     """Measure what each rule and skill of RUN, a run of `planbook build`, is worth, by playing test tasks without it.
 
     One run plays with everything. Then, for each part, a run without it plays the tasks that use it.
     """
-    building = RunFile.read(library).config if is_run(library) else None
-    env = settings.env or (building.env if building else "")
+    env = settings.env or (RunFile.read(library).config.env if is_run(library) else "")
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
     known, chosen = known_parts(config), split_names(parts)
     if unknown := sorted(set(chosen) - set(known)):
         raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
     if not models_by_role(settings.models) and not settings.planner:
-        models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise BadArgument(
-            f"use --model to name the model that plays{f' ({library} was built with {models})' if models else ''}; or "
-            "measure the procedures alone, which ask no model, with --planner procedures"
+            "use --model to name the model that plays; or measure the procedures alone, which ask no model, with "
+            "--planner procedures"
         )
     return play_effects(config, chosen or known, settings.out or new_folder(config), Series(settings))
 
 
-def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> tuple[int, Effects]:
+def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> CommandResult:
     """Play a test run with all parts, and for each part a run without this part. Print how the results differ.
 
     The runs are in folders below ``out``. A run without a part plays only the tasks that use the part. If a run is
     interrupted or exhausts the budget, no further run is played; the same command continues from there. Raises
     BadArgument if the settings of a run are invalid, or BadRun if a folder holds a run with other settings.
+
+    In the result, ``finished`` is False if a run is missing or not complete. ``runs`` maps "all" to the folder of the
+    run that uses every part, and each part to the folder of the run without this part.
     """
     screen, folders = console(), dict[str, Path | None]()
     exit_code, summary = series.play(config, out / "all", alone=False)
@@ -368,14 +332,14 @@ def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series
     if not finished:
         screen.print(f"Not finished; {how_to_continue(exit_code, out)}", soft_wrap=True)
     runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
-    return exit_code, Effects(
-        library=config.library,
-        tasks=summary.tasks,
-        solved=summary.solved,
-        parts=effects,
-        runs=runs,
-        finished=finished,
-    )
+    return exit_code, {
+        "library": config.library,
+        "tasks": summary.tasks,
+        "solved": summary.solved,
+        "parts": [effect.model_dump() for effect in effects],
+        "runs": runs,
+        "finished": finished,
+    }
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:

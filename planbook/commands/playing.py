@@ -12,7 +12,7 @@ from rich.console import Console
 
 from planbook import errors, knowledge
 from planbook.commands.click_options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, options
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.inputs import current_inputs
@@ -308,8 +308,8 @@ def _print_learned(results: RunResults, out: Console) -> None:
     run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
-    initial = knowledge.learned_in(run, after=0)
-    for group, state in knowledge.learned_in(run).items():
+    initial, states = knowledge.learned_in(run, after=0), knowledge.learned_in(run)
+    for group, state in states.items():
         learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
             f"{title}{counted(len(learned.rules), 'rule')} after {counted(state.history.changes, 'change')}, "
@@ -334,7 +334,10 @@ def _print_learned(results: RunResults, out: Console) -> None:
             first, *_ = note.replace(":\n- ", ": ").splitlines()
             reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
             out.print(f"Not learned: {reason}. The report shows the full conversation.", style="yellow", soft_wrap=True)
-    if line := cost_line(results.building_cost()):
+    types = len({row.entry.task.type for row in results.episodes.values()})
+    if run.config.types == FOUND:
+        types = sum(len(state.knowledge.found) for state in states.values())
+    if line := cost_line(results.steps, types):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 

@@ -6,7 +6,7 @@ its models. `fork` continues one episode from one of its actions, with a change,
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,15 +20,6 @@ from planbook.commands.checking import plan_code
 from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
 from planbook.commands.viewing import find_episode
-from planbook.compare.reruns import (
-    RepeatedEpisode,
-    RepeatResult,
-    RerunTotals,
-    kept_steps,
-    learned_the_same,
-    repeated_episodes,
-    totals,
-)
 from planbook.config import Config, models_by_role
 from planbook.console import console
 from planbook.envs import Selection, Task
@@ -39,6 +30,7 @@ from planbook.learning.tasks import tasks_of
 from planbook.planner import Budget, GivenCode, Step, format_call, read_trajectory
 from planbook.preflight import check_config
 from planbook.replay import Comparison, Sameness, replay_run
+from planbook.reruns import kept_steps, learned_the_same, repeated_episodes
 from planbook.runs import (
     Entry,
     Fork,
@@ -59,9 +51,9 @@ from planbook.workers import Execution
 class Rerun(BaseModel):
     """Output of ``rerun --json`` and ``fork --json``.
 
-    ``differed`` lists the inputs that have changed. ``episodes`` lists the episodes whose results differ from those of
-    the original run; if ``deterministic`` is True, there should be none. ``learnt_the_same`` is None unless the runs
-    learn.
+    ``differed`` lists the inputs that have changed. ``by_sameness`` maps each kind of result to its number of episodes.
+    ``differences`` maps the episodes that differ from those of the original run to the first difference; if
+    ``deterministic`` is True, there should be none. ``learnt_the_same`` is None unless the runs learn.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -70,9 +62,9 @@ class Rerun(BaseModel):
     run: str
     differed: tuple[str, ...]
     deterministic: bool
-    totals: RerunTotals
+    by_sameness: dict[str, int]
+    differences: dict[str, Comparison]
     learnt_the_same: bool | None = None
-    episodes: tuple[RepeatedEpisode, ...]
 
 
 @click.command(cls=Command)
@@ -120,7 +112,6 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
 class Repeat(NamedTuple):
     """Everything that is needed to play a run again: its configuration, its tasks as they are now, and so on.
 
-    ``original_is_played`` is True while the original run is still being played, so that more of its episodes may end.
     ``prices`` is the file of the price table. ``forked`` is set if only one episode is played, from one of its actions.
     """
 
@@ -128,7 +119,6 @@ class Repeat(NamedTuple):
     tasks: Sequence[Task]
     budget: Budget
     changed_inputs: tuple[str, ...]
-    original_is_played: bool
     prices: Path | None
     forked: Fork | None = None
 
@@ -155,7 +145,7 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
         if config.models != run.config.models:
             lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
-        return Repeat(config, tasks, run.file.budget, tuple(lines), run.is_played, prices, run.forked)
+        return Repeat(config, tasks, run.file.budget, tuple(lines), prices, run.forked)
 
 
 def prepare_fork(
@@ -251,16 +241,16 @@ def play_again(
     )
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
         differed = (*repeat.changed_inputs, *_environment_changes(first, second))
-        episodes = tuple(repeated_episodes(first, second))
+        compared = list(repeated_episodes(first, second))
         learned_same = learned_the_same(first, second) if repeat.config.learning else None
     result = Rerun(
         rerun_of=str(folder),
         run=summary.run,
         differed=differed,
         deterministic=not repeat.forked and is_deterministic(repeat.config),
-        totals=totals(episodes),
+        by_sameness=_count_by_sameness(compared),
+        differences={_name(entry): each for entry, each in compared if each.sameness is Sameness.DIFFERENT},
         learnt_the_same=learned_same,
-        episodes=tuple(episode for episode in episodes if episode.way is not RepeatResult.SAME),
     )
     for line in differed[len(repeat.changed_inputs) :]:
         screen.print(f"The environment has changed: {line}.", soft_wrap=True)
@@ -268,15 +258,21 @@ def play_again(
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
 
+def _name(entry: Entry) -> str:
+    return f"{entry.task.id} (repeat {entry.repeat})" if entry.repeat else entry.task.id
+
+
+def _count_by_sameness(compared: Iterable[tuple[Entry, Comparison]]) -> dict[str, int]:
+    """Return the number of episodes for each kind of result."""
+    counts = Counter(comparison.sameness for _, comparison in compared)
+    return {kind.value: counts[kind] for kind in Sameness}
+
+
 def _has_diverged(result: Rerun) -> bool:
-    counts = result.totals.by_way
-    return bool(counts[RepeatResult.OTHER_WAY] or counts[RepeatResult.OTHER_OUTCOME]) or result.learnt_the_same is False
+    return bool(result.differences) or result.learnt_the_same is False
 
 
 def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
-    if repeat.original_is_played:
-        note = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
-        out.print(note, style="yellow", soft_wrap=True)
     if not repeat.changed_inputs:
         out.print(f"No input of {folder} has changed since it began.", soft_wrap=True)
         return
@@ -291,39 +287,14 @@ def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
 
 
 def _show_result(out: Console, result: Rerun) -> None:
-    for episode in result.episodes:
-        out.print(str(episode), soft_wrap=True)
-    sums = result.totals
-    episodes = f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}"
-    out.print(f"{episodes}: {tally(sums.by_way) or 'none'}.", soft_wrap=True)
-    if sums.gained or sums.lost:
-        out.print(
-            f"Solved {sums.solved_before} then and {sums.solved_after} now: {sums.gained} gained, {sums.lost} lost "
-            f"(exact test over tasks: p = {sums.p:.3g}).",
-            soft_wrap=True,
-        )
+    for name, comparison in result.differences.items():
+        out.print(f"{name}: {comparison}", markup=False, soft_wrap=True)
+    episodes = f"{counted(sum(result.by_sameness.values()), 'episode')} compared with those of {result.rerun_of}"
+    out.print(f"{episodes}: {tally(result.by_sameness) or 'none'}.", soft_wrap=True)
     if result.learnt_the_same is not None:
         out.print(f"What was learned from them is {'the same' if result.learnt_the_same else 'different'}.")
     if result.deterministic and _has_diverged(result):
         out.print("All replies were recorded, so every episode should have been the same.", soft_wrap=True)
-
-
-class ReplayResult(BaseModel):
-    """Output of ``replay RUN --json``.
-
-    ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps each task to the difference
-    that was found; if several episodes of the task differ, it is that of the last one. ``verdicts_changed`` counts the
-    episodes that were solved only in the original run, or only in the replay.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    by_sameness: dict[str, int]
-    differences: dict[str, Comparison]
-    verdicts_changed: int
-    seconds: float
-    run: str
 
 
 @click.command(cls=Command)
@@ -338,20 +309,23 @@ def replay(recorded: Path | None, settings: Settings) -> CommandResult:
     return compare_run(recorded, settings.execution())
 
 
-def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
-    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts."""
+def compare_run(folder: Path, execution: Execution) -> CommandResult:
+    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts.
+
+    In the result, ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps the episodes
+    that differ to the first difference. ``verdicts_changed`` counts those that were solved only in the original run, or
+    only in the replay.
+    """
     if execution.executor != "threads":
         raise BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
     out = console()
-    counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
-    differing: list[tuple[Entry, Comparison]] = []
+    compared: list[tuple[Entry, Comparison]] = []
 
     def on_comparison(entry: Entry, comparison: Comparison) -> None:
-        counts[comparison.sameness] += 1
+        compared.append((entry, comparison))
         if comparison.event:
-            differing.append((entry, comparison))
-            out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
+            out.print(f"{_name(entry)}: {comparison}", markup=False, soft_wrap=True)
 
     with closing(Run.open(folder)) as run:
         if run.imported or run.config.copies:
@@ -359,17 +333,19 @@ def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
         check_config(run.config, folder)
         finished = replay_run(run, on_comparison, execution)
     seconds = round(time.monotonic() - begun, 3)
-    changed = sum(bool(comparison.then) for _, comparison in differing)
+    counts = _count_by_sameness(compared)
+    differences = {_name(entry): comparison for entry, comparison in compared if comparison.event}
+    changed = sum(bool(comparison.then) for comparison in differences.values())
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
-    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
-    report = ReplayResult(
-        episodes=counts.total(),
-        by_sameness=dict(counts),
-        differences={entry.task.id: comparison for entry, comparison in differing},
-        verdicts_changed=changed,
-        seconds=seconds,
-        run=str(folder),
-    )
+    out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
+    report = {
+        "episodes": len(compared),
+        "by_sameness": counts,
+        "differences": {name: comparison.model_dump() for name, comparison in differences.items()},
+        "verdicts_changed": changed,
+        "seconds": seconds,
+        "run": str(folder),
+    }
     if not finished:
         return errors.INTERRUPTED, report
-    return errors.BROKEN if differing else errors.OK, report
+    return errors.BROKEN if differences else errors.OK, report

@@ -24,9 +24,9 @@ from planbook.papers.comparison import ComparedPaper, compare_with_papers, paper
 from planbook.papers.differences import our_run
 from planbook.planner import Budget, Spending
 from planbook.results import read_run
-from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, payoff_table, state_after
+from planbook.results.learning_cost import BuildingState, LearningPayoff, payoff_table, state_after
 from planbook.results.summary import Summary
-from planbook.runs import Run, is_run, new_folder
+from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings, ablated_options
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts
@@ -143,11 +143,11 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     If a run is interrupted or exhausts the budget, no further run is played; the same command continues from there.
     Raises BadArgument if the library is not a run of `planbook build`, or BadRun if a run cannot be read or continued.
     """
-    cost, points, exit_code = _building_cost(config, after, series.prices), list[CurvePoint](), errors.OK
+    built, points, exit_code = _building_steps(config, after, series.prices), list[CurvePoint](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}", alone=False)
-        built, bounds = state_after(cost.after, number), summary.interval_of(ALL)
-        points.append(CurvePoint(after=number, interval=bounds, until_then=built, summary=summary))
+        until_then, bounds = state_after(built, number), summary.intervals[ALL]
+        points.append(CurvePoint(after=number, interval=bounds, until_then=until_then, summary=summary))
         exit_code = max(exit_code, code)
         if code in STOPPED:
             not_begun = ", ".join(map(str, after[len(points) :]))
@@ -185,13 +185,13 @@ def how_to_continue(exit_code: int, out: Path) -> str:
     return f"continue with the same command and --out {out}{larger}."
 
 
-def _building_cost(config: Config, after: Sequence[int], prices: Path | None) -> BuildingCost:
+def _building_steps(config: Config, after: Sequence[int], prices: Path | None) -> Sequence[BuildingState]:
     folder = config.library_folder
-    if not is_run(folder):
+    if not is_run(folder) or RunFile.read(folder).config.learning is None:
         raise errors.BadArgument("--after N,N: a learning curve needs a run of `planbook build` as --library")
     with closing(Run.open(folder)) as run:
         check_environment(config.model_copy(update={"after": max(after)}), run)
-        return read_run(run, price=prices_from(prices) if prices else None).building_cost()
+        return read_run(run, price=prices_from(prices) if prices else None).steps
 
 
 def curve_payoffs(points: Sequence[CurvePoint]) -> dict[str, LearningPayoff | None]:

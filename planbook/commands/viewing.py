@@ -1,7 +1,7 @@
 """The commands `show`, `report`, `watch`, `compare` and `stats`, which read runs."""
 
 import webbrowser
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.settings import full_name, parse_where, setting, without_spaces
+from planbook.compare.settings import check_names
 from planbook.compare.shown import comparison_parts, run_letter
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
@@ -202,28 +202,24 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     metavar="NAME,...",
     help="Show runs with equal values of these settings in one row.",
 )
-@click.option(
-    "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."
-)
 @PRICES
 @JSON
-def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None) -> CommandResult:
+def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult:
     """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
     results, unreadable = _read_runs(runs, prices_from(prices) if prices else None)
-    chosen = _matching_runs(results, where)
-    names = [full_name(name, (run.run.config for run in results)) for name in by.split(",") if name]
-    rows = group_rows(chosen, names)
+    names = [name for name in by.split(",") if name]
+    check_names(names, (run.run.config for run in results))
+    rows = group_rows(results, names)
     print_parts(console(), group_parts(rows))
-    faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
+    faults = {run.name: faults for run in results if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
             ERRORS.print(f"{folder} contradicts itself: {fault}", style="red", soft_wrap=True)
     facts = {
         "rows": [row.model_dump(mode="json") for row in rows],
-        "left_out": len(results) - len(chosen),
         "unreadable": unreadable,
         "contradictions": faults,
     }
@@ -245,35 +241,17 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
     """
     results: dict[Path, RunResults] = {}
     unreadable: dict[str, str] = {}
-    with ERRORS.status("Looking for runs") as status:  # shown only on a terminal
-        for folder in folders:
-            runs = runs_in(folder)
-            if not runs:
-                unreadable[str(folder)] = f"there is no run in {folder} or below it"
-            for run in runs:
-                status.update(Text(f"Reading {run}"))
-                try:
-                    results[run.resolve()] = read_folder(run, price)
-                except errors.REPORTED as error:
-                    unreadable[str(run)] = str(error)
+    for folder in folders:
+        runs = runs_in(folder)
+        if not runs:
+            unreadable[str(folder)] = f"there is no run in {folder} or below it"
+        for run in runs:
+            try:
+                results[run.resolve()] = read_folder(run, price)
+            except errors.REPORTED as error:
+                unreadable[str(run)] = str(error)
     for reason in unreadable.values():
         ERRORS.print(f"Left out: {reason}", style="yellow", markup=False, soft_wrap=True)
     if not results:
         raise errors.BadRun("none of these runs can be read")
     return list(results.values()), unreadable
-
-
-def _matching_runs(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
-    """Return the runs that have all settings of ``--where``.
-
-    Raises BadArgument if there is no such run. The message lists the values that the setting has in the runs.
-    """
-    chosen = list(runs)
-    for short_name, value in parse_where(where).items():
-        name = full_name(short_name, (run.run.config for run in runs))
-        values = {run.name: without_spaces(setting(run.run.config, name)) for run in chosen}
-        chosen = [run for run in chosen if values[run.name] == value]
-        if not chosen:
-            known = " or ".join(sorted({*values.values()}))
-            raise BadArgument(f"--where {short_name}={value}: no run matches; {name} can be {known}")
-    return chosen

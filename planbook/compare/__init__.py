@@ -6,19 +6,15 @@ The comparison is made from the tables of results of the runs.
 - ``differences`` computes the differences between two runs in success, measures and costs, and tests them.
 - ``shown`` shows comparisons as tables and sentences.
 - ``groups`` makes a table with a row for each run, or for each group of runs.
-- ``reruns`` compares a run with a run that repeats it, event by event.
 - ``effects`` estimates the effect of each rule and skill from runs without it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from string import ascii_uppercase
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
 from planbook.compare.differences import (
-    MCNEMAR,
-    SIGNIFICANCE,
     CostDifference,
     MeasureDifference,
     Pair,
@@ -26,7 +22,6 @@ from planbook.compare.differences import (
     cost_differences,
     gain,
     measure_differences,
-    points,
     solved_difference,
     with_corrected_p,
 )
@@ -35,19 +30,15 @@ from planbook.compare.settings import (
     SEEDS,
     SELECTED,
     SettingDifference,
-    abridged,
     differing_settings,
     have_same_inputs,
     settings_without,
 )
 from planbook.errors import BadArgument
-from planbook.planner import Grid, Outcome
+from planbook.planner import Outcome
 from planbook.results import RunResults
-from planbook.results.learning_cost import LearningPayoff, payoff_table
+from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
-from planbook.results.statistics import Estimate
-from planbook.results.summary import solved_interval
-from planbook.wording import NO_FIGURE, counted, format_number, in_words, listed
 
 
 class Side(BaseModel):
@@ -55,9 +46,6 @@ class Side(BaseModel):
 
     run: str
     solved: int
-    low: float | None
-    high: float | None
-    """The 95 % interval of the share of episodes that the run solved, or None if some broke or were not run."""
     broken: int
     not_run: int
     """Numbers of episodes that broke or were not run. They count as not solved."""
@@ -70,11 +58,8 @@ class ChangedPair(BaseModel):
 
     task: str
     repeat: int
-    type: str
     change: Literal["gained", "lost"]
     cause: str
-    unplayed: bool
-    """True if the unsolved episode broke or was not run. Then the pair says nothing about the planning method."""
 
 
 class RunComparison(BaseModel):
@@ -89,8 +74,6 @@ class RunComparison(BaseModel):
     """The settings, inputs and versions that differ between the runs."""
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
-    left_out: tuple[int, int]
-    """For each run, the number of tasks that `planbook build` skipped: their type had been solved often enough."""
     overall: SolvedDifference
     """The difference over all pairs."""
     played: SolvedDifference | None
@@ -109,13 +92,12 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
     Raises BadArgument if they have no task in common, or if one run has two episodes with the same task and repeat.
     """
-    _check_environments(first, second)
     first_rows, second_rows = _by_key(first), _by_key(second)
     pairs = [(row, second_rows[key]) for key, row in first_rows.items() if key in second_rows]
     if not pairs:
         raise BadArgument(
-            f"{first.name} ({_describe(first)}) and {second.name} ({_describe(second)}) have no task in common; "
-            "play the same tasks and seeds in both"
+            f"{first.name} and {second.name} have no task in common; play the same tasks and seeds of the same "
+            "environment in both"
         )
     both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
@@ -129,7 +111,6 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         settings=differing_settings(first, second),
         only_first=tuple(row.name for key, row in first_rows.items() if key not in second_rows),
         only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
-        left_out=(first.skipped, second.skipped),
         overall=overall,
         played=solved_difference(both_played) if 0 < len(both_played) < len(pairs) else None,
         by_type=_by_type(pairs),
@@ -166,20 +147,6 @@ def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunCompariso
     )
 
 
-def _check_environments(first: RunResults, second: RunResults) -> None:
-    if first.environments and second.environments and not first.environments & second.environments:
-        names = [", ".join(sorted(run.environments)) for run in (first, second)]
-        raise BadArgument(
-            f"{first.name} plays {names[0]} and {second.name} plays {names[1]}; "
-            "only runs of the same environment can be compared"
-        )
-
-
-def _describe(run: RunResults) -> str:
-    first = f", starting with {run.counted[0].name}" if run.counted else ""
-    return counted(len(run.counted), "episode") + first
-
-
 def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
     rows: dict[tuple[str, str, int, int], Result] = {}
     for row in run.counted:
@@ -201,10 +168,9 @@ def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
-    low, high = (None if run.only_solved else solved_interval(rows)) or (None, None)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
     payoff = run.payoff(rows)
-    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=payoff)
+    return Side(run=run.name, solved=solved, broken=broken, not_run=not_run, paying=payoff)
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
@@ -221,34 +187,19 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
             yield ChangedPair(
                 task=first.entry.task.id,
                 repeat=first.repeat,
-                type=first.type,
                 change="gained" if second.solved else "lost",
                 cause=unsolved.ending.cause,
-                unplayed=not unsolved.outcome.played,
             )
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
     """Yield sentences about what a reader of the comparison must take into account."""
-    seeds = first.run.config.seed, second.run.config.seed
-    if seeds[0] != seeds[1]:
-        yield (
-            f"The runs have different seeds (--seed {seeds[0]} and {seeds[1]}): tasks are paired by their own seeds, "
-            "but plans and the models that take a seed had different random numbers."
-        )
     for run in (first, second):
-        if run.only_solved:
-            yield (
-                f"{run.name} has only solved episodes (exported with --solved), so differences in success, measures "
-                "and costs say nothing."
-            )
         if run.is_building_run:
             yield (
                 f"{run.name} is a run of `planbook build`: its later tasks were played with knowledge from the earlier "
                 "ones, so they are not independent."
             )
-        if run.run.config.copies:
-            yield f"{run.name} copied its episodes, so their costs are those of the original runs."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"

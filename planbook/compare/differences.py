@@ -32,13 +32,11 @@ SIGNIFICANCE = 0.05
 SCORE = "score"
 """Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
 if it is sometimes neither 0 nor 1, and is not the same as another measure."""
-TIME = "seconds"
 COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "model calls": lambda row: row.spent.calls,
     "tokens": lambda row: row.spent.tokens,
     "US dollars": lambda row: row.spent.money,
     "actions": lambda row: row.spent.actions,
-    TIME: lambda row: row.seconds,
 }
 """Maps the displayed name of a cost to a function that returns the cost of an episode."""
 Pair = tuple[Result, Result]
@@ -120,9 +118,7 @@ class CostDifference(BaseModel):
     """A cost per solved task, over the same tasks: in the first run, in the second run, and second minus first.
 
     The cost of unsolved tasks is included. A value is None if no task was solved, or if a price is unknown. The
-    intervals of the two costs are computed for their logarithms, so they cannot go below 0. For
-    seconds, there are no intervals: intervals are computed from the variation between tasks, which does not show how
-    much times vary between runs on a busy machine.
+    intervals of the two costs are computed for their logarithms, so they cannot go below 0.
     """
 
     first: Estimate
@@ -239,27 +235,24 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     """Compare the costs per solved task. Return a dict that maps the name of each cost to its difference.
 
-    A cost that neither run had is left out. The time is left out even if only one of the runs has none: its episodes
-    were then imported or copied.
+    A cost that neither run had is left out.
     """
-    differences = {}
-    for name, cost in COSTS.items():
-        has_cost = [any(cost(side) != 0 for side in sides) for sides in zip(*pairs, strict=True)]
-        if all(has_cost) or (any(has_cost) and name != TIME):
-            differences[name] = _cost_difference(pairs, name)
-    return differences
+    return {
+        name: _cost_difference(pairs, cost)
+        for name, cost in COSTS.items()
+        if any(cost(side) != 0 for pair in pairs for side in pair)
+    }
 
 
-def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
+def _cost_difference(pairs: Sequence[Pair], cost: Callable[[Result], float | None]) -> CostDifference:
     def part(row: Result) -> tuple[float, float]:
-        spent = COSTS[name](row)
+        spent = cost(row)
         return float("nan") if spent is None else spent, float(row.solved)
 
     first, second = _parts(pairs, lambda pair: part(pair[0])), _parts(pairs, lambda pair: part(pair[1]))
-    estimates = [positive_ratio(first), positive_ratio(second), ratio_difference(first, second)]
-    if name == TIME:
-        estimates = [Estimate(estimate.value, None, None) for estimate in estimates]
-    return CostDifference(first=estimates[0], second=estimates[1], difference=estimates[2])
+    return CostDifference(
+        first=positive_ratio(first), second=positive_ratio(second), difference=ratio_difference(first, second)
+    )
 
 
 def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:

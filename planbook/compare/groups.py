@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, Field
-
 from planbook.compare.settings import (
     KNOWLEDGE,
     SEEDS,
@@ -18,37 +16,21 @@ from planbook.compare.settings import (
     setting,
     settings_without,
 )
-from planbook.planner import Grid, Outcome, Spending
+from planbook.console import ALL
+from planbook.planner import Grid, Spending
 from planbook.results import RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
-from planbook.results.rows import by_task
 from planbook.results.statistics import per_solved
-from planbook.results.summary import ONLY_SOLVED, mean_actions, mean_errors, solved_interval
-from planbook.wording import NO_FIGURE, counted, format_money, format_number, interval, listed
+from planbook.results.summary import Summary, summarise
+from planbook.wording import NO_FIGURE, format_money, format_number, interval, listed
 
 
-class PerSolved(BaseModel):
-    """The costs of some runs, divided by the number of tasks that they solved. They are None if no task was solved."""
+class GroupRow(Summary):
+    """A row about one run, or about a group of runs: the summary of all episodes of all runs in the group.
 
-    calls: float | None
-    tokens: float | None
-    money: float | None
-    """US dollars. Also None if a price is unknown."""
-    actions: float | None
-    seconds: float | None
-
-
-class GroupRow(BaseModel):
-    """A row about one run, or about a group of runs. The counts are over all episodes of all runs in the group.
-
-    ``calls``, ``tokens`` and ``money`` include the cost of learning. Copied episodes cost nothing. ``seconds`` is the
-    total duration of the episodes.
-
-    ``share`` is the share of solved episodes. Episodes that broke or were not run count as not solved; if there are
-    any, its interval from ``low`` to ``high`` is None. If there are several runs, and no such episodes, ``share_mean``
-    and ``share_sd`` are the mean and the standard deviation of the shares of the runs. ``several`` is the number of
-    tasks that were played several times, as repeats or in several runs. ``once`` is how many of these tasks were solved
-    at least once, and ``every_time`` how many were solved each time.
+    The costs include the cost of learning. Copied episodes cost nothing. ``seconds`` is the total duration of the
+    episodes. If there are several runs, and all episodes were played, ``share_mean`` and ``share_sd`` are the mean and
+    the standard deviation of the shares of episodes that the runs solved.
     """
 
     name: str
@@ -58,36 +40,10 @@ class GroupRow(BaseModel):
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
     ones."""
-    tasks: int
-    solved: int
-    share: float
-    low: float | None
-    high: float | None
-    broken: int
-    not_run: int
-    left_out: int
-    """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row.
-
-    They are not counted in ``tasks``.
-    """
-    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
-    """True if a run was imported from episodes that were exported with ``--solved``."""
-    mean_actions: float | None
-    mean_error_steps: float | None
-    calls: int
-    tokens: int
-    money: float | None
-    seconds: float
-    per_solved: PerSolved
-    paying: LearningPayoff | None = Field(
-        default=None, exclude_if=lambda payoff: payoff is None or not payoff.has_learned
-    )
-    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
+    interval: tuple[float, float] | None
+    """The 95 % interval of the share of solved episodes, or None if some episodes were not played."""
     share_mean: float | None
     share_sd: float | None
-    several: int
-    once: int
-    every_time: int
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
@@ -144,43 +100,21 @@ def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
 
 
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
-    rows = [row for run in runs for row in run.counted]
-    solved = sum(row.solved for row in rows)
-    only_solved = any(run.only_solved for run in runs)
-    low, high = (None if only_solved else solved_interval(rows)) or (None, None)
-    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and low is not None]
-    repeated = [episodes for episodes in by_task(rows) if sum(row.outcome.played for row in episodes) > 1]
+    rows = [row for run in runs for row in run.episodes.values()]
+    seconds = sum(row.seconds for row in rows if not row.copied)
     spent = sum((run.cost for run in runs), Spending())
-    seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
-    money = None if spent.money is None else round(spent.money, 6)
-    costs = {"calls": spent.calls, "tokens": spent.tokens, "actions": spent.actions, "money": money, "seconds": seconds}
+    summary = summarise(rows, seconds, name, spent, figures=(), payoff=payoff)
+    bounds = summary.intervals[ALL]
+    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and bounds]
     return GroupRow(
+        **dict(summary),
         name=name,
         runs=tuple(run.name for run in runs),
         differ=_differing(runs),
         building=any(run.is_building_run for run in runs),
-        tasks=len(rows),
-        solved=solved,
-        share=solved / len(rows) if rows else 0.0,
-        low=low,
-        high=high,
-        broken=sum(row.outcome is Outcome.BROKEN for row in rows),
-        not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
-        left_out=sum(run.skipped for run in runs),
-        only_solved=only_solved,
-        mean_actions=mean_actions(rows),
-        mean_error_steps=mean_errors(rows),
-        calls=spent.calls,
-        tokens=spent.tokens,
-        money=money,
-        seconds=round(seconds, 3),
-        per_solved=PerSolved(**{name: per_solved(amount, solved) for name, amount in costs.items()}),
-        paying=payoff,
+        interval=bounds,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
-        several=len(repeated),
-        once=sum(any(row.solved for row in episodes) for episodes in repeated),
-        every_time=sum(all(row.solved for row in episodes) for episodes in repeated),
     )
 
 
@@ -226,16 +160,16 @@ def _common_folder(names: Sequence[str]) -> str:
 
 def _solved(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
-    yield f"{row.share:.1%}".rstrip("%") if row.tasks else NO_FIGURE
-    yield NO_FIGURE if row.low is None or row.high is None else interval(row.low, row.high)
+    yield f"{100 * row.solved / row.tasks:.1f}" if row.tasks else NO_FIGURE
+    yield interval(*row.interval) if row.interval else NO_FIGURE
     yield from (str(row.broken), str(row.not_run))
 
 
 def _spent(row: GroupRow) -> Iterator[str]:
     yield from (format_number(mean, 3) for mean in (row.mean_actions, row.mean_error_steps))
-    yield from (f"{row.calls:,}", f"{row.tokens:,}")
-    yield from (format_money(row.money, NO_FIGURE), format_number(row.per_solved.calls, 3))
-    yield from (format_money(row.per_solved.money, NO_FIGURE), format_number(row.seconds, 3))
+    yield from (f"{row.model_calls:,}", f"{row.tokens:,}")
+    yield from (format_money(row.money, NO_FIGURE), format_number(per_solved(row.model_calls, row.solved), 3))
+    yield from (format_money(per_solved(row.money, row.solved), NO_FIGURE), format_number(row.seconds, 3))
 
 
 def _group_lines(row: GroupRow) -> Iterator[str]:
@@ -243,12 +177,3 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
         yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
-    if row.several and not row.only_solved:
-        yield (
-            f"of {counted(row.several, 'task')} played several times, {row.once:,} solved at least once "
-            f"({row.once / row.several:.1%}) and {row.every_time:,} every time ({row.every_time / row.several:.1%})"
-        )
-    if row.only_solved:
-        yield ONLY_SOLVED
-    if row.left_out:
-        yield f"{row.left_out} building tasks skipped, because their type had been solved often enough"

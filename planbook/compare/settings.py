@@ -1,7 +1,6 @@
 """Compute how two runs differ in settings, in inputs such as prompts and libraries, and in versions of software."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -149,34 +148,9 @@ def setting(config: Config, name: str) -> str:
     return settings(config).get(name, UNSET)
 
 
-def full_name(name: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting, such as ``selection.split`` for ``split``.
-
-    ``name`` is the full name, or its last part if no other setting of the runs ends with this part. Raises BadArgument
-    if no run has such a setting, or if the setting is ambiguous.
-    """
-    known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
-    if name in known:
-        return name
-    matches = [full for full in known if full.endswith(f".{name}")]
-    if len(matches) > 1:
-        raise BadArgument(f"{name!r} could be {' or '.join(sorted(matches))}; write one of them")
-    if not matches:
-        raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
-    return matches[0]
-
-
-def parse_where(texts: Sequence[str]) -> dict[str, str]:
-    """Parse values of ``--where``: NAME=VALUE pairs, separated by commas. Raises BadArgument for an invalid pair.
-
-    A value that is a list has commas of its own: ``selection.seeds=0,1,planner=adapt``.
-    """
-    pairs = [pair.partition("=") for text in texts for pair in re.split(r",(?=[^,]*=)", text) if pair]
-    if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
-        raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")
-    return {name.strip(): without_spaces(value.strip(",")) for name, _, value in pairs}
-
-
-def without_spaces(value: str) -> str:
-    """Return the value of a setting as it is written in ``--where``: a list without spaces after its commas."""
-    return value.strip().replace(", ", ",")
+def check_names(names: Iterable[str], configs: Iterable[Config]) -> None:
+    """Raise BadArgument if no run has a setting with one of these full names, such as ``selection.split``."""
+    known = {name for config in configs for name in (*settings(config), *Config.model_fields)}
+    for name in names:
+        if name not in known:
+            raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")

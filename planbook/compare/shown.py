@@ -16,10 +16,6 @@ SHOWN_CHANGES, SHOWN_NAMES = 8, 5
 LEAST_P = 0.001
 """A smaller p value is shown as "< 0.001"."""
 
-NO_BREAK_EVEN = (
-    "A break-even point of learning needs a run that learned nothing, with the same inputs and settings apart from "
-    "seeds and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`."
-)
 Letters = tuple[str, str]
 """The letters that stand for the first and the second run."""
 
@@ -49,13 +45,6 @@ def comparison_parts(comparisons: Mapping[str, RunComparison], first: str) -> It
             "Test of measures: paired t over tasks; p is corrected by Holm's method over all measures, and over the "
             f"runs that are compared with {first}; the intervals are not."
         )
-    if any(_lacks_break_even(compared) for compared in comparisons.values()):
-        yield NO_BREAK_EVEN
-
-
-def _lacks_break_even(compared: RunComparison) -> bool:
-    sides = compared.first.paying, compared.second.paying
-    return any(side and side.has_learned for side in sides) and not any(side and side.beside for side in sides)
 
 
 def _comparison(compared: RunComparison, letters: Letters) -> Iterator[Grid | str]:
@@ -116,12 +105,9 @@ def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
 
 
 def _unpaired(compared: RunComparison, letters: Letters) -> Iterator[str]:
-    only = compared.only_first, compared.only_second
-    for letter, names, left_out in zip(letters, only, compared.left_out, strict=True):
+    for letter, names in zip(letters, (compared.only_first, compared.only_second), strict=True):
         if names:
             yield f"Only in {letter}, and not counted below ({len(names)}): {listed(names, SHOWN_NAMES)}."
-        if left_out:
-            yield f"Skipped by the build in {letter}, and not counted below: {left_out}."
 
 
 def _success(compared: RunComparison, letters: Letters) -> Grid:
@@ -168,8 +154,7 @@ def _change(changed: ChangedPair) -> str:
 
 def _costs(compared: RunComparison, letters: Letters) -> Grid:
     rows = [(cost, *map(_estimate, (row.first, row.second, row.difference))) for cost, row in compared.costs.items()]
-    title = "Cost per solved task; seconds are the durations of episodes on this machine"
-    return Grid(title, "", _columns(letters), rows)
+    return Grid("Cost per solved task", "", _columns(letters), rows)
 
 
 def _estimate(estimate: Estimate) -> str:

@@ -43,7 +43,7 @@ class ExportChoice(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     solved: bool = False
-    """Write only solved episodes."""
+    """Write episodes that were not solved with only their task and ending."""
     types: Names = ()
     """Write only episodes of these task types; empty for all types."""
     everything: bool = False
@@ -114,17 +114,16 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
 def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult) -> Iterator[Trajectory]:
     """Yield the chosen episodes of a run. Count all episodes in ``exported``, also those that are left out.
 
-    An episode that was not played to a verdict is yielded with only its task and its ending.
+    An episode that was not played to a verdict, or was not solved if only solved ones are chosen, is yielded with only
+    its task and its ending.
     """
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
-        selected = {"only_solved": True} if choice.solved else {}
         for entry in run.entries():
-            ending = endings.get(entry.index)
-            if reason := _reason_to_leave_out(entry, ending, choice):
-                exported.left_out[reason] += 1
+            if choice.types and entry.task.type not in choice.types:
+                exported.left_out["of other types"] += 1
                 continue
-            facts = (shared_facts or facts_of(run, entry.index)).model_copy(update=selected)
+            ending, facts = endings.get(entry.index), shared_facts or facts_of(run, entry.index)
             if reason := _reason_for_task_only(ending, choice):
                 exported.task_only[reason] += 1
                 yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
@@ -164,16 +163,12 @@ def _shareable(trajectory: Trajectory, *, prompts: bool) -> Trajectory:
     return trajectory.model_copy(update={"calls": tuple(calls)})
 
 
-def _reason_to_leave_out(entry: Entry, ending: Ending | None, choice: ExportChoice) -> str:
-    if choice.types and entry.task.type not in choice.types:
-        return "of other types"
-    return "not solved" if choice.solved and not (ending and ending.outcome.solved) else ""
-
-
 def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
     """Return why only the task and the ending of an episode are written, or "" if the whole episode is written."""
     if ending is None:
         return "unfinished"
+    if choice.solved and not ending.outcome.solved:
+        return "not solved"
     return "" if ending.outcome.played or choice.everything else ending.outcome.name
 
 

@@ -324,7 +324,7 @@ def faults_of(trajectory: Trajectory) -> Iterator[str]:
         yield f"the outcome is {ending.outcome}, but the verdict says {'' if ending.verdict.solved else 'not '}solved"
     if ending.outcome.solved == bool(ending.cause):
         yield f"an episode has a cause if and only if it was not solved; the outcome is {ending.outcome}"
-    if not trajectory.rounds and ending.outcome.played:
+    if not trajectory.rounds and ending.outcome.solved:
         yield f"the outcome is {ending.outcome}, but there is no round"
     if invalid := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
         yield f"{invalid[0][:60]!r} is not a scope; write one like round/0/plan/1"

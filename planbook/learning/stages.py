@@ -1,18 +1,15 @@
 """The stages of `planbook build` (AutoManual, section 3.1): learn from episodes, write a manual, export the result.
 
-The last section reports what learning has cost after each task, and the task types that the learned rules cover.
+The last section reports the task types that the learned rules cover.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from planbook.config import FOUND, Config
-from planbook.console import console, table_of
 from planbook.errors import BadArgument
 from planbook.knowledge import (
     EVERYTHING,
@@ -29,14 +26,11 @@ from planbook.learning.learner import Learner
 from planbook.learning.tasks import EpisodeCopier
 from planbook.manuals import MANUAL_FILE, Coverage, goals_of, measure_coverage, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
-from planbook.planner import BudgetEnded, Ending, Grid, ModelError, Outcome, Scope, UnusableReply, never_stopped
-from planbook.results import read_run
-from planbook.results.learning_cost import BuildingCost, BuildingState
+from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped
 from planbook.rules import Rule, count_evidence, render_environment
 from planbook.runs import Entry, Run
-from planbook.spending import prices_from
 from planbook.store import Watch
-from planbook.wording import TYPE_SOLVED, counted, format_money
+from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Execution, play_episode, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
@@ -152,39 +146,7 @@ def library_folder(run: Run, group: str) -> Path:
     return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
 
 
-# Cost and coverage
-
-
-def show_cost(folder: Path, prices: Path | None) -> BuildingCost:
-    """Print the output of ``planbook cost``, and return the cost.
-
-    Raises BadRun if the run cannot be read, BadArgument if it is not a run of `planbook build`, or BadPrices if the
-    price table is invalid.
-    """
-    out = console()
-    with closing(Run.open(folder)) as run:
-        cost = read_run(run, price=prices_from(prices) if prices else None).building_cost()
-    out.print(table_of(cost_table(cost)) if cost.after else "Nothing has been learned yet.")
-    if cost.formulating_calls:
-        calls = counted(cost.formulating_calls, "call")
-        out.print(f"In addition, formulating took {calls} and {cost.formulating_tokens:,} tokens.")
-    return cost
-
-
-def cost_table(cost: BuildingCost) -> Grid:
-    """Return a table with a row for each task: the total cost of learning after this task.
-
-    A task that changes none of the figures has no row.
-    """
-    columns = ("model calls", "tokens", "actions", "money", "rules", "types with a procedure")
-    rows = [_cost_row(step, cost.task_types) for step in (BuildingState(tasks=0), *cost.after)]
-    changed = [row for previous, row in pairwise(rows) if row[1:] != previous[1:]]
-    return Grid("cost of building so far", "building tasks", columns, changed)
-
-
-def _cost_row(step: BuildingState, task_types: int) -> tuple[str, ...]:
-    counts = (f"{number:,}" for number in (step.tasks, step.calls, step.tokens, step.actions))
-    return (*counts, format_money(step.money), str(step.rules), f"{step.procedures} of {task_types}")
+# Coverage
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:

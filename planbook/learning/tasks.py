@@ -88,6 +88,8 @@ Source = tuple[EpisodeSource, "RunFacts"]
 def episodes_in(path: Path) -> Iterator["Trajectory"]:
     """Yield those episodes in a run's folder, or in a file, that were played to their end.
 
+    Episodes of which an export has only the task and the ending are left out.
+
     Raises BadRun if the run cannot be read, or BadArgument if the file contains an invalid episode.
     """
     from planbook.export.exporting import BadEpisode, trajectory_of  # slow to import, and rarely needed
@@ -97,12 +99,13 @@ def episodes_in(path: Path) -> Iterator["Trajectory"]:
         with closing(Run.open(path)) as run:
             endings = recorded_endings(run)
             ended = [entry for entry in run.entries() if entry.index in endings]
-            yield from (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome.played)
+            episodes = (trajectory_of(run, entry) for entry in ended if endings[entry.index].outcome.played)
+            yield from (episode for episode in episodes if episode.rounds)
         return
     for location, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
             raise BadArgument(f"--from {path}, {location}: {episode}")
-        if episode.ending.outcome.played:
+        if episode.ending.outcome.played and episode.rounds:
             yield episode
 
 

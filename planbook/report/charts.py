@@ -111,7 +111,7 @@ def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
 def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     summaries = {number: runs[number].summary() for number in sorted(runs)}
     points = [(number, summary.solved / summary.tasks) for number, summary in summaries.items()]
-    bounds = [summary.interval_of(ALL) for summary in summaries.values()]
+    bounds = [summary.intervals[ALL] for summary in summaries.values()]
     config = next(iter(runs.values())).run.config
     library = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))

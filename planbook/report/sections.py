@@ -11,7 +11,6 @@ from typing import Any
 
 from planbook.compare import RunComparison, compare, with_corrections
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.reruns import actions_taken
 from planbook.compare.shown import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
@@ -21,6 +20,7 @@ from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, link, links
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import count_learned, final_states, learned_blocks
+from planbook.reruns import actions_taken
 from planbook.results import RunResults
 from planbook.results.learning_cost import payoff_line
 from planbook.results.summary import UNSAFE, failure_lines, figure_parts, results_table, spending_lines
@@ -73,7 +73,7 @@ def facts(ended: RunResults, run: RunResults) -> Block:
     summary, cost = ended.summary(), run.cost
     pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
     note = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else ""
-    if bounds := summary.interval_of(ALL):
+    if bounds := summary.intervals[ALL]:
         note = f"{note} ({interval(*bounds)})"
     if pending:
         episodes = counted(summary.tasks, "episode")

@@ -20,13 +20,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planbook import knowledge
-from planbook.config import FOUND, SHIPPED_LIBRARY
+from planbook.config import SHIPPED_LIBRARY
 from planbook.envs import MissingRequirement
-from planbook.errors import BadArgument, BadRun
+from planbook.errors import BadRun
 from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.planner import Outcome, Spending, bulky_fields, cost_of, figures_of
-from planbook.results.learning_cost import BuildingCost, BuildingState, LearningPayoff, state_after
+from planbook.results.learning_cost import BuildingState, LearningPayoff, state_after
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOT_PLAYED, NOTHING, Result
 from planbook.results.summary import Summary, summarise
@@ -70,8 +69,6 @@ class RunResults:
     outside: list[Event] = field(default_factory=list)
     """Events that belong to no episode."""
     outside_cost: Spending = NOTHING
-    formulating: Spending = NOTHING
-    """The part of ``outside_cost`` that was spent on writing manuals."""
     steps: list[BuildingState] = field(default_factory=list)
     """What a run of `planbook build` knew after each task, and what it had spent until then."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
@@ -160,9 +157,7 @@ class RunResults:
         self.outside_cost += cost
 
     def _add_cost(self, event: Event, cost: Spending) -> None:
-        if event.scope.startswith(FORMULATING):
-            self.formulating += cost
-        else:
+        if not event.scope.startswith(FORMULATING):
             self._spent_without_manual += cost
         if event.kind == "ask":
             for kind, name_of in CALL_FACTS.items():
@@ -189,11 +184,6 @@ class RunResults:
         table = copy(self)  # this includes ``earlier_learning``, if it has been read
         table.episodes, table._summary = {index: self.episodes[index] for index in sorted(ended)}, None
         return table
-
-    @property
-    def skipped(self) -> int:
-        """The number of tasks that a run of `planbook build` skipped: their type had been solved often enough."""
-        return sum(row.is_skipped for row in self.episodes.values())
 
     @property
     def is_building_run(self) -> bool:
@@ -225,22 +215,6 @@ class RunResults:
     def cost(self) -> Spending:
         """What the run has spent, without what other runs had spent on copied episodes."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
-
-    def building_cost(self) -> BuildingCost:
-        """Return the cost of a run of `planbook build` after each task. Raises BadArgument for any other run."""
-        run = self.run
-        if not self.is_building_run:
-            raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has no cost of building")
-        types = len({row.entry.task.type for row in self.episodes.values()})
-        if run.config.types == FOUND:
-            types = sum(len(state.knowledge.found) for state in knowledge.learned_in(run).values())
-        return BuildingCost(
-            after=tuple(self.steps),
-            task_types=types,
-            formulating_calls=self.formulating.calls,
-            formulating_tokens=self.formulating.tokens,
-            run=str(run.folder),
-        )
 
     @cached_property
     def earlier_learning(self) -> Mapping[Path, Spending] | None:
@@ -295,14 +269,8 @@ class RunResults:
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
                 self.payoff(),
-            ).model_copy(update={"only_solved": self.only_solved})
+            )
         return self._summary
-
-    @property
-    def only_solved(self) -> bool:
-        """True if the run was imported from episodes that were exported with ``--solved``."""
-        imported = self.run.imported
-        return imported is not None and any(origin.facts.get("only_solved") for origin in imported.origins)
 
     def events(self, row: Result) -> Iterator[Event]:
         """Yield the events of an episode, except those that were recorded after the table was made."""

@@ -1,12 +1,11 @@
 """What learning costs, and whether it pays off.
 
-`planbook build` learns from tasks. ``BuildingCost`` has what it has spent after each task. ``LearningPayoff`` has the
+`planbook build` learns from tasks. ``BuildingState`` has what it has spent after a task. ``LearningPayoff`` has the
 cost of a solved task in a run that uses what was learned, without and with the cost of learning. It can be compared
 with a run that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from math import ceil
 from typing import Self
 
@@ -36,33 +35,22 @@ class BuildingState(BaseModel):
     reflections: int = Field(default=0, exclude=True)
 
 
-class BuildingCost(BaseModel):
-    """The cost of a run of `planbook build`, as printed by ``planbook cost --json``.
-
-    ``after`` has the state after each task, in order. ``formulating_calls`` and ``formulating_tokens`` were spent on
-    writing manuals.
-    """
-
-    after: tuple[BuildingState, ...]
-    task_types: int
-    formulating_calls: int
-    formulating_tokens: int
-    run: str
-
-
 def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:
     """Return the state of a run of `planbook build` after its first ``tasks`` tasks. ``states`` has all its states."""
     return next((state for state in reversed(states) if state.tasks <= tasks), BuildingState(tasks=0))
 
 
-def cost_line(cost: BuildingCost) -> str:
-    """Return a line with the cost until the last task type got a procedure, or "" if no type has one."""
-    found = max((state.procedures for state in cost.after), default=0)
+def cost_line(states: Sequence[BuildingState], task_types: int) -> str:
+    """Return a line with the cost until the last task type got a procedure, or "" if no type has one.
+
+    ``states`` has the state of a run of `planbook build` after each task, and ``task_types`` is its number of types.
+    """
+    found = max((state.procedures for state in states), default=0)
     if not found:
         return ""
-    last = next(state for state in cost.after if state.procedures == found)
+    last = next(state for state in states if state.procedures == found)
     return (
-        f"Procedures for {found} of {counted(cost.task_types, 'task type')} after {counted(last.tasks, 'task')}: "
+        f"Procedures for {found} of {counted(task_types, 'task type')} after {counted(last.tasks, 'task')}: "
         f"{counted(last.calls, 'call')}, {last.tokens:,} tokens and {counted(last.actions, 'action')} until then."
     )
 
@@ -137,13 +125,6 @@ class LearningPayoff(BaseModel):
         return self.model_copy(update={"beside": name, "break_even": break_even})
 
 
-NO_BREAK_EVEN = (
-    'The break-even point (column "pays") needs a run that learned nothing, with the same settings apart from seeds '
-    "and knowledge, and a solved task in both runs. It does not exist for a run of `planbook build`."
-)
-NO_COST = "If a row has no figures, the cost of learning the run's knowledge is not known."
-
-
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
     """Yield a line with the cost of a solved task, without and with learning, if anything was spent on learning."""
     if payoff is None or not payoff.has_learned:
@@ -160,35 +141,27 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
     """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
 
-    ``rows`` maps the names under which the runs are shown to their payoffs. If nothing was spent on learning for any of
-    the runs, yield nothing. The column "pays" is left out if no run is compared with one that learned nothing.
+    Then yield a sentence for each run that is compared with one that learned nothing. ``rows`` maps the names under
+    which the runs are shown to their payoffs. If nothing was spent on learning for any of the runs, yield nothing.
     """
-    if not any(payoff and payoff.has_learned for payoff in rows.values()):
+    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
+    if not learned:
         return
     played = ("calls / solved", "with learning", "tokens / solved", "with learning")
     title = "For each solved task, without and with the cost of learning"
-    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
-    compared = {row: payoff for row, payoff in learned.items() if payoff.beside}
-    columns = ("learning: calls", "tokens", *played, *(["pays"] if compared else []))
-    cells = {row: islice(_payoff_cells(payoff), len(columns)) for row, payoff in rows.items()}
-    yield Grid(title, name, columns, [(row, *figures) for row, figures in cells.items()])
-    yield from (_break_even(row, payoff) for row, payoff in compared.items())
-    if compared and len(compared) < len(learned):
-        yield NO_BREAK_EVEN
-    if None in rows.values():
-        yield NO_COST
+    cells = [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()]
+    yield Grid(title, name, ("learning: calls", "tokens", *played), cells)
+    yield from (_break_even(row, payoff) for row, payoff in learned.items() if payoff.beside)
 
 
 def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
     if payoff is None:
-        yield from (NO_FIGURE for _ in range(7))
+        yield from (NO_FIGURE for _ in range(6))
         return
     yield from (f"{payoff.learning_calls:,}", f"{payoff.learning_tokens:,}")
     for name in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
         figure = payoff.per_solved[name]
         yield NO_FIGURE if figure is None else f"{figure:,.{1 if name.startswith('calls') else 0}f}"
-    pays = "never" if payoff.break_even is None else f"after {payoff.break_even:,}"
-    yield pays if payoff.has_learned and payoff.beside else NO_FIGURE
 
 
 def _break_even(name: str, payoff: LearningPayoff) -> str:

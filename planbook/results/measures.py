@@ -174,9 +174,6 @@ class MatchCounts(BaseModel):
 
     ``abstained`` counts tasks whose goals were matched with no type. ``wrong`` counts tasks that were matched, but not
     solved by the procedure of the found type: the type or the parameters are wrong, or the procedure fails.
-
-    ``wrong_type`` counts those wrong matches in which the task's type in the environment is not that of most tasks
-    matched with the same found type. It is None if all tasks have the same type in the environment.
     """
 
     matched: Share
@@ -184,7 +181,6 @@ class MatchCounts(BaseModel):
     wrong: Share
     solved_after: Share
     """Counts the wrong matches after which the planner solved the task without the procedure."""
-    wrong_type: Share | None
     by: dict[str, int]
     """Maps the way in which goals were matched (pattern, words, model) to the number of matches."""
 
@@ -196,13 +192,11 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
         return None
     matched = [(row, match) for row, match in matches if match.type]
     wrong = [(row, match) for row, match in matched if match.failed or not row.solved]
-    has_several_types = len({row.entry.task.type for row, _ in matches}) > 1
     return MatchCounts(
         matched=_share(matched, matches),
         abstained=_share([(row, match) for row, match in matches if not match.type], matches),
         wrong=_share(wrong, matched),
         solved_after=_share([(row, match) for row, match in wrong if row.solved], wrong),
-        wrong_type=_share(_of_wrong_type(matched, wrong), matched) if has_several_types else None,
         by=dict(Counter(match.by for _, match in matched)),
     )
 
@@ -224,7 +218,6 @@ def share(cases: Iterable[Sequence[bool]]) -> Share:
 def matches_table(counts: MatchCounts) -> Grid:
     """Return the counts as a table."""
     rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
-    rows += [("wrong, and of another type", counts.wrong_type)] if counts.wrong_type else []
     rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
     cells = [(name, str(part.count), str(part.of), part.interval) for name, part in rows]
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
@@ -240,10 +233,3 @@ def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> s
     repairs = share([n < now - then for n in range(last - first)] for last, now, first, then in counts)
     versions = f"{counted(len(found), 'found type')}; {counted(repairs.of, 'version')} of procedures published"
     return f"{versions}, {repairs.count} of them repairs (95 % interval {repairs.interval})."
-
-
-def _of_wrong_type(matched: Matched, wrong: Matched) -> Matched:
-    """Return the wrong matches of tasks whose type in the environment is not the usual one for their found type."""
-    counts = Counter((match.type, row.type) for row, match in matched)
-    most_common = {found: kind for (found, kind), _ in reversed(counts.most_common())}
-    return [(row, match) for row, match in wrong if most_common[match.type] != row.type]

@@ -90,9 +90,10 @@ def sign_flip_test(differences: Sequence[int]) -> float:
     """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
 
     If the two sides of each task are swapped at random, it is the chance of a sum that is at least as far from 0. With
-    one pair of episodes per task, this is McNemar's exact test.
+    one pair of episodes per task, this is McNemar's exact test. Differences of 0 do not change it.
     """
-    return min(1.0, 2 * min(permutation_tails([(difference, -difference) for difference in differences])))
+    changes = [difference for difference in differences if difference]
+    return min(1.0, 2 * min(permutation_tails([(change, -change) for change in changes])))
 
 
 def t_cdf(t: float, freedom: int) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, Field, SerializeAsAny
 
 from planbook.console import ALL
 from planbook.planner import NOT_JUDGED, Figures, Grid, Outcome, PlayedEpisode, Spending, figures_of, mean_of
@@ -24,11 +24,6 @@ from planbook.results.measures import (
 from planbook.results.rows import NO_CLAIM, Result, TaskClaim, by_task
 from planbook.results.statistics import wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
-
-REQUIRED_KEYS = ("subtasks", "graph", "goals", "search")
-"""Keys that the output of ``--json`` always has, for statistics of planning methods.
-
-The value is null if the run's method does not compute these statistics."""
 
 
 class ClaimCounts(BaseModel):
@@ -61,8 +56,6 @@ class Summary(BaseModel):
     failures: dict[str, int]
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
-    only_solved: bool = Field(default=False, exclude_if=lambda only: not only)
-    """True for an imported run whose episodes were exported with ``--solved``."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
     """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
     mean_actions: float | None
@@ -96,7 +89,7 @@ class Summary(BaseModel):
     paying: LearningPayoff | None = None
     """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The statistics that the planning method computes, by their names. In JSON, these are also keys of the summary."""
+    """The statistics that the planning method computes, by their names."""
     claims: ClaimCounts | None = None
     """Claims about whole tasks, compared with the environment's verdict, or None if there are no claims."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
@@ -109,8 +102,6 @@ class Summary(BaseModel):
     """Maps task types (and ``all``, if there are several) to the environment's measures besides success."""
     intervals: dict[str, tuple[float, float] | None] = Field(default_factory=dict, exclude=True)
     """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``solved_interval``."""
-    played_interval: tuple[float, float] | None = Field(default=None, exclude=True)
-    """The same for the episodes that were played. None if there are none."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float
@@ -121,11 +112,6 @@ class Summary(BaseModel):
     unjudged_messages: dict[str, str] = Field(default_factory=dict)
     """Maps the ids of tasks that the environment could not judge to messages. These tasks do not count as solved."""
 
-    @model_serializer(mode="wrap")
-    def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = plain(self)
-        return {**fields, **dict.fromkeys(REQUIRED_KEYS), **fields.get("methods", {})}
-
     @property
     def unit(self) -> str:
         """The noun for what is counted: "task", or "episode" if there are several repeats of each task."""
@@ -134,19 +120,17 @@ class Summary(BaseModel):
     @property
     def broken(self) -> int:
         """Number of episodes that failed through no fault of a plan."""
-        return self.failures.get(Outcome.BROKEN.value, 0)
+        return sum(broken for broken, _ in self.unplayed_by_type.values())
+
+    @property
+    def not_run(self) -> int:
+        """Number of episodes that were not run, or have not ended."""
+        return sum(not_run for _, not_run in self.unplayed_by_type.values())
 
     @property
     def unplayed(self) -> int:
         """Number of episodes that say nothing about the method, because they were broken or not run."""
-        return sum(map(sum, self.unplayed_by_type.values()))
-
-    def interval_of(self, kind: str) -> tuple[float, float] | None:
-        """Return the interval to show for a task type or ``all``. See ``solved_interval``.
-
-        Return None if only solved episodes were imported.
-        """
-        return None if self.only_solved else self.intervals.get(kind)
+        return self.broken + self.not_run
 
 
 def summarise(
@@ -198,7 +182,6 @@ def summarise(
         unlock_score=total_unlock_score(reached, all_milestones),
         measures=measures(included),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
-        played_interval=solved_interval([row for row in included if row.outcome.played]),
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
         seconds=round(seconds, 3),
         run=run,
@@ -278,7 +261,6 @@ def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
 
 SHOWN = 3
 """Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
-ONLY_SOLVED = "only solved episodes were exported (--solved), so the share of solved ones says nothing"
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
@@ -289,14 +271,16 @@ def results_table(summary: Summary, title: str) -> Grid:
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
-    unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
     kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
     means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
     errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
     rows = []
-    for kind, solved, tasks, excluded in (*kinds, (ALL, summary.solved, summary.tasks, unplayed_in_all)):
+    for kind, solved, tasks, excluded in (
+        *kinds,
+        (ALL, summary.solved, summary.tasks, (summary.broken, summary.not_run)),
+    ):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
-        bounds = summary.interval_of(kind)
+        bounds = summary.intervals[kind]
         within = interval(*bounds) if bounds else NO_FIGURE
         counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
         rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
@@ -332,22 +316,13 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
 
 def failure_lines(summary: Summary) -> Iterable[str]:
     """Yield the causes of failures, the first errors of broken episodes, skipped tasks, and the spread over repeats."""
-    if summary.only_solved:
-        yield f"{ONLY_SOLVED.capitalize()}."
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
     if summary.unplayed:
-        played = summary.tasks - summary.unplayed
-        share = (
-            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
-            f"interval {interval(*summary.played_interval)})"
-            if summary.played_interval
-            else " none was played to its end"
-        )
         yield (
             "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: "
-            f"{summary.unplayed} of {summary.tasks};{share}."
+            f"{summary.unplayed} of {summary.tasks}."
         )
     yield from _named(summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
@@ -358,7 +333,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Skipped, because their type had been solved often enough in a row: {summary.left_out}."
-    if summary.spread is not None and not summary.only_solved:
+    if summary.spread is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
 
@@ -375,7 +350,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     estimated = ESTIMATED if summary.estimated else ""
-    ran = summary.tasks - sum(not_run for _, not_run in summary.unplayed_by_type.values())
+    ran = summary.tasks - summary.not_run
     calls, tokens = summary.model_calls - summary.unfinished.calls, summary.tokens - summary.unfinished.tokens
     per_unit = f" per {'finished ' if summary.unfinished.calls else ''}{summary.unit}"
     mean_cost = f"; {calls / ran:.1f} calls and {tokens / ran:,.0f} tokens{per_unit}" if ran else ""

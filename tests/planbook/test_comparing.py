@@ -61,7 +61,6 @@ def test_two_real_runs_are_paired_by_task_and_seed(procedures_run: Path, model_r
     assert [each.change for each in found.changed] == ["lost"] * found.overall.lost
     assert found.overall.lost > 0
     assert all(each.cause == "unfinished" for each in found.changed)
-    assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
     text = printed(found)
     assert "Only in A, and not counted below (4): fetch/6" in text
@@ -79,11 +78,7 @@ def test_a_cost_is_that_of_the_whole_run_divided_by_its_solved_tasks(procedures_
         assert 0 < (cost.low or 0) <= (cost.value or 0) <= (cost.high or 0)
         swapped = compared(procedures_run, model_run).costs[name]
         assert (swapped.first, swapped.second) == (found.costs[name].second, cost)
-    assert found.costs.keys() == {"model calls", "tokens", "actions", "seconds"}
-    seconds = found.costs["seconds"].first.value
-    assert seconds is not None
-    assert 0 < seconds * solved <= spent.seconds + 1e-3
-    assert found.costs["seconds"].difference[1:] == (None, None), "the variation of the clock is unknown"
+    assert found.costs.keys() == {"model calls", "tokens", "actions"}
 
 
 def reward_run(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
@@ -206,12 +201,6 @@ def test_a_run_with_two_episodes_of_the_same_repeat_is_refused(tmp_path: Path, p
     )
 
 
-def test_the_time_of_imported_episodes_is_not_compared(tmp_path: Path, procedures_run: Path) -> None:
-    invoke("export", procedures_run, "--out", tmp_path / "one.jsonl")
-    invoke("import", tmp_path / "one.jsonl", "--out", tmp_path / "one")
-    assert compared(procedures_run, tmp_path / "one").costs.keys() == {"actions"}
-
-
 def test_repeats_that_only_one_run_has_are_not_paired(tmp_path: Path) -> None:
     found = compared(write_run(tmp_path / "one", [SOLVED] * 6, repeats=2), write_run(tmp_path / "two", [FAILED] * 3))
     assert found.overall.pairs == 3
@@ -223,13 +212,10 @@ def test_broken_and_not_run_episodes_are_counted_and_may_change_the_result(tmp_p
     second = write_run(tmp_path / "two", [SOLVED] * 3 + [BROKEN] * 4 + [None] * 3)
     found = compared(first, second)
     assert (found.second.broken, found.second.not_run) == (4, 3)
-    assert (found.second.low, found.second.high) == (None, None)
-    assert found.first.low == pytest.approx(0.7225, abs=1e-4)
     assert found.overall.lost == 7
     assert found.overall.is_significant
     assert found.played is not None
     assert (found.played.pairs, found.played.lost) == (3, 0)
-    assert all(each.unplayed for each in found.changed)
     text = printed(found)
     assert "Counted as not solved: 0 broken and 0 not run in A, 4 broken and 3 not run in B. Without" in text
     assert "The result depends on them" in text
@@ -246,9 +232,7 @@ def test_a_comparison_without_any_played_pair_says_so(tmp_path: Path) -> None:
 def test_runs_of_different_environments_or_tasks_are_refused(tmp_path: Path) -> None:
     first = write_run(tmp_path / "one", [SOLVED])
     other = write_run(tmp_path / "two", [SOLVED], env="textcraft")
-    with pytest.raises(
-        errors.BadArgument, match=r"plays toy and .* plays textcraft; only runs of the same environment"
-    ):
+    with pytest.raises(errors.BadArgument, match="no task in common; play the same tasks and seeds of the same env"):
         compared(first, other)
     later = tmp_path / "later"
     with closing(Run.create(later, Config(planner="naive", env="toy", actions=9), [])):

@@ -55,7 +55,7 @@ def test_a_replay_reports_the_first_difference(
     if act == 1:
         assert f"expected: line 1: agent.look() -> On shelf_1 you see {THINGS}." in printed
         assert f"actual:   line 1: agent.look() -> On shelf_1 you see {things}." in printed
-    assert ("the verdict changed: direct success, now failure" in printed) == (looks == 4)
+    assert ("the ending changed: direct success, now failure" in printed) == (looks == 4)
     assert ("The verdict changed in 1 of them." in printed) == (looks == 4)
 
 
@@ -80,11 +80,11 @@ def test_a_replay_answers_model_calls_with_the_recorded_replies(recorded: Path) 
     write_shelf(recorded, "cup_1", looks=3)
     _, _, printed = replay(recorded, "asked")
     assert "look/0: different, at act 1" in printed
-    assert "the verdict is now unknown: the planner makes more model calls than were recorded" in printed
+    assert "the ending is now unknown: the planner makes more model calls than were recorded" in printed
     text = (recorded / "shelf.py").read_text().replace("looks == 3", "looks == 2")
     (recorded / "shelf.py").write_text(text.replace("Verdict(self.looks == 2", "Verdict(self.looks == 5"))
     _, result, printed = replay(recorded, "asked")
-    assert "the verdict changed: direct success, now failure" in printed
+    assert "the ending changed: direct success, now failure" in printed
     assert result["verdicts_changed"] == 1
 
 

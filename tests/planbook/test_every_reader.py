@@ -96,7 +96,6 @@ READERS: Mapping[str, Callable[[Path, Path], tuple[object, ...]]] = {
     "export": lambda run, home: ("export", run, "--all", "--out", home / "out.jsonl"),
     "export chat": lambda run, home: ("export", run, "--format", "chat", "--out", home / "out.chat"),
     "report": lambda run, home: ("report", run, "--out", home / "out.html"),
-    "cost": lambda run, home: ("cost", run),
     "rules": lambda run, home: ("rules", run),
     "rules log": lambda run, home: ("rules", run, "log"),
     "rules coverage": lambda run, home: ("rules", run, "coverage"),
@@ -113,9 +112,7 @@ class ExpectedRefusal(NamedTuple):
     code: int = errors.BAD_INPUT
 
 
-NO_RULES = dict.fromkeys(
-    ("cost", "rules", "rules log", "rules coverage"), ExpectedRefusal("is not a run of `planbook build`")
-)
+NO_RULES = dict.fromkeys(("rules", "rules log", "rules coverage"), ExpectedRefusal("is not a run of `planbook build`"))
 COPIED = ExpectedRefusal("replay the run they come from")
 OVER_BUDGET = ExpectedRefusal("Stopped", errors.OUT_OF_BUDGET)
 GRAPH = ExpectedRefusal("continue them with `planbook graph run --out`")

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from planbook.compare.reruns import kept_steps
 from planbook.envs import Action, Observation, Task
 from planbook.planner import Step, Trajectory
 from planbook.planner.trajectory import Rewind, Round
+from planbook.reruns import kept_steps
+from planbook.results import read_folder
 from tests.command import ROOT
 from tests.flows import asks, events, invoke, prompt, refusal, scripted
 from tests.reading import reading
@@ -56,18 +57,18 @@ def cells(run: Path, number: int) -> list[Any]:
 
 
 def test_a_plan_continues_after_the_chosen_action(played: Path, plan: Path, tmp_path: Path) -> None:
-    forked = fork(played, 0, 1, "--plan", plan, "--out", tmp_path / "b")
+    fork(played, 0, 1, "--plan", plan, "--out", tmp_path / "b")
     branch, before = actions(tmp_path / "b"), actions(played)
     assert branch[0] == before[0]
     assert [action["name"] for action, _ in branch[1:4]] == ["open", "take", "put"]
-    assert forked["totals"]["solved_after"] == 1
+    assert read_folder(tmp_path / "b").summary().solved == 1
     assert asks(tmp_path / "b") == []
 
 
 def test_a_plan_continues_an_episode_that_broke_before_its_first_round(tmp_path: Path, plan: Path) -> None:
     forked = fork(write_run(tmp_path / "run", [BROKEN]), 0, 0, "--plan", plan, "--out", tmp_path / "branch")
     assert actions(tmp_path / "branch")
-    assert forked["totals"]["by_way"]["not compared"] == 1
+    assert forked["by_sameness"]["not compared"] == 1
 
 
 def test_no_plan_continues_after_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
@@ -77,7 +78,8 @@ def test_no_plan_continues_after_the_action_that_ended_the_episode(tmp_path: Pat
     message = f"--at {last}: action {last} ended the episode, so the plan would never run; give a smaller number"
     assert message in refusal("fork", run, 0, "--at", last, "--plan", plan).replace("\n", " ")
     (tmp_path / "put.py").write_text('agent.put(task.params["things"][0])\n')
-    assert fork(run, 0, last - 1, "--plan", tmp_path / "put.py")["totals"]["solved_after"] == 1
+    forked = fork(run, 0, last - 1, "--plan", tmp_path / "put.py")
+    assert read_folder(Path(forked["run"])).summary().solved == 1
 
 
 @pytest.mark.browser
@@ -111,7 +113,8 @@ def test_a_branch_with_the_same_actions_but_another_outcome_is_reported_as_diffe
     invoke("exec", tmp_path / "wrong.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", tmp_path / "run")
     finished = invoke("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "nothing.py", "--json")
     assert actions(Path(finished.result["run"])) == actions(tmp_path / "run")
-    assert "another outcome: failure (raised), now failure (unfinished)" in finished.printed
+    assert "fetch/0: different the ending changed: failure (" in finished.printed
+    assert "), now failure (unfinished)" in finished.printed
 
 
 def test_an_action_that_failed_fails_again_without_ending_the_plan(tmp_path: Path) -> None:
@@ -140,7 +143,7 @@ def test_a_plan_diverges_at_the_first_action_that_it_does_not_repeat(tmp_path: P
     invoke("run", *toy, "--planner", "try-again", "--out", run)
     second = next(number for number, act in enumerate(events(run, "act", "task/0")) if act.scope == "task/0/round/1")
     assert actions(run)[0] != actions(run)[second]
-    (compared,) = fork(run, 0, second + 1, "--plan", branch_plan)["episodes"]
+    (compared,) = fork(run, 0, second + 1, "--plan", branch_plan)["differences"].values()
     assert compared["event"] == "action 2"
     assert compared["expected"].endswith(actions(run)[second + 1][1]["text"])
     assert compared["actual"].startswith("agent.open('box_5')")
@@ -150,7 +153,7 @@ def test_a_plan_diverges_at_the_first_action_that_it_does_not_repeat(tmp_path: P
 def test_the_same_model_repeats_the_episode_from_every_action(played: Path, tmp_path: Path) -> None:
     for at in (0, 1, len(actions(played))):
         forked = fork(played, 0, at, "--out", tmp_path / str(at))
-        assert forked["totals"]["by_way"]["the same"] == 1
+        assert forked["by_sameness"]["same"] == 1
         assert actions(tmp_path / str(at)) == actions(played)
 
 
@@ -196,7 +199,7 @@ def test_a_branch_can_be_repeated_and_forked(played: Path, plan: Path, tmp_path:
     fork(played, 0, 1, "--plan", plan, "--out", tmp_path / "b")
     again = invoke("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.printed
-    assert again.result["totals"]["by_way"]["the same"] == 1
+    assert again.result["by_sameness"]["same"] == 1
     fork(tmp_path / "b", 0, 2, "--out", tmp_path / "c")
     assert actions(tmp_path / "c") == actions(tmp_path / "b") == actions(tmp_path / "again")
 

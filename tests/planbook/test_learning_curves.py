@@ -3,6 +3,7 @@ was known after N building tasks."""
 
 import shutil
 from contextlib import ExitStack, closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from planbook.knowledge import EVERYTHING, learned_in
 from planbook.learning.stages import coverage_lines
 from planbook.report.charts import Chart, charts
-from planbook.results import read_run
+from planbook.results import read_folder, read_run
 from planbook.results.learning_cost import BuildingState, cost_line, state_after
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
@@ -65,13 +66,13 @@ def test_a_type_keeps_its_initial_knowledge_until_it_has_learned(tmp_path: Path)
 
 
 def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
-    cost = invoke("cost", library, "--json").result
+    steps = read_folder(library).steps
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in curve[1].splitlines() if "│" in line]
     built = {row[0]: row[-4:] for row in rows if len(row) == 9}
     assert built["0"] == ["0", "0", "0", "0"]
     for after in (1, 4):
-        reached = cost["after"][after - 1]
-        assert built[str(after)] == [f"{reached[name]:,}" for name in ("calls", "tokens", "actions", "procedures")]
+        names = ("calls", "tokens", "actions", "procedures")
+        assert built[str(after)] == [f"{getattr(steps[after - 1], name):,}" for name in names]
 
 
 def test_the_money_of_a_curve_is_computed_from_the_given_prices(
@@ -86,9 +87,6 @@ def test_the_money_of_a_curve_is_computed_from_the_given_prices(
         assert invoke("build", *TOY, *model, "--out", built).returncode == 0
     options = ("--library", built, "--model", "none", "--after", "0,1", "--seeds", "0", "--out", tmp_path / "curve")
     point = invoke("test", *TOY, *options, "--prices", prices, "--json").result["curve"][1]
-    assert (
-        point["until_then"]["money"] == invoke("cost", built, "--prices", prices, "--json").result["after"][0]["money"]
-    )
     assert point["until_then"]["money"] == pytest.approx(point["until_then"]["tokens"] / 1000)
 
 
@@ -101,18 +99,18 @@ def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_pat
 
 def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        cost, spent = read_run(run).building_cost(), spent_so_far(run.store.events(), prices_from(None))
+        steps, spent = read_run(run).steps, spent_so_far(run.store.events(), prices_from(None))
         assert any("verification" in event.scope for event in run.store.events(kind="act"))
-    last = cost.after[-1]
+    last = steps[-1]
     assert (last.calls, last.tokens, last.actions) == (spent.calls, spent.tokens, spent.actions)
-    assert [each.tasks for each in cost.after] == [1, 2, 3, 4]
-    assert last.procedures == cost.task_types == 2
-    for before, after in zip(cost.after, cost.after[1:], strict=False):
+    assert [each.tasks for each in steps] == [1, 2, 3, 4]
+    assert last.procedures == 2
+    for before, after in pairwise(steps):
         assert all(getattr(before, name) <= getattr(after, name) for name in ("calls", "tokens", "actions"))
-    assert state_after(cost.after, 0) == BuildingState(tasks=0)
-    assert state_after(cost.after, 2) == cost.after[1]
-    first = next(each for each in cost.after if each.procedures == 2)
-    assert cost_line(cost) == (
+    assert state_after(steps, 0) == BuildingState(tasks=0)
+    assert state_after(steps, 2) == steps[1]
+    first = next(each for each in steps if each.procedures == 2)
+    assert cost_line(steps, 2) == (
         f"Procedures for 2 of 2 task types after {first.tasks} tasks: {first.calls:,} calls, {first.tokens:,} tokens "
         f"and {first.actions:,} actions until then."
     )
@@ -120,15 +118,13 @@ def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
 
 def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> None:
     run = shutil.copytree(library, tmp_path / "run")  # the other tests of this file read the library
-    before = invoke("cost", run, "--json").result
+    before = read_folder(run)
     formulated = invoke("formulate", run)
     assert formulated.returncode == 0
     assert "No success process (rule with a working solution) seems to cover: fetch_two." in formulated.printed
-    finished = invoke("cost", run, "--json")
-    after = finished.result
-    assert after["after"] == before["after"]
-    assert (before["formulating_calls"], after["formulating_calls"]) == (0, 1)
-    assert f"formulating took 1 call and {after['formulating_tokens']:,} tokens." in finished.printed
+    after = read_folder(run)
+    assert after.steps == before.steps
+    assert after.cost.calls == before.cost.calls + 1
 
 
 def test_a_curve_says_at_which_points_planners_had_a_manual(library: Path, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_method_in_a_file_works_like_a_shipped_one(tmp_path: Path) -> None:
 def test_a_method_defines_its_own_records_and_figures(tmp_path: Path) -> None:
     run, file = tmp_path / "run", tmp_path / "run.jsonl"
     played = invoke("run", "--planner", REFINE, *TASKS, *MODEL, "--out", run, "--json")
-    assert played.result["drafts"]["drafts"] == 4
+    assert played.result["methods"]["drafts"]["drafts"] == 4
     assert "Revised: 4 drafts of " in played.printed
     assert invoke("export", run, "--out", file).returncode == 0
     for line in file.read_text().splitlines():
@@ -188,7 +188,7 @@ method = Method(note, Options, "notes", spans=(Noted,), figures=(Notes,))
     run = tmp_path / "run"
     played = invoke("run", "--planner", tmp_path / "noting.py", *TASKS, "--out", run, "--json")
     assert played.returncode == 0, played.printed
-    assert (played.result["notes"], played.result["graph"]) == ({"answers": ["seen"] * 4}, None)
+    assert played.result["methods"] == {"notes": {"answers": ["seen"] * 4}}
     assert invoke("show", run, 1).returncode == 0
 
 

@@ -330,7 +330,6 @@ def test_a_building_run_can_be_read_in_a_read_only_folder(tmp_path: Path) -> Non
         if os.access(folder, os.W_OK):
             pytest.skip("this user may write everywhere")
         assert "rule_0" in invoke("rules", folder, "show").stdout
-        assert invoke("cost", folder).returncode == 0
         assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
     finally:
         for path in (folder, *folder.rglob("*")):

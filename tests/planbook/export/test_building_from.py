@@ -1,15 +1,13 @@
 """`planbook build --from`: learn from episodes of other runs, without playing any."""
 
 import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planbook.learning.tasks import read_source
-from planbook.results import read_run
-from planbook.runs import Run
+from planbook.results import read_folder
 from tests.flows import BUILD, SCRIPT, Finished, asks, events, files, history, invoke, refusal, scripted, without_times
 from tests.killing import KILLED, run_until_survived
 from tests.planbook.export.test_importing import FOREIGN, write_file
@@ -76,10 +74,8 @@ def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_pa
     assert copied
     assert result["model_calls"] == len(requests) - len(copied)
     assert without_times(invoke("run", "--resume", tmp_path / "built", "--json").result) == without_times(result)
-    cost = invoke("cost", tmp_path / "built", "--json").result
-    assert cost["after"][-1]["calls"] == result["model_calls"]
-    with closing(Run.open(tmp_path / "built")) as run:
-        assert read_run(run).summary().model_calls == result["model_calls"]
+    built = read_folder(tmp_path / "built")
+    assert built.steps[-1].calls == built.summary().model_calls == result["model_calls"]
 
 
 def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_often(
@@ -91,6 +87,17 @@ def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_ofte
         chosen = ("--solved-after", 1, "--no-procedures", *more, "--out", tmp_path / name)
         result = build("--from", runs["toy"], *chosen).result
         assert (result["tasks"], result["left_out"]) == (tasks, left_out)
+
+
+def test_episodes_of_which_a_file_has_only_the_ending_are_not_learned_from(played: Path, tmp_path: Path) -> None:
+    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
+    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
+    file, imported = tmp_path / "solved.jsonl", tmp_path / "imported"
+    invoke("export", tmp_path / "code", played, "--solved", "--out", file)
+    assert invoke("import", file, "--out", imported).returncode == 0
+    for source in (file, imported):
+        more = ("--env", "toy", "--no-procedures", "--out", tmp_path / f"from {source.name}")
+        assert build("--from", source, *more).result["by_type"] == {"fetch": [3, 3]}
 
 
 def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:

@@ -320,7 +320,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
 
 def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
     run(script, tmp_path / "run")
-    for command in ("cost", "watch", "rules", "replay", "run --resume"):
+    for command in ("watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
         assert "show them with `planbook show` or `planbook report`" in printed

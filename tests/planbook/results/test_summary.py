@@ -42,29 +42,14 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
     assert columns["broken"] == columns["not run"] == ["0", "1", "1"]
     assert columns["tasks"] == ["2", "2", "4"]
     assert columns["95 % interval"] == ["9.5% to 90.5%", "-", "-"], "none over tasks that were not played"
-    assert (
-        "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: 2 of 4; of the "
-        "2 that were played 1 were solved (50.0%, 95 % interval 9.5% to 90.5%)."
-    ) in list(failure_lines(summary))
-
-
-def test_the_interval_of_played_episodes_is_over_tasks() -> None:
-    """One of eight tasks is always solved in ten repeats. One repeat of another was not run."""
-    tasks = [Task(id=f"a/{n % 8}", env="toy", split="all", type="a", goal="g", seed=n % 8) for n in range(80)]
-    entries = [Entry(index=n, task=task, repeat=n // 8) for n, task in enumerate(tasks)]
-    endings = {n: SOLVED if n % 8 == 0 else FAILED for n in range(79)}
-    lines = " ".join(failure_lines(summarise(results(entries, endings), 1.0, "run")))
-    assert "of the 79 that were played 10 were solved (12.7%, 95 % interval 2.3% to 47.3%)" in lines
+    line = "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: 2 of 4."
+    assert line in list(failure_lines(summary))
 
 
 def test_a_completely_played_run_has_no_columns_for_unplayed_episodes() -> None:
     summary = summed("aa", SOLVED, FAILED)
     assert {"broken", "not run"}.isdisjoint(columns_of(summary))
     assert not any("Broken" in line for line in failure_lines(summary))
-
-
-def test_a_run_without_a_played_episode_says_so() -> None:
-    assert any(line.endswith("1 of 1; none was played to its end.") for line in failure_lines(summed("a", BROKEN)))
 
 
 def test_repeats_have_a_spread() -> None:

@@ -78,15 +78,15 @@ def test_depths_are_counted_in_solved_episodes_and_calls_in_all(tmp_path: Path) 
 
 def test_a_run_prints_and_returns_the_figures(tmp_path: Path) -> None:
     deep = play("adapt-textcraft-stepwise", tmp_path / "deep")
-    assert (deep["solved"], deep["subtasks"]["k_max"]) == (2, 2.5)
-    assert deep["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 2}
+    assert (deep["solved"], deep["methods"]["subtasks"]["k_max"]) == (2, 2.5)
+    assert deep["methods"]["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 2}
     again = invoke("run", "--resume", tmp_path / "deep", "--json")
     assert "deepest level of a solved task (k_max): 2.50, by type depth_2 2.00, depth_3 3.00" in again.printed
-    assert again.result["subtasks"] == deep["subtasks"]
+    assert again.result["methods"]["subtasks"] == deep["methods"]["subtasks"]
     command = ("run", "--planner", "adapt", "--env", "toy", "--task", "fetch/0")
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
     boastful = invoke(*command, *model, "--json", "--out", tmp_path / "boastful")
-    assert boastful.result["subtasks"]["audit"]["not_solved"]["done"] == 1
+    assert boastful.result["methods"]["subtasks"]["audit"]["not_solved"]["done"] == 1
     assert "Solved according to the claims: 100.0%; according to the environment: 0.0%;" in boastful.printed
 
 
