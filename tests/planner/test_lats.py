@@ -185,5 +185,4 @@ def test_equal_code_and_equal_actions_are_one_sample(sandbox: Sandbox) -> None:
     second = recorded(journal, "branch")[1]
     assert (second["idea"], second["fate"]) == (2, "turned back")
     assert second["why"] == "It took the same actions as another sample."
-    assert [plan["duplicates"] for plan in recorded(journal, "plan")] == [3], "two more after the second state"
     assert models.questions.count("value") == 1

@@ -278,9 +278,7 @@ class TreeSearch:
             if plan is None:
                 continue
             code = normal_form(plan.code)
-            if code in branches:
-                self._round.duplicates += 1
-            else:
+            if code not in branches:
                 branches[code] = self._round.add_branch(state, sample, plan)
         return list(branches.values())
 

@@ -66,8 +66,6 @@ class AdvocateRound:
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notebook = episode, frame, options, notes
         self.number, self._idle, self._first_step = number, 0, len(episode.steps)
-        self.declined, self.duplicates = 0, 0
-        """Number of requests for a remedy that were answered with NONE, and of proposals whose code was not new."""
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
         self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.texts, number)
@@ -99,13 +97,11 @@ class AdvocateRound:
         plans: dict[str, Plan] = {}
         plan, history = self.model_calls.ask_for_code(state)
         while plan is not None:
-            self.duplicates += normal_form(plan.code) in plans
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
-            self.declined += plan is None and bool(history)
         return [self.add_branch(state, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, state: SearchState) -> None:
@@ -175,15 +171,10 @@ class AdvocateRound:
         """
         self.tree.end()
         steps = self._episode.steps[self._first_step :]
-        lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
                 actions=sum(step.action.name != self._episode.environment.answering for step in steps),
-                lasting=len(lasting),
-                lasting_gone_behind=sum(step.undone for step in lasting),
                 solved=self._episode.verdict().solved,
-                declined=self.declined,
-                duplicates=self.duplicates,
             )
         return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 

@@ -49,16 +49,8 @@ class PlanMade(Payload):
     """The planner's review of the earlier rounds."""
     actions: int = 0
     """Number of actions of the round, including those that were undone, but without the answer."""
-    lasting: int = 0
-    """Number of actions with an effect that cannot be undone (lasting actions)."""
-    lasting_gone_behind: int = 0
-    """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
     solved: bool | None = None
     """The environment's verdict at the end of the round, which models never see. None in old runs."""
-    declined: int = 0
-    """Number of times that a model saw no remedy and answered NONE."""
-    duplicates: int = 0
-    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
 
     @property
     def title(self) -> str:
@@ -271,18 +263,6 @@ class SearchFigures(Figures):
     """``solved_by_round``, divided by the number of all tasks."""
     branches: dict[Fate, int]
     """Maps each fate to the number of branches with this fate, including remedies that were never needed."""
-    remedies_tried: int
-    """Number of remedies (alternatives to the first proposal) that were tried."""
-    remedies_kept: int
-    """Number of remedies that were kept to the end."""
-    remedies_declined: int
-    """Number of times that a model saw no remedy and answered NONE."""
-    duplicates: int
-    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
-    lasting: int
-    """Number of actions with an effect that cannot be undone (lasting actions)."""
-    lasting_gone_behind: int
-    """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
@@ -297,8 +277,6 @@ class SearchFigures(Figures):
         max_rounds = max((search.rounds for search in played), default=1)
         solved = tuple(sum(search.solved_within(most) for search in searches) for most in range(1, max_rounds + 1))
         branches = [branch for search in searches for branch in search.branches]
-        plans = [plan for search in searches for plan in search.plans]
-        remedies = [branch for branch in branches if branch.idea and branch.fate != NOT_TRIED]
         return cls(
             mean_actions_first=mean_of(search.actions(0) for search in played),
             mean_actions_last=mean_of(search.actions(search.rounds - 1) for search in played),
@@ -306,16 +284,10 @@ class SearchFigures(Figures):
             solved_by_round=solved,
             success_by_round=tuple(count / len(episodes) for count in solved),
             branches=dict(Counter(branch.fate for branch in branches).most_common()),
-            remedies_tried=len(remedies),
-            remedies_kept=sum(branch.fate == "kept" for branch in remedies),
-            remedies_declined=sum(plan.declined for plan in plans),
-            duplicates=sum(plan.duplicates for plan in plans),
-            lasting=sum(plan.lasting for plan in plans),
-            lasting_gone_behind=sum(plan.lasting_gone_behind for plan in plans),
         )
 
     def describe(self) -> Iterable[str]:
-        """Return a paragraph on the rounds, one on the branches, and one on the actions that cannot be undone."""
+        """Return a sentence on the rounds, and one on the branches."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
             f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
@@ -324,15 +296,7 @@ class SearchFigures(Figures):
         )
         if self.branches:
             fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())
-            yield (
-                f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}, declined "
-                f"{self.remedies_declined}; proposals dropped as duplicates {self.duplicates}."
-            )
-        if self.lasting:
-            yield (
-                f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past anyway: "
-                f"{self.lasting_gone_behind}."
-            )
+            yield f"Branches: {fates}."
 
 
 class SearchRecord(NamedTuple):
