@@ -125,15 +125,6 @@ class LatsOptions(AdvocateOptions):
 
     samples: int = Field(default=3, ge=1, le=10, description="Number of samples for a state; duplicates are dropped.")
     expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of states expanded in a round.")
-    exploration: float = Field(
-        default=1.0,
-        ge=0,
-        allow_inf_nan=False,
-        description="Weight of rarely visited states when the next one is chosen.",
-    )
-    temperature: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null means the planner's."
-    )
 
 
 def lats(episode: Episode, options: LatsOptions) -> None:
@@ -173,11 +164,12 @@ class SearchNode:
         earlier = [node.state.actions for node in siblings[: siblings.index(self)] if node.state]
         return self.state is not None and bool(self.state.actions) and self.state.actions in earlier
 
-    def uct(self, exploration: float) -> float:
-        """Return the UCT value of the node: the mean value of its samples, plus a bonus for few visits."""
+    @property
+    def uct(self) -> float:
+        """The UCT value of the node: the mean value of its samples, plus a bonus for few visits."""
         if not self.visits or not self.parent:
             return inf
-        return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
+        return self.total / self.visits + sqrt(log(self.parent.visits) / self.visits)
 
 
 class TreeSearch:
@@ -213,7 +205,7 @@ class TreeSearch:
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]
             if open_children:
-                node = max(open_children, key=lambda child: child.uct(self._options.exploration))
+                node = max(open_children, key=lambda child: child.uct)
             elif node.parent is None:
                 return None
             else:
@@ -274,7 +266,7 @@ class TreeSearch:
         count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             number = self._round.number * count + sample
-            plan, _ = self._round.model_calls.ask_for_code(state, Sample(number, self._options.temperature))
+            plan, _ = self._round.model_calls.ask_for_code(state, Sample(number))
             if plan is None:
                 continue
             code = normal_form(plan.code)
