@@ -58,7 +58,7 @@ def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
 def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_back: bool = True) -> None:
     """Carry out the plan of a round. Return when no branch is left to try.
 
-    Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+    Raises EpisodeOver when the task is considered complete.
 
     Each entry of the stack is a state and a branch to try in this state. Only the first entry has no branch. If the
     stack has several entries for a state, the state has a checkpoint, so that the search can return to it. The return
@@ -185,7 +185,7 @@ class TreeSearch:
     def search(self) -> None:
         """Expand the most promising node, again and again, until all nodes are closed or the limit is reached.
 
-        Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+        Raises EpisodeOver when the task is considered complete.
         """
         if self._round.model_calls.task_done(self._round.start):
             self._round.finish(self._round.start)

@@ -156,13 +156,13 @@ class AdvocateRound:
     def finish(self, state: SearchState) -> None:
         """Give the answer, if the environment expects one, and end the episode.
 
-        Always raises EpisodeOver or, with the option ``until_solved``, RoundOver, which ends only the round.
+        Always raises EpisodeOver.
         """
         answering = self._episode.environment.answering
         answer = self.model_calls.answer(state) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
-        raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
+        raise EpisodeOver(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
         """Record the branches of the round, its numbers of actions, and the environment's verdict.
@@ -228,8 +228,8 @@ def play_rounds(
     """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
     Each plan after the first is based on the earlier rounds. If ``reflects`` is False, no round knows about others. If
-    the task is considered complete in a round, or if an answer is given, no other round follows, unless
-    ``options.until_solved`` is True. Without this option, the last round counts (see ``play_in_rounds``).
+    the task is considered complete in a round, or if an answer is given, no other round follows. The last round counts
+    (see ``play_in_rounds``).
     """
     earlier: list[FailedRound] = []
     shared_notebook = Notebook()
@@ -244,12 +244,12 @@ def play_rounds(
                 play(advocate_round)
             except EpisodeOver as over:
                 earlier.append(advocate_round.end(str(over)))
-                if _has_answered(episode) and not options.until_solved:
+                if _has_answered(episode):
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
             earlier.append(advocate_round.end(NOTHING_LEFT))
 
-    play_in_rounds(episode, options.rounds, play_one, until_solved=options.until_solved)
+    play_in_rounds(episode, options.rounds, play_one, until_solved=False)
 
 
 def _has_answered(episode: Episode) -> bool:

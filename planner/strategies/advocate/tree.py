@@ -257,7 +257,7 @@ class SearchFigures(Figures):
     solved_by_round: tuple[int, ...]
     """The number of tasks that would count as solved if each had at most one round, then two rounds, and so on.
 
-    Without the option ``until_solved``, this number can fall, since the last round counts.
+    This number can fall, since the last round counts.
     """
     success_by_round: tuple[float, ...]
     """``solved_by_round``, divided by the number of all tasks."""
