@@ -117,23 +117,6 @@ def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
     assert branches(playing) == [("agent.touch('wall')", "turned back")]
 
 
-def test_without_turning_back_only_code_that_fails_is_replaced(sandbox: Sandbox) -> None:
-    models = AdvocateModels(
-        act=[touch("wall"), code("raise ValueError")],
-        remedy=[touch("door"), "NONE"] * 2,
-        task_done=[NO, NO, YES],
-        align=aligned("Deed.", verdict="NO"),
-    )
-    _, playing = played(sandbox, models, options={"rounds": 1, "turns_back": False})
-    assert branches(playing) == [
-        ("agent.touch('wall')", "kept"),
-        ("agent.touch('door')", "not tried"),
-        ("raise ValueError", "failed"),
-        ("agent.touch('door')", "kept"),
-    ]
-    assert recorded(playing, "branch")[0]["history"] == "Deed."
-
-
 # Subtasks, rounds and the task.
 
 
@@ -348,7 +331,6 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
         "whole_subtasks": True,
         "summarise_above": 8_000,
         "remedies": 2,
-        "turns_back": True,
     }
 
 

@@ -38,11 +38,6 @@ class DevilsAdvocateOptions(AdvocateOptions):
         description="Number of alternatives to ask for before each action; with 0, the method never turns back. A "
         "model that sees no alternative answers NONE and is not asked for more. Duplicates are dropped.",
     )
-    turns_back: bool = Field(
-        default=True,
-        description="Undo an action that, in the evaluator's judgement, does not fit its subtask; with false, remedies "
-        "only replace code that fails.",
-    )
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
@@ -50,12 +45,10 @@ def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
-    play_rounds(
-        episode, options, lambda current: search_with_stack(current, options.remedies, turns_back=options.turns_back)
-    )
+    play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
 
 
-def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_back: bool = True) -> None:
+def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
     """Carry out the plan of a round. Return when no branch is left to try.
 
     Raises EpisodeOver when the task is considered complete.
@@ -71,7 +64,7 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_bac
         if state is not advocate_round.current:
             advocate_round.return_to(state)
         if branch is not None:
-            after = try_branch(advocate_round, state, branch, turns_back=turns_back)
+            after = try_branch(advocate_round, state, branch)
             if after is None:
                 continue
             state = after
@@ -86,19 +79,17 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_bac
             stack += [(state, proposed) for proposed in reversed(branches)]
 
 
-def try_branch(
-    advocate_round: AdvocateRound, state: SearchState, branch: Branch, *, turns_back: bool
-) -> SearchState | None:
-    """Run the code of a branch. Return the state that it leads to, or None if it fails.
+def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch) -> SearchState | None:
+    """Run the code of a branch. Return the state that it leads to.
 
-    With ``turns_back``, also return None if the evaluator finds that it does not fit its subtask.
+    Return None if the code fails, or if the evaluator finds that it does not fit its subtask.
     """
     after = advocate_round.carry_out(state, branch)
     if after is None:
         return None
     evaluation = advocate_round.model_calls.evaluation("align", state, branch.mapped or branch.code, after)
     branch.history, branch.why = evaluation.effect, evaluation.reason
-    if turns_back and not evaluation.value:
+    if not evaluation.value:
         branch.fate = "turned back"
         return None
     advocate_round.keep(branch, after)
