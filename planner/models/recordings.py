@@ -14,8 +14,7 @@ import json
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -120,9 +119,6 @@ class RecordedReplies:
         self._by_data: dict[tuple[object, ...], RecordedReply] = {}
         for entry in entries:
             self.add(entry)
-
-    def __iter__(self) -> Iterator[RecordedReply]:
-        return iter(self._by_key.values())
 
     def add(self, entry: RecordedReply) -> None:
         """Add a reply."""
@@ -289,48 +285,10 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return the message that a recording has no reply to a prompt, and how its most similar prompt differs."""
-    request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
-    prompt = f" of {label()}" if label() else ""
-    problem = f"{path} has no answer to this prompt{prompt} ({_describe_prompt(request)})"
+    """Return the message that a recording has no reply to a prompt. It names the prompt's role, template and number."""
+    data = prompt_data()
+    number = f", number {data.number} in its place" if data else ""
+    problem = f"{path} has no answer to this prompt{f' of {label()}{number}' if label() else ''}"
     if strict and entries.find(messages, sampling):
         return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
-    if not replies:
-        return f"{problem}; it is empty"
-    nearest = max(replies, key=lambda entry: _similarity(entry, request))
-    return f"{problem}; the nearest of its {len(replies)} {_describe_difference(nearest, request, sampling)}"
-
-
-def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
-    """Return a sort key for the similarity of prompts: the number of equal messages, and then weaker signs."""
-    pairs = list(zip(entry.messages, request, strict=False))
-    equal_messages = sum(recorded == current for recorded, current in pairs)
-    equal_heads = sum(recorded.head == current.head for recorded, current in pairs)
-    return equal_messages, entry.label == label(), len(entry.messages) == len(request), equal_heads
-
-
-def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampling: Sampling) -> str:
-    prompt = f"(of {entry.label}) " if entry.label else ""
-    pairs = enumerate(zip_longest(entry.messages, request), 1)
-    if differing := [(number, old, new) for number, (old, new) in pairs if old != new]:
-        number, old, new = differing[0]
-        data, other_data = prompt_data(), ""
-        if entry.given and data and entry.label == label():  # a system prompt may differ just in its wording
-            conversation = (item for item in differing if item[2] is None or item[2].role != "system")
-            number, old, new = next(conversation, differing[0])
-            if entry.given.data != data.data:
-                other_data = ". The prompt is made from different data, such as a different task"
-        return f"{prompt}differs from message {number} on: {_describe(new)} instead of {_describe(old)}{other_data}"
-    recorded, current = entry.sampling.model_dump(), sampling.model_dump()
-    changed = (name for name in recorded if recorded[name] != current[name])
-    changes = ", ".join(f"{name} {current[name]!r} instead of {recorded[name]!r}" for name in changed)
-    return f"{prompt}has the same messages, but was sampled with different parameters: {changes}"
-
-
-def _describe_prompt(request: Sequence[RecordedMessage]) -> str:
-    messages = f"{len(request)} message{'' if len(request) == 1 else 's'}"
-    return f"{messages}, the last: {_describe(request[-1])}" if request else messages
-
-
-def _describe(message: RecordedMessage | None) -> str:
-    return f"({message.role}, {message.head!r}, {message.length} characters)" if message else "none"
+    return f"{problem}: its data, such as the task, or its template or sampling parameters are not those recorded"
