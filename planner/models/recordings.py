@@ -149,12 +149,12 @@ def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the header and the replies of a recording. An incomplete last line is ignored.
+    """Return the header and the replies of a recording. A last line without a newline is incomplete, and ignored.
 
     Raises UnknownModel if the file cannot be read or has another format.
     """
     try:
-        lines = _complete_lines(path.read_bytes()).split(b"\n")[:-1]
+        lines = path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
         raise UnknownModel(f"the recording {path} cannot be read: {error.strerror}") from error
     if not lines:
@@ -168,7 +168,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add a reply to a recording, and wait until it is on the disk. Repair a last line that a crash left incomplete.
+    """Add a reply to a recording, and wait until it is on the disk. Remove a last line that a crash left incomplete.
 
     Raises ModelRefused if the file cannot be written.
     """
@@ -176,7 +176,7 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            size = _repair(file)
+            size = _cut_last_line(file)
             file.write((b"" if size else _line(header)) + _line(entry))
             file.flush()
             os.fsync(file.fileno())
@@ -184,29 +184,16 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
         raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}. Solve this problem") from error
 
 
-def _repair(file: IO[bytes]) -> int:
-    """Remove an incomplete last line or, if only its newline is missing, add this. Return the length of the file."""
+def _cut_last_line(file: IO[bytes]) -> int:
+    """Remove the last line if it has no newline. Return the length of the file."""
     size = file.seek(0, os.SEEK_END)
-    if size == 0:
-        return 0
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return size
-    file.seek(0)
-    whole = _complete_lines(file.read())
-    file.truncate(min(size, len(whole)))
-    file.write(whole[size:])
-    return len(whole)
-
-
-def _complete_lines(content: bytes) -> bytes:
-    """Return the content without an incomplete last line. If only the newline of that line is missing, add it."""
-    tail = content[content.rfind(b"\n") + 1 :]
-    try:
-        json.loads(tail)
-    except ValueError:
-        return content[: len(content) - len(tail)]
-    return content + b"\n"
+    if size:
+        file.seek(size - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            size = file.read().rfind(b"\n") + 1
+            file.truncate(size)
+    return size
 
 
 def _line(record: Record) -> bytes:
