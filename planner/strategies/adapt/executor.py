@@ -54,11 +54,6 @@ class ExecutorOptions(Options):
         ge=1,
         description="Maximum number of actions for the code of one reply: the paper uses 1; null means no limit.",
     )
-    subtask_actions: int | None = Field(
-        default=None,
-        ge=1,
-        description=f"Maximum number of actions for a subtask; null means {REPLY_ACTIONS} for each of its replies.",
-    )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
         description="Demonstrations to show: 'task' for whole tasks of the same type, 'hybrid' for atomic skills and "
@@ -80,17 +75,12 @@ class ExecutorOptions(Options):
         return [name for name in demonstrations if name not in left_out]
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value. Replies and actions that are not set have the values that take effect."""
-        values, replies = super().effective_values(environment), self.replies(environment)
-        return {**values, "iterations": replies, "subtask_actions": self.max_actions(replies)}
+        """Map each option to its value. If the number of replies is not set, it is the number that takes effect."""
+        return {**super().effective_values(environment), "iterations": self.replies(environment)}
 
     def replies(self, environment: str) -> int:
         """Return the maximum number of replies for a subtask."""
         return self.iterations or REPLIES_IN.get(environment, REPLIES)
-
-    def max_actions(self, replies: int) -> int:
-        """Return the maximum number of actions for a subtask with that many replies."""
-        return self.subtask_actions or REPLY_ACTIONS * replies
 
 
 class Subtask(Payload):
@@ -183,7 +173,7 @@ def execute(
     counts as failed. ``lessons`` are texts about earlier failures, for the prompt.
     """
     claims: list[Subtask] = []
-    first_step, max_actions = len(episode.steps), options.max_actions(replies)
+    first_step, max_actions = len(episode.steps), REPLY_ACTIONS * replies
     episode.refused_plans = 0
     task: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.environment.scene()}
     functions = {"finish": _finish(claims, subtask)}
