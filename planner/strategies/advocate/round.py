@@ -131,7 +131,8 @@ class AdvocateRound:
         if code is None:
             branch.fate, branch.why = "failed", GONE
             return None
-        branch.record_run(code, is_first=is_first)
+        if is_first and code != branch.code:
+            branch.mapped = code
         first_step = len(self._episode.steps)
         try:
             max_actions = None if self._options.whole_subtasks else 1

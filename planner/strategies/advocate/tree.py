@@ -76,8 +76,6 @@ class BranchTried(Payload):
     """Number of the cell in which the code was first run, among the cells of the same frame (namespace)."""
     mapped: str = ""
     """The code that was run first, if it had been adapted to a changed page. Otherwise empty."""
-    again: tuple[str, ...] = ()
-    """The code of each later run. LATS runs a branch again in order to return to a state after the branch."""
     fate: Fate
     why: str = ""
     """The reason for the fate of the branch."""
@@ -120,13 +118,6 @@ class Branch(BranchTried):
     def span_fields(self) -> dict[str, Any]:
         """The fields of the branch that its span records."""
         return {name: getattr(self, name) for name in BranchTried.model_fields}
-
-    def record_run(self, code: str, *, is_first: bool) -> None:
-        """Record the code of a run. The code of the first run is recorded only if it was adapted."""
-        if not is_first:
-            self.again = (*self.again, code)
-        elif code != self.code:
-            self.mapped = code
 
     @property
     def summary(self) -> str:
