@@ -271,8 +271,6 @@ class DecompositionFigures(Figures):
 
     key = "subtasks"
 
-    executor_calls: int
-    planner_calls: int
     mean_executor_calls: float
     mean_planner_calls: float
     k_max: float | None
@@ -289,19 +287,15 @@ class DecompositionFigures(Figures):
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Compute the figures of a run. Return None if there were no subtasks."""
         pairs = [(played.ending, played.payloads(Subtask)) for played in episodes]
-        subtasks = [subtask for _, of_episode in pairs for subtask in of_episode]
-        if not subtasks:
+        if not any(subtasks for _, subtasks in pairs):
             return None
         by_type = {
             kind: [pair for played, pair in zip(episodes, pairs, strict=True) if played.kind == kind]
             for kind in sorted({played.kind for played in episodes})
         }
-        calls = Counter(subtask.by for subtask in subtasks)
         executor, planner = _calls(pairs)
         audit = _audit(pairs)
         return cls(
-            executor_calls=calls[EXECUTOR],
-            planner_calls=calls[PLANNER_ROLE],
             mean_executor_calls=executor,
             mean_planner_calls=planner,
             k_max=_k_max(pairs),
@@ -317,7 +311,7 @@ class DecompositionFigures(Figures):
         Without any claim, there is nothing about claims, and without a planner, nothing about decomposition.
         """
         solved, not_solved = self.audit.solved, self.audit.not_solved
-        if self.planner_calls > 0:
+        if self.mean_planner_calls > 0:
             by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
             yield (
                 f"Subtasks per task: executor {format_figure(self.mean_executor_calls)}, planner "

