@@ -22,7 +22,7 @@ from tests.planner.models.local_server import ASK, KEY, TEXT, model
 
 def test_a_request_has_the_sampling_of_the_method(server: Server) -> None:
     sampling = Sampling(temperature=0.5, max_tokens=77, seed=3, sample=2, stop=("END",))
-    reply = model(server).complete(ASK, sampling)
+    reply = model(server, extra_body={"cache_prompt": False}).complete(ASK, sampling)
     assert server.requests == [
         {
             "model": "some-model",
@@ -33,6 +33,7 @@ def test_a_request_has_the_sampling_of_the_method(server: Server) -> None:
             "stop": ["END"],
             "stream": True,
             "stream_options": {"include_usage": True},
+            "cache_prompt": False,
         }
     ]
     assert server.keys == [KEY]
