@@ -105,7 +105,6 @@ if TYPE_CHECKING:
     from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
     from planbook.planner.models import load_model, register_model
     from planbook.planner.models.recordings import (
-        RecordedMessage,
         RecordedModel,
         RecordedReplies,
         RecordedReply,
@@ -264,7 +263,6 @@ __all__ = [
     "Prompt",
     "Prompts",
     "Recall",
-    "RecordedMessage",
     "RecordedModel",
     "RecordedRecall",
     "RecordedReplies",

@@ -89,7 +89,7 @@ class EpisodeWriter:
         self._numbers[scope, kind] = number + 1
         self.run.store.put(scope, kind, number, body)
 
-    def plan(self, number: int, actions: int = 0, **more: int) -> None:
+    def plan(self, number: int, actions: int = 0, **more: bool) -> None:
         """Write the plan of a round of Devil's Advocate. A round is an attempt with one plan."""
         body = {"round": number, "parts": ["a"], "revision": number > 0, "actions": actions, **more}
         span = {"at": "moment", "name": "plan", "title": "", "status": "", "data": body}

@@ -22,7 +22,6 @@ from planbook.planner import (
     Model,
     NotRecorded,
     OnText,
-    RecordedMessage,
     RecordedReplies,
     RecordedReply,
     Reply,
@@ -176,7 +175,7 @@ class RecordedRunModel:
                 self._add(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply. Raises NotRecorded, which describes the most similar request, if there is none."""
+        """Return the recorded reply. Raises NotRecorded if there is none."""
         match = self._entries.find(messages, sampling, strict=self.strict)
         if match is None and "/".join(journal_place().split("/")[:2]) in self._open:
             raise NotRecorded(
@@ -203,7 +202,7 @@ class RecordedRunModel:
                 given=body.get("given"),
                 model=reply.model,
                 sampling=sampling,
-                messages=tuple(map(RecordedMessage.of, messages)),
+                messages=(),
                 text="",
             )
         )

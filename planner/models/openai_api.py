@@ -50,7 +50,7 @@ NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """The name of an environment variable. If it is 1, requests are allowed only to servers on this machine."""
 MAX_BACK_OFF = 60.0
 """Maximum number of seconds between two tries, unless the server names a time. Jitter may add a quarter to it."""
-_CONNECTION_VARIABLE = re.compile(r"(ALL|HTTPS?)_PROXY|SSL_CERT_(FILE|DIR)", re.IGNORECASE)
+CONNECTION_VARIABLES = "ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
 _JITTER = random.Random()  # not the global generator, which a run may seed
 
 
@@ -215,8 +215,8 @@ def _http_client(url: str) -> Any:
     try:
         return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # no proxy for this machine
     except Exception as error:  # any error of the HTTP library
-        variables = ", ".join(name for name in os.environ if _CONNECTION_VARIABLE.fullmatch(name))
-        raise ModelRefused(f"no connection can be made with the environment variables {variables}: {error}") from error
+        problem = f"no connection can be made: {error}. What to do: check the variables {CONNECTION_VARIABLES}"
+        raise ModelRefused(problem) from error
 
 
 def _check_url(url: str) -> str:

@@ -1,10 +1,8 @@
 """Read the replies and the failures of a server that speaks OpenAI's API."""
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, TypeGuard
 
@@ -79,17 +77,13 @@ def is_rate_limited(error: Failure) -> bool:
 
 
 def retry_after(error: Failure) -> float | None:
-    """Return the number of seconds that the server asks its clients to wait, or None if it does not name any."""
+    """Return the number of seconds that the server asks its clients to wait, or None if it names none or a date."""
     if not isinstance(error, openai.APIStatusError):
         return None
-    header = error.response.headers.get("retry-after", "")
     try:
-        seconds = float(header)
+        seconds = float(error.response.headers.get("retry-after", ""))
     except ValueError:
-        try:
-            seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except ValueError:
-            return None
+        return None
     return seconds if seconds > 0 else None
 
 

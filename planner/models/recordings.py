@@ -14,8 +14,7 @@ import json
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -121,9 +120,6 @@ class RecordedReplies:
         for entry in entries:
             self.add(entry)
 
-    def __iter__(self) -> Iterator[RecordedReply]:
-        return iter(self._by_key.values())
-
     def add(self, entry: RecordedReply) -> None:
         """Add a reply."""
         self._by_key.setdefault(entry.key, entry)
@@ -153,12 +149,12 @@ def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the header and the replies of a recording. An incomplete last line is ignored.
+    """Return the header and the replies of a recording. A last line without a newline is incomplete, and ignored.
 
     Raises UnknownModel if the file cannot be read or has another format.
     """
     try:
-        lines = _complete_lines(path.read_bytes()).split(b"\n")[:-1]
+        lines = path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
         raise UnknownModel(f"the recording {path} cannot be read: {error.strerror}") from error
     if not lines:
@@ -172,7 +168,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add a reply to a recording, and wait until it is on the disk. Repair a last line that a crash left incomplete.
+    """Add a reply to a recording, and wait until it is on the disk. Remove a last line that a crash left incomplete.
 
     Raises ModelRefused if the file cannot be written.
     """
@@ -180,7 +176,7 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            size = _repair(file)
+            size = _cut_last_line(file)
             file.write((b"" if size else _line(header)) + _line(entry))
             file.flush()
             os.fsync(file.fileno())
@@ -188,29 +184,16 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
         raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}. Solve this problem") from error
 
 
-def _repair(file: IO[bytes]) -> int:
-    """Remove an incomplete last line or, if only its newline is missing, add this. Return the length of the file."""
+def _cut_last_line(file: IO[bytes]) -> int:
+    """Remove the last line if it has no newline. Return the length of the file."""
     size = file.seek(0, os.SEEK_END)
-    if size == 0:
-        return 0
-    file.seek(size - 1)
-    if file.read(1) == b"\n":
-        return size
-    file.seek(0)
-    whole = _complete_lines(file.read())
-    file.truncate(min(size, len(whole)))
-    file.write(whole[size:])
-    return len(whole)
-
-
-def _complete_lines(content: bytes) -> bytes:
-    """Return the content without an incomplete last line. If only the newline of that line is missing, add it."""
-    tail = content[content.rfind(b"\n") + 1 :]
-    try:
-        json.loads(tail)
-    except ValueError:
-        return content[: len(content) - len(tail)]
-    return content + b"\n"
+    if size:
+        file.seek(size - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            size = file.read().rfind(b"\n") + 1
+            file.truncate(size)
+    return size
 
 
 def _line(record: Record) -> bytes:
@@ -289,48 +272,10 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return the message that a recording has no reply to a prompt, and how its most similar prompt differs."""
-    request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
-    prompt = f" of {label()}" if label() else ""
-    problem = f"{path} has no answer to this prompt{prompt} ({_describe_prompt(request)})"
+    """Return the message that a recording has no reply to a prompt. It names the prompt's role, template and number."""
+    data = prompt_data()
+    number = f", number {data.number} in its place" if data else ""
+    problem = f"{path} has no answer to this prompt{f' of {label()}{number}' if label() else ''}"
     if strict and entries.find(messages, sampling):
         return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
-    if not replies:
-        return f"{problem}; it is empty"
-    nearest = max(replies, key=lambda entry: _similarity(entry, request))
-    return f"{problem}; the nearest of its {len(replies)} {_describe_difference(nearest, request, sampling)}"
-
-
-def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
-    """Return a sort key for the similarity of prompts: the number of equal messages, and then weaker signs."""
-    pairs = list(zip(entry.messages, request, strict=False))
-    equal_messages = sum(recorded == current for recorded, current in pairs)
-    equal_heads = sum(recorded.head == current.head for recorded, current in pairs)
-    return equal_messages, entry.label == label(), len(entry.messages) == len(request), equal_heads
-
-
-def _describe_difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampling: Sampling) -> str:
-    prompt = f"(of {entry.label}) " if entry.label else ""
-    pairs = enumerate(zip_longest(entry.messages, request), 1)
-    if differing := [(number, old, new) for number, (old, new) in pairs if old != new]:
-        number, old, new = differing[0]
-        data, other_data = prompt_data(), ""
-        if entry.given and data and entry.label == label():  # a system prompt may differ just in its wording
-            conversation = (item for item in differing if item[2] is None or item[2].role != "system")
-            number, old, new = next(conversation, differing[0])
-            if entry.given.data != data.data:
-                other_data = ". The prompt is made from different data, such as a different task"
-        return f"{prompt}differs from message {number} on: {_describe(new)} instead of {_describe(old)}{other_data}"
-    recorded, current = entry.sampling.model_dump(), sampling.model_dump()
-    changed = (name for name in recorded if recorded[name] != current[name])
-    changes = ", ".join(f"{name} {current[name]!r} instead of {recorded[name]!r}" for name in changed)
-    return f"{prompt}has the same messages, but was sampled with different parameters: {changes}"
-
-
-def _describe_prompt(request: Sequence[RecordedMessage]) -> str:
-    messages = f"{len(request)} message{'' if len(request) == 1 else 's'}"
-    return f"{messages}, the last: {_describe(request[-1])}" if request else messages
-
-
-def _describe(message: RecordedMessage | None) -> str:
-    return f"({message.role}, {message.head!r}, {message.length} characters)" if message else "none"
+    return f"{problem}: its data, such as the task, or its template or sampling parameters are not those recorded"

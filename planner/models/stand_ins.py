@@ -107,14 +107,6 @@ KIND = "exchange"
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
 """A file is regarded as complete after this many checks in a row have found it unchanged."""
-README = """\
-# Prompts that wait for an answer
-
-Each `NNNN-KEY.prompt.md` here is a question to a language model: a whole conversation, with a heading for each message.
-A person or a script answers the last message by writing `NNNN-KEY.answer.md`, which has the same name up to the first
-dot. The whole text of that file is the reply. Save it in one go, or write it under another name and rename it. A prompt
-without an answer file is still waiting for its answer. Answers are kept, and are used again for the same prompt.
-"""
 
 
 class ExchangeModel:
@@ -141,7 +133,7 @@ class ExchangeModel:
         try:
             with self._lock:
                 prompt = self._ask(messages, sampling)
-            reply = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
+            reply = self._wait(_answer_path(prompt))
         except OSError as error:
             raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}. Solve this problem") from error
         text, finish = pass_on(reply, on_text)
@@ -152,14 +144,12 @@ class ExchangeModel:
         """Return the path of the prompt's file. Write it if it does not exist yet."""
         key = request_key(messages, sampling)
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / "README.md").exists():
-            _replace(self.folder / "README.md", README)
         for path in sorted(self.folder.glob(f"*-{key[:8]}.prompt.md")):
             if key in _first_line(path):
                 return path
         numbers = [int(match[1]) for path in self.folder.iterdir() if (match := _NAME.fullmatch(path.name))]
         path = self.folder / f"{max(numbers, default=0) + 1:04}-{key[:8]}.prompt.md"
-        _replace(path, render_prompt(messages, sampling, key))
+        _replace(path, render_prompt(messages, sampling, key, _answer_path(path).name))
         return path
 
     def _wait(self, answer: Path) -> str:
@@ -176,11 +166,15 @@ class ExchangeModel:
             pause(self._poll, self._stopped)
 
 
-def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
-    """Return the text of a prompt's file. Its first line holds the whole key of the request."""
+def _answer_path(prompt: Path) -> Path:
+    return prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md"))
+
+
+def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str, answer: str) -> str:
+    """Return the text of a prompt's file. Its first line names the request's key and the file for the answer."""
     parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
     prompt = f"prompt {label()}; " if label() else ""
-    parts = [f"<!-- {prompt}{parameters}; key {key} -->"]
+    parts = [f"<!-- {prompt}{parameters}; key {key}; write the reply to {answer} -->"]
     for number, message in enumerate(messages, 1):
         parts.append(f"# ===== message {number} of {len(messages)}: {message.role} =====\n\n{message.content}")
     return "\n\n".join(parts) + "\n"

@@ -10,13 +10,13 @@ FILE.py:NAME, or another package registers it in the entry point group ``planboo
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from planbook.envs import ModuleLoadError, is_loaded, load_module
 from planbook.planner.errors import UnknownStrategy
@@ -114,6 +114,7 @@ def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
 # External methods.
 
 ENTRY_POINT_GROUP = "planbook.planners"
+METHOD_LINE = 'end the file with a line such as method = Method(FUNCTION, Options, "what it does", ("planner",))'
 
 
 def is_method_file(name: str) -> bool:
@@ -151,64 +152,30 @@ def load_from_file(spec: str) -> Method:
         members = vars(load_module(Path(file).resolve()))
     except ModuleLoadError as error:
         raise UnknownStrategy(str(error)) from error
-    methods = [key for key, member in members.items() if isinstance(member, Method)] or _functions(members)
+    methods = [key for key, member in members.items() if isinstance(member, Method)]
     if not name and len(methods) == 1:
         name = methods[0]
     if not name:
-        choices = f": name {' or '.join(f'{file}:{method}' for method in methods)}" if methods else ""
-        advice = choices or "; name a function: FILE.py:NAME"
-        raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{advice}")
+        advice = f"name {' or '.join(f'{file}:{method}' for method in methods)}" if methods else METHOD_LINE
+        raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods: {advice}")
     if name not in members:
-        callables = [key for key, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
-        raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(callables) or 'no function'}")
+        raise UnknownStrategy(f"{file} has no {name!r}; its methods: {', '.join(methods) or f'none. {METHOD_LINE}'}")
     return _as_method(members[name], f"{name} in {file}")
 
 
-def _functions(members: Mapping[str, Any]) -> list[str]:
-    """Return the names of the file's own public functions that have two parameters, so that they can be methods."""
-    return [
-        name
-        for name, member in members.items()
-        if inspect.isfunction(member)
-        and name[0] != "_"
-        and member.__module__ == members.get("__name__")
-        and len(inspect.signature(member).parameters) == 2
-    ]
-
-
 def _as_method(member: Any, where: str) -> Method:
-    """Return an object that is a ``Method``, or the ``Method`` for a function that takes an episode and options.
+    """Return an object that is a ``Method``. ``where`` is the beginning of the message.
 
-    Raises UnknownStrategy for any other object. ``where`` is the beginning of the message.
+    Raises UnknownStrategy for any other object, and for a ``Method`` with a faulty function or faulty options.
     """
-    method = member if isinstance(member, Method) else _from_function(member, where)
-    if not callable(method.play):
+    if not isinstance(member, Method):
+        raise UnknownStrategy(f"{where} is of type {type(member).__name__}, not a Method: {METHOD_LINE}")
+    if not callable(member.play):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
-    kinds = inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction
-    if any(is_kind(method.play) for is_kind in kinds):
-        raise UnknownStrategy(f"{where} is a coroutine or generator; a method is a plain function (episode, options)")
     try:
-        inspect.signature(method.play).bind(None, None)
+        inspect.signature(member.play).bind(None, None)
     except TypeError as error:
         raise UnknownStrategy(f"{where} must take two arguments, (episode, options): {error}") from error
-    if not (isinstance(method.options, type) and issubclass(method.options, Options)):
+    if not (isinstance(member.options, type) and issubclass(member.options, Options)):
         raise UnknownStrategy(f"{where}: its options must be a class derived from planner.Options")
-    return method
-
-
-def _from_function(member: Any, where: str) -> Method:
-    if isinstance(member, type) or not callable(member):
-        raise UnknownStrategy(
-            f"{where} is of type {type(member).__name__}; name a function (episode, options), or a Method"
-        )
-    summary = (inspect.getdoc(member) or "").partition("\n")[0]
-    return Method(member, _options_of(member), summary)
-
-
-def _options_of(play: Callable[..., Any]) -> type[Options]:
-    """Return the options class in the function's annotations, or ``Options`` if there is none."""
-    try:
-        hints = get_type_hints(play)
-    except (NameError, TypeError):
-        return Options
-    return next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Options)), Options)
+    return member

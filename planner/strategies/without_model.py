@@ -24,28 +24,17 @@ from planbook.planner.strategies.base import Method, Options, match_goal, model_
 
 RANDOM = "random"
 CELLS_PER_ACTION = 3
-"""Default number of cells for each allowed action. It is more than 1, since a cell may fail before it acts."""
+"""Number of cells for each allowed action. It is more than 1, since a cell may fail before it acts."""
 
 
-class RandomOptions(Options):
-    """The options of the random baseline."""
-
-    steps: int | None = Field(
-        default=None,
-        ge=1,
-        description=f"Maximum number of one-action cells; null means {CELLS_PER_ACTION} per allowed action.",
-    )
-
-
-def play_random(episode: Episode, options: RandomOptions) -> None:
+def play_random(episode: Episode, options: Options) -> None:
     """Take random actions, which depend only on the seed of the run and on the task.
 
     ``possible_choices`` says which actions may be drawn.
     """
-    steps = options.steps or CELLS_PER_ACTION * episode.settings.actions
     rng = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
-        for _ in range(steps):
+        for _ in range(CELLS_PER_ACTION * episode.settings.actions):
             choices = possible_choices(episode.environment)
             if not choices:
                 raise episode.no_plan(RANDOM, f"{RANDOM} cannot play {episode.environment.name}: {NOTHING_LISTED}")
@@ -175,7 +164,7 @@ METHODS: Mapping[str, Method] = {
     ),
     "random": Method(
         play_random,
-        RandomOptions,
+        Options,
         "random actions; those with free arguments only if the environment lists them; no model",
     ),
 }

@@ -1,6 +1,5 @@
 """Methods with one mistake each."""
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from planbook.planner import Episode, Method, Options
@@ -10,18 +9,7 @@ class NotOptions:
     """Not derived from Options."""
 
 
-def one_argument(episode: Episode) -> None: ...
-
-
-async def coroutine(episode: Episode, options: Options) -> None: ...
-
-
-def generator(episode: Episode, options: Options) -> Iterator[None]:
-    yield
-
-
-async def async_generator(episode: Episode, options: Options) -> AsyncIterator[None]:
-    yield
+def play(episode: Episode) -> None: ...
 
 
 def fails(episode: Episode, options: Options) -> None:
@@ -34,6 +22,7 @@ def divide(number: int) -> float:
 
 
 number = 3
+one_argument = Method(play, Options, "its function lacks an argument")  # type: ignore[arg-type]
 wrong: Any = NotOptions
 wrong_options = Method(fails, wrong, "its options are no Options")
 second = Method(fails, Options, "the file has two methods")

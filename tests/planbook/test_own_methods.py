@@ -73,18 +73,17 @@ def test_a_method_defines_its_own_records_and_figures(tmp_path: Path) -> None:
 
 
 def test_changed_options_of_a_method_are_reported_before_playing(tmp_path: Path) -> None:
-    """The file has only one public function, so the command does not need to name the method."""
+    """The file has only one method, so the command does not need to name it."""
     method = """
-from planbook.planner import Options
+from planbook.planner import Method, Options
 
 class Often(Options):
     times: int = 1
 
-def look(episode, options: Often):
+def look(episode, options):
     episode.run("print(1)")
 
-def _help(one, two):
-    pass
+method = Method(look, Often, "look once")
 """
     (tmp_path / "mine.py").write_text(method)
     run = tmp_path / "run"
@@ -144,16 +143,20 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
     ("file", "message"),
     [
         ("faulty.py:one_argument", "must take two arguments, (episode, options)"),
-        ("faulty.py:coroutine", "is a coroutine or generator; a method is a plain function"),
-        ("faulty.py:generator", "is a coroutine or generator; a method is a plain function"),
-        ("faulty.py:async_generator", "is a coroutine or generator; a method is a plain function"),
-        ("faulty.py:number", "is of type int; name a function (episode, options), or a Method"),
+        (
+            "faulty.py:number",
+            "is of type int, not a Method: end the file with a line such as method = Method(FUNCTION,",
+        ),
+        ("faulty.py:fails", "is of type function, not a Method: end the file with a line such as method = Method("),
+        ("faulty.py:nobody", "has no 'nobody'; its methods: one_argument, wrong_options, second"),
+        ("model.py", "model.py has no methods: end the file with a line such as method = Method("),
         ("faulty.py:wrong_options", "its options must be a class derived from planner.Options"),
         ("method.py", "failed while it was imported: ModuleNotFoundError"),
     ],
 )
 def test_a_mistake_in_a_method_is_reported_in_one_line(file: str, message: str, tmp_path: Path) -> None:
-    shutil.copy(OWN / "faulty.py", tmp_path)
+    for name in ("faulty.py", "model.py"):
+        shutil.copy(OWN / name, tmp_path)
     (tmp_path / "method.py").write_text("import nothing_of_that_name\n")
     finished = invoke("run", "--planner", tmp_path / file, *TASKS, "--out", tmp_path / "run")
     assert finished.returncode == errors.BAD_INPUT

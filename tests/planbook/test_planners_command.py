@@ -28,7 +28,7 @@ def test_a_method_is_listed_with_its_options_and_demonstrations() -> None:
     assert list(result(finished)["planners"]) == ["react"]
     found = result(finished)["planners"]["react"]
     assert (found["summary"], found["roles"]) == (METHODS["react"].summary, ["executor"])
-    assert list(found["options"]) == ["iterations", "actions_per_reply", "subtask_actions", "demonstrations", "d_max"]
+    assert list(found["options"]) == ["iterations", "actions_per_reply", "demonstrations", "d_max"]
     d_max, demonstrations = (found["options"][name] for name in ("d_max", "demonstrations"))
     assert (d_max["values"], d_max["default"]) == ("number from 1 to 20, or null", None)
     assert (demonstrations["values"], demonstrations["default"]) == ("task, hybrid, atomic", "hybrid")

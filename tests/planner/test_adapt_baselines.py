@@ -7,6 +7,7 @@ import pytest
 from planbook.planner import Episode, FeedbackKind, MemoryJournal, Outcome, Sampling
 from planbook.planner.errors import ModelUnavailable
 from planbook.sandbox import Sandbox
+from tests.planner.advocate_kit import AnsweringToy
 from tests.planner.episode_kit import (
     FAIL,
     GOAL,
@@ -145,6 +146,13 @@ def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox
     assert starts[0] == starts[1] == starts[2]
     assert NOTE not in "\n".join(message.content for messages in starts for message in messages)
     assert ending.actions == 1, "the actions of all rounds count"
+
+
+def test_an_answer_of_an_earlier_round_uses_up_no_action(sandbox: Sandbox) -> None:
+    models = SubtaskModels({GOAL: ["agent.stop('7')", "agent.touch('door')\nagent.stop('42')"]})
+    ending, playing = played(sandbox, models, "try-again", environment=AnsweringToy(), actions=1)
+    assert ending.outcome.solved
+    assert [str(step.action) for step in playing.steps] == ["touch('door')", "stop('42')"]
 
 
 @pytest.mark.parametrize(

@@ -115,25 +115,6 @@ def test_a_repeated_idea_is_tried_once(sandbox: Sandbox) -> None:
     _, playing = played(sandbox, models, options={"rounds": 1, "remedies": 3})
     assert models.questions.count("remedy") == 3
     assert branches(playing) == [("agent.touch('wall')", "turned back")]
-    (plan,) = recorded(playing, "plan")
-    assert (plan["duplicates"], plan["declined"]) == (3, 0)
-
-
-def test_without_turning_back_only_code_that_fails_is_replaced(sandbox: Sandbox) -> None:
-    models = AdvocateModels(
-        act=[touch("wall"), code("raise ValueError")],
-        remedy=[touch("door"), "NONE"] * 2,
-        task_done=[NO, NO, YES],
-        align=aligned("Deed.", verdict="NO"),
-    )
-    _, playing = played(sandbox, models, options={"rounds": 1, "turns_back": False})
-    assert branches(playing) == [
-        ("agent.touch('wall')", "kept"),
-        ("agent.touch('door')", "not tried"),
-        ("raise ValueError", "failed"),
-        ("agent.touch('door')", "kept"),
-    ]
-    assert recorded(playing, "branch")[0]["history"] == "Deed."
 
 
 # Subtasks, rounds and the task.
@@ -156,11 +137,7 @@ def test_a_new_round_with_a_new_plan_begins_when_no_subtask_is_open(sandbox: San
         "revision": True,
         "why": "It was too early.",
         "actions": len([step for step in playing.steps if step.counted]),
-        "lasting": 0,
-        "lasting_gone_behind": 0,
         "solved": True,
-        "declined": 1,
-        "duplicates": 0,
     }
     spans = [span for name in ("branch", "plan") for span in spans_of(journal_of(playing), name)]
     assert spans[0].title == "0: agent.touch('wall')"
@@ -168,14 +145,12 @@ def test_a_new_round_with_a_new_plan_begins_when_no_subtask_is_open(sandbox: San
     assert [span.scope for span in spans] == [f"task/0/round/{number}/act/0" for number in (0, 0, 1, 0, 1)]
 
 
-@pytest.mark.parametrize("until_solved", [False, True])
-def test_a_task_considered_complete_ends_the_episode_or_its_round(sandbox: Sandbox, until_solved: bool) -> None:
+def test_a_task_considered_complete_ends_the_episode(sandbox: Sandbox) -> None:
     models = AdvocateModels(act=[touch("wall"), code(SOLVE)], task_done=[NO, YES, NO])
-    ending, playing = played(sandbox, models, options={"until_solved": until_solved})
+    ending, playing = played(sandbox, models)
     assert branches(playing) == [("agent.touch('wall')", "kept")]
-    assert ending.outcome is (Outcome.DIRECT_SUCCESS if until_solved else Outcome.FAILURE)
-    ended = "How it ended: The task was considered complete."
-    assert [ended in prompt for prompt in models.prompts("plan")] == ([False, True] if until_solved else [False])
+    assert ending.outcome is Outcome.FAILURE
+    assert models.questions.count("plan") == 1
 
 
 class SilentToy(TouchToy):
@@ -186,17 +161,13 @@ class SilentToy(TouchToy):
         return Verdict(solved, float(solved))
 
 
-@pytest.mark.parametrize(("until_solved", "solved"), [(False, [False, True, False]), (True, [False, True])])
-def test_the_hidden_verdict_ends_the_rounds_only_if_asked_to(
-    sandbox: Sandbox, until_solved: bool, solved: list[bool]
-) -> None:
+def test_the_hidden_verdict_does_not_end_the_rounds(sandbox: Sandbox) -> None:
     models = AdvocateModels(
         plan="1. look", act=[touch("wall"), touch("goal"), touch("door")], subtask_done=[NO, YES] * 3
     )
-    options = {"rounds": 3, "until_solved": until_solved}
-    ending, playing = played(sandbox, models, environment=SilentToy(), options=options)
-    assert [plan["solved"] for plan in recorded(playing, "plan")] == solved
-    assert ending.outcome.solved is solved[-1], "the last round counts, and its verdict was not known to the agent"
+    ending, playing = played(sandbox, models, environment=SilentToy(), options={"rounds": 3})
+    assert [plan["solved"] for plan in recorded(playing, "plan")] == [False, True, False]
+    assert not ending.outcome.solved, "the last round counts, and its verdict was not known to the agent"
 
 
 def test_an_environment_that_ends_without_success_ends_only_its_round(sandbox: Sandbox) -> None:
@@ -289,28 +260,20 @@ def test_a_round_without_an_action_does_not_replace_the_round_before_it(sandbox:
     assert no_plan.verdict.solved
 
 
-@pytest.mark.parametrize("until_solved", [True, False])
 @pytest.mark.parametrize(
     "models", [{"act": code("agent.stop('7')")}, {"task_done": YES, "answer": "Answer: 7"}], ids=["code", "reply"]
 )
-def test_a_wrong_answer_ends_the_episode_or_its_round(
-    sandbox: Sandbox, models: dict[str, str], until_solved: bool
-) -> None:
-    answering, options = AdvocateModels(**models), {"rounds": 3, "until_solved": until_solved}
-    ending, _ = played(sandbox, answering, environment=AnsweringToy(), options=options)
+def test_a_wrong_answer_ends_the_episode(sandbox: Sandbox, models: dict[str, str]) -> None:
+    answering = AdvocateModels(**models)
+    ending, _ = played(sandbox, answering, environment=AnsweringToy(), options={"rounds": 3})
     assert ending.outcome is Outcome.FAILURE
-    assert answering.questions.count("plan") == (3 if until_solved else 1)
+    assert answering.questions.count("plan") == 1
 
 
 def test_an_answer_needs_no_action(sandbox: Sandbox) -> None:
-    answers = ["Answer: 7", "Answer: 42"]
-    models = AdvocateModels(act=touch("wall"), task_done=[NO, YES, YES], answer=answers)
-    options = {"until_solved": True, "rounds": 2}
-    ending, playing = played(sandbox, models, environment=AnsweringToy(), options=options, actions=1)
-    assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 3)
-    models = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, YES, NO], answer="Answer: 7")
-    ending, playing = played(sandbox, models, environment=AnsweringToy(), options=options, actions=2)
-    assert [str(step.action) for step in playing.steps] == ["touch('door')"], "an earlier answer used up no action"
+    models = AdvocateModels(act=touch("wall"), task_done=[NO, YES], answer="Answer: 42")
+    ending, _ = played(sandbox, models, environment=AnsweringToy(), actions=1)
+    assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 2)
 
 
 def test_an_unusable_answer_is_not_delivered(sandbox: Sandbox) -> None:
@@ -367,9 +330,7 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
         "rounds": 7,
         "whole_subtasks": True,
         "summarise_above": 8_000,
-        "until_solved": False,
         "remedies": 2,
-        "turns_back": True,
     }
 
 

@@ -119,8 +119,7 @@ def test_a_lasting_effect_is_recorded_and_marked_in_prompts(sandbox: Sandbox) ->
         (True, "turned back"),
         (False, "kept"),
     ]
-    (plan,) = recorded(playing, "plan")
-    assert (plan["actions"], plan["lasting"], plan["lasting_gone_behind"]) == (2, 1, 1)
+    assert [plan["actions"] for plan in recorded(playing, "plan")] == [2]
     assert "- Posted it. (undone later, except for what it stored permanently)\n" in models.prompts("task_done")[1]
     assert "1 posted" in models.prompts("map")[0].split("The observation now, ")[1]
 

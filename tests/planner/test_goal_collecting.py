@@ -60,10 +60,8 @@ def test_any_python_that_names_goals_is_read(episode: Episode, plan: str) -> Non
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("agent.mien({'sand': 1})", SAND),
         ("agent.mine_sand(1)", SAND),
         ("agent.mine('sand', 1, 'shovel')", SAND),
-        ("dig(log, mine=1)", LOG),
         ("agent.mine(\n    'log',\n    1,\n)", LOG),
     ],
 )

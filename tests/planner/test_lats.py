@@ -110,21 +110,15 @@ def test_a_sample_that_is_run_again_is_mapped_to_the_current_page(sandbox: Sandb
     assert models.questions.count("map") == 2
     first = recorded(journal, "branch")[0]
     assert (first["actions"], first["code"], first["mapped"]) == (2, "agent.click(2)", "")
-    assert first["again"] == ["agent.click(22)"]
 
 
 def test_the_uct_value_is_the_mean_plus_a_bonus_for_rare_visits() -> None:
     root = SearchNode(None, visits=9)
     often, rarely, never = (SearchNode(None, parent=root, visits=n, total=0.5 * n) for n in (8, 1, 0))
-    assert often.uct(0.0) == rarely.uct(0.0) == 0.5
-    assert often.uct(1.0) < rarely.uct(1.0) < never.uct(1.0)
+    assert 0.5 < often.uct < rarely.uct < never.uct
 
 
-def test_the_temperature_of_samples_is_an_option(sandbox: Sandbox) -> None:
-    for temperature, drawn in ((None, 0.0), (0.7, 0.7)):
-        models = AdvocateModels(act=code(SOLVE))
-        played(sandbox, models, "lats", options={"temperature": temperature})
-        assert [sampling.temperature for _, name, _, sampling in models.asked if name == "act"] == [drawn] * 3
+def test_samples_are_drawn_at_temperature_1() -> None:
     assert METHODS["lats"].options.default_sampling["temperature"] == 1.0
 
 
@@ -185,5 +179,4 @@ def test_equal_code_and_equal_actions_are_one_sample(sandbox: Sandbox) -> None:
     second = recorded(journal, "branch")[1]
     assert (second["idea"], second["fate"]) == (2, "turned back")
     assert second["why"] == "It took the same actions as another sample."
-    assert [plan["duplicates"] for plan in recorded(journal, "plan")] == [3], "two more after the second state"
     assert models.questions.count("value") == 1

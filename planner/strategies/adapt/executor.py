@@ -17,7 +17,7 @@ from planbook.planner.journal import Payload, Span, status_of
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
-from planbook.planner.strategies.base import Figures, Grid, Options, PlayedEpisode, ask_and_run, format_figure, mean_of
+from planbook.planner.strategies.base import Figures, Options, PlayedEpisode, ask_and_run, format_figure, mean_of
 from planbook.planner.types import Ending, Step
 
 EXECUTOR = "executor"
@@ -54,11 +54,6 @@ class ExecutorOptions(Options):
         ge=1,
         description="Maximum number of actions for the code of one reply: the paper uses 1; null means no limit.",
     )
-    subtask_actions: int | None = Field(
-        default=None,
-        ge=1,
-        description=f"Maximum number of actions for a subtask; null means {REPLY_ACTIONS} for each of its replies.",
-    )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
         description="Demonstrations to show: 'task' for whole tasks of the same type, 'hybrid' for atomic skills and "
@@ -80,17 +75,12 @@ class ExecutorOptions(Options):
         return [name for name in demonstrations if name not in left_out]
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value. Replies and actions that are not set have the values that take effect."""
-        values, replies = super().effective_values(environment), self.replies(environment)
-        return {**values, "iterations": replies, "subtask_actions": self.max_actions(replies)}
+        """Map each option to its value. If the number of replies is not set, it is the number that takes effect."""
+        return {**super().effective_values(environment), "iterations": self.replies(environment)}
 
     def replies(self, environment: str) -> int:
         """Return the maximum number of replies for a subtask."""
         return self.iterations or REPLIES_IN.get(environment, REPLIES)
-
-    def max_actions(self, replies: int) -> int:
-        """Return the maximum number of actions for a subtask with that many replies."""
-        return self.subtask_actions or REPLY_ACTIONS * replies
 
 
 class Subtask(Payload):
@@ -183,7 +173,7 @@ def execute(
     counts as failed. ``lessons`` are texts about earlier failures, for the prompt.
     """
     claims: list[Subtask] = []
-    first_step, max_actions = len(episode.steps), options.max_actions(replies)
+    first_step, max_actions = len(episode.steps), REPLY_ACTIONS * replies
     episode.refused_plans = 0
     task: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.environment.scene()}
     functions = {"finish": _finish(claims, subtask)}
@@ -260,6 +250,9 @@ class Claims(BaseModel):
     none: int = 0
     """Number of subtasks without a claim, because the episode ended before the claim."""
 
+    def __str__(self) -> str:
+        return f"claimed done {self.done}, claimed failed {self.failed}, no claim {self.none}"
+
 
 class Audit(BaseModel):
     """The claims about whole tasks: one count for tasks that the environment judged as solved, one for other tasks."""
@@ -278,12 +271,8 @@ class DecompositionFigures(Figures):
 
     key = "subtasks"
 
-    executor_calls: int
-    planner_calls: int
     mean_executor_calls: float
     mean_planner_calls: float
-    mean_calls_by_type: dict[str, tuple[float, float]]
-    """Maps each task type to the mean number of calls of the executor and of the planner."""
     k_max: float | None
     """Mean over the solved episodes of the greatest depth at which an executor worked. None if no task was solved."""
     k_max_by_type: dict[str, float | None]
@@ -293,74 +282,51 @@ class DecompositionFigures(Figures):
     """Share of tasks that were claimed to be solved, or that the environment ended as solved before any claim."""
     judged_rate: float
     """Share of tasks that the environment judged as solved. Figure 10 of the paper compares the two shares."""
-    executor_claims: Claims
-    """The executors' claims about their subtasks, including whole tasks."""
-    planner_claims: Claims
-    """The results of subtasks that were decomposed. Such a subtask is done if enough of its parts were achieved."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Compute the figures of a run. Return None if there were no subtasks."""
         pairs = [(played.ending, played.payloads(Subtask)) for played in episodes]
-        subtasks = [subtask for _, of_episode in pairs for subtask in of_episode]
-        if not subtasks:
+        if not any(subtasks for _, subtasks in pairs):
             return None
         by_type = {
             kind: [pair for played, pair in zip(episodes, pairs, strict=True) if played.kind == kind]
             for kind in sorted({played.kind for played in episodes})
         }
-        calls = Counter(subtask.by for subtask in subtasks)
         executor, planner = _calls(pairs)
         audit = _audit(pairs)
         return cls(
-            executor_calls=calls[EXECUTOR],
-            planner_calls=calls[PLANNER_ROLE],
             mean_executor_calls=executor,
             mean_planner_calls=planner,
-            mean_calls_by_type={kind: _calls(of_type) for kind, of_type in by_type.items()},
             k_max=_k_max(pairs),
             k_max_by_type={kind: _k_max(of_type) for kind, of_type in by_type.items()},
             audit=audit,
             claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
             judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
-            executor_claims=_claims(subtask.done for subtask in subtasks if subtask.by == EXECUTOR),
-            planner_claims=_claims(subtask.done for subtask in subtasks if subtask.by == PLANNER_ROLE),
         )
 
-    def describe(self) -> Iterable[str | Grid]:
-        """Return a table of claims and verdicts on whole tasks, and sentences on calls, depths and other claims.
+    def describe(self) -> Iterable[str]:
+        """Return sentences on calls and depths, and on the claims about whole tasks.
 
         Without any claim, there is nothing about claims, and without a planner, nothing about decomposition.
         """
-        audit, executor, planner = self.audit, self.executor_claims, self.planner_claims
-        decomposed = self.planner_calls > 0
-        claimed = any(claims.done or claims.failed for claims in (audit.solved, audit.not_solved, executor))
-        if claimed:
-            by_verdict = [("solved", audit.solved), ("not solved", audit.not_solved)]
-            rows = [(name, str(claims.done), str(claims.failed), str(claims.none)) for name, claims in by_verdict]
-            if audit.unplayed:
-                rows.append(("broken or not played", "", "", str(audit.unplayed)))
-            columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
-            yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
-        if decomposed:
+        solved, not_solved = self.audit.solved, self.audit.not_solved
+        if self.mean_planner_calls > 0:
             by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
             yield (
                 f"Subtasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
                 f"{format_figure(self.mean_planner_calls)}; deepest level of a solved task (k_max): "
                 f"{format_figure(self.k_max)}, by type {by_type}."
             )
-        if claimed:
+        if any(claims.done or claims.failed for claims in (solved, not_solved)):
+            yield (
+                f"Last claims about whole tasks: solved tasks: {solved}; other tasks: {not_solved}; broken or not "
+                f"played {self.audit.unplayed}."
+            )
             yield (
                 f"Solved according to the claims: {self.claimed_rate:.1%}; according to the environment: "
                 f"{self.judged_rate:.1%}; tasks that the environment ended as solved before any claim count in both."
             )
-        if claimed or decomposed:
-            parts = (
-                f"; of the decomposed subtasks, {planner.done} succeeded, {planner.failed} failed, {planner.none} were "
-                "cut short"
-            )
-            said = f"Claims of executors: done {executor.done}, failed {executor.failed}, none {executor.none}"
-            yield f"{said}{parts if decomposed else ''}."
 
 
 def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:

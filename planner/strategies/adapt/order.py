@@ -13,7 +13,6 @@ from itertools import accumulate, dropwhile, takewhile
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 
 from planbook.planner.types import Record
-from planbook.sandbox import MAX_SOURCE
 
 GRAMMAR = r"""
     ?order: term | all | any
@@ -75,12 +74,7 @@ def read_decomposition(text: str) -> Decomposition:
         raise ValueError(f"the execution order names {_list_steps(unknown)}; the plan has {_list_steps(sorted(steps))}")
     if left_out := sorted(set(steps) - set(numbers)):
         raise ValueError(f"the execution order leaves out {_list_steps(left_out)}; every step must be in it")
-    plan = Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
-    if len(plan.code) > MAX_SOURCE:
-        raise ValueError(
-            f"the plan is too long: as code, it has {len(plan.code):,} characters; at most {MAX_SOURCE:,} are allowed"
-        )
-    return plan
+    return Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
 
 
 def _match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:

@@ -38,11 +38,6 @@ class DevilsAdvocateOptions(AdvocateOptions):
         description="Number of alternatives to ask for before each action; with 0, the method never turns back. A "
         "model that sees no alternative answers NONE and is not asked for more. Duplicates are dropped.",
     )
-    turns_back: bool = Field(
-        default=True,
-        description="Undo an action that, in the evaluator's judgement, does not fit its subtask; with false, remedies "
-        "only replace code that fails.",
-    )
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
@@ -50,15 +45,13 @@ def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
-    play_rounds(
-        episode, options, lambda current: search_with_stack(current, options.remedies, turns_back=options.turns_back)
-    )
+    play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
 
 
-def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_back: bool = True) -> None:
+def search_with_stack(advocate_round: AdvocateRound, remedies: int) -> None:
     """Carry out the plan of a round. Return when no branch is left to try.
 
-    Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+    Raises EpisodeOver when the task is considered complete.
 
     Each entry of the stack is a state and a branch to try in this state. Only the first entry has no branch. If the
     stack has several entries for a state, the state has a checkpoint, so that the search can return to it. The return
@@ -71,7 +64,7 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_bac
         if state is not advocate_round.current:
             advocate_round.return_to(state)
         if branch is not None:
-            after = try_branch(advocate_round, state, branch, turns_back=turns_back)
+            after = try_branch(advocate_round, state, branch)
             if after is None:
                 continue
             state = after
@@ -86,19 +79,17 @@ def search_with_stack(advocate_round: AdvocateRound, remedies: int, *, turns_bac
             stack += [(state, proposed) for proposed in reversed(branches)]
 
 
-def try_branch(
-    advocate_round: AdvocateRound, state: SearchState, branch: Branch, *, turns_back: bool
-) -> SearchState | None:
-    """Run the code of a branch. Return the state that it leads to, or None if it fails.
+def try_branch(advocate_round: AdvocateRound, state: SearchState, branch: Branch) -> SearchState | None:
+    """Run the code of a branch. Return the state that it leads to.
 
-    With ``turns_back``, also return None if the evaluator finds that it does not fit its subtask.
+    Return None if the code fails, or if the evaluator finds that it does not fit its subtask.
     """
     after = advocate_round.carry_out(state, branch)
     if after is None:
         return None
     evaluation = advocate_round.model_calls.evaluation("align", state, branch.mapped or branch.code, after)
     branch.history, branch.why = evaluation.effect, evaluation.reason
-    if turns_back and not evaluation.value:
+    if not evaluation.value:
         branch.fate = "turned back"
         return None
     advocate_round.keep(branch, after)
@@ -125,15 +116,6 @@ class LatsOptions(AdvocateOptions):
 
     samples: int = Field(default=3, ge=1, le=10, description="Number of samples for a state; duplicates are dropped.")
     expansions: int = Field(default=10, ge=1, le=1_000, description="Maximum number of states expanded in a round.")
-    exploration: float = Field(
-        default=1.0,
-        ge=0,
-        allow_inf_nan=False,
-        description="Weight of rarely visited states when the next one is chosen.",
-    )
-    temperature: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null means the planner's."
-    )
 
 
 def lats(episode: Episode, options: LatsOptions) -> None:
@@ -173,11 +155,12 @@ class SearchNode:
         earlier = [node.state.actions for node in siblings[: siblings.index(self)] if node.state]
         return self.state is not None and bool(self.state.actions) and self.state.actions in earlier
 
-    def uct(self, exploration: float) -> float:
-        """Return the UCT value of the node: the mean value of its samples, plus a bonus for few visits."""
+    @property
+    def uct(self) -> float:
+        """The UCT value of the node: the mean value of its samples, plus a bonus for few visits."""
         if not self.visits or not self.parent:
             return inf
-        return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
+        return self.total / self.visits + sqrt(log(self.parent.visits) / self.visits)
 
 
 class TreeSearch:
@@ -193,7 +176,7 @@ class TreeSearch:
     def search(self) -> None:
         """Expand the most promising node, again and again, until all nodes are closed or the limit is reached.
 
-        Raises EpisodeOver, or RoundOver with the option ``until_solved``, when the task is considered complete.
+        Raises EpisodeOver when the task is considered complete.
         """
         if self._round.model_calls.task_done(self._round.start):
             self._round.finish(self._round.start)
@@ -213,7 +196,7 @@ class TreeSearch:
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]
             if open_children:
-                node = max(open_children, key=lambda child: child.uct(self._options.exploration))
+                node = max(open_children, key=lambda child: child.uct)
             elif node.parent is None:
                 return None
             else:
@@ -274,13 +257,11 @@ class TreeSearch:
         count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             number = self._round.number * count + sample
-            plan, _ = self._round.model_calls.ask_for_code(state, Sample(number, self._options.temperature))
+            plan, _ = self._round.model_calls.ask_for_code(state, Sample(number))
             if plan is None:
                 continue
             code = normal_form(plan.code)
-            if code in branches:
-                self._round.duplicates += 1
-            else:
+            if code not in branches:
                 branches[code] = self._round.add_branch(state, sample, plan)
         return list(branches.values())
 

@@ -183,11 +183,6 @@ class AdvocateOptions(Options):
         description="Summarise observations with more characters than this, except in prompts that ask for code or the "
         "answer; with null, the summarizer is never asked.",
     )
-    until_solved: bool = Field(
-        default=False,
-        description="Play until the environment's verdict is that the task is solved, and count the best round. With "
-        "false, as in the paper, the agent stops when it considers the task complete, and the last round counts.",
-    )
 
 
 NO_EVALUATION = Evaluation("", "The evaluator gave no usable verdict.", 0.0)

@@ -66,8 +66,6 @@ class AdvocateRound:
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notebook = episode, frame, options, notes
         self.number, self._idle, self._first_step = number, 0, len(episode.steps)
-        self.declined, self.duplicates = 0, 0
-        """Number of requests for a remedy that were answered with NONE, and of proposals whose code was not new."""
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
         self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.texts, number)
@@ -99,13 +97,11 @@ class AdvocateRound:
         plans: dict[str, Plan] = {}
         plan, history = self.model_calls.ask_for_code(state)
         while plan is not None:
-            self.duplicates += normal_form(plan.code) in plans
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
-            self.declined += plan is None and bool(history)
         return [self.add_branch(state, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, state: SearchState) -> None:
@@ -135,7 +131,8 @@ class AdvocateRound:
         if code is None:
             branch.fate, branch.why = "failed", GONE
             return None
-        branch.record_run(code, is_first=is_first)
+        if is_first and code != branch.code:
+            branch.mapped = code
         first_step = len(self._episode.steps)
         try:
             max_actions = None if self._options.whole_subtasks else 1
@@ -160,13 +157,13 @@ class AdvocateRound:
     def finish(self, state: SearchState) -> None:
         """Give the answer, if the environment expects one, and end the episode.
 
-        Always raises EpisodeOver or, with the option ``until_solved``, RoundOver, which ends only the round.
+        Always raises EpisodeOver.
         """
         answering = self._episode.environment.answering
         answer = self.model_calls.answer(state) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
-        raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
+        raise EpisodeOver(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
         """Record the branches of the round, its numbers of actions, and the environment's verdict.
@@ -175,15 +172,10 @@ class AdvocateRound:
         """
         self.tree.end()
         steps = self._episode.steps[self._first_step :]
-        lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
                 actions=sum(step.action.name != self._episode.environment.answering for step in steps),
-                lasting=len(lasting),
-                lasting_gone_behind=sum(step.undone for step in lasting),
                 solved=self._episode.verdict().solved,
-                declined=self.declined,
-                duplicates=self.duplicates,
             )
         return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
 
@@ -237,8 +229,8 @@ def play_rounds(
     """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
     Each plan after the first is based on the earlier rounds. If ``reflects`` is False, no round knows about others. If
-    the task is considered complete in a round, or if an answer is given, no other round follows, unless
-    ``options.until_solved`` is True. Without this option, the last round counts (see ``play_in_rounds``).
+    the task is considered complete in a round, or if an answer is given, no other round follows. The last round counts
+    (see ``play_in_rounds``).
     """
     earlier: list[FailedRound] = []
     shared_notebook = Notebook()
@@ -253,12 +245,12 @@ def play_rounds(
                 play(advocate_round)
             except EpisodeOver as over:
                 earlier.append(advocate_round.end(str(over)))
-                if _has_answered(episode) and not options.until_solved:
+                if _has_answered(episode):
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
             earlier.append(advocate_round.end(NOTHING_LEFT))
 
-    play_in_rounds(episode, options.rounds, play_one, until_solved=options.until_solved)
+    play_in_rounds(episode, options.rounds, play_one, until_solved=False)
 
 
 def _has_answered(episode: Episode) -> bool:

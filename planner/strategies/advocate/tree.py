@@ -49,16 +49,8 @@ class PlanMade(Payload):
     """The planner's review of the earlier rounds."""
     actions: int = 0
     """Number of actions of the round, including those that were undone, but without the answer."""
-    lasting: int = 0
-    """Number of actions with an effect that cannot be undone (lasting actions)."""
-    lasting_gone_behind: int = 0
-    """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
     solved: bool | None = None
     """The environment's verdict at the end of the round, which models never see. None in old runs."""
-    declined: int = 0
-    """Number of times that a model saw no remedy and answered NONE."""
-    duplicates: int = 0
-    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
 
     @property
     def title(self) -> str:
@@ -84,8 +76,6 @@ class BranchTried(Payload):
     """Number of the cell in which the code was first run, among the cells of the same frame (namespace)."""
     mapped: str = ""
     """The code that was run first, if it had been adapted to a changed page. Otherwise empty."""
-    again: tuple[str, ...] = ()
-    """The code of each later run. LATS runs a branch again in order to return to a state after the branch."""
     fate: Fate
     why: str = ""
     """The reason for the fate of the branch."""
@@ -128,13 +118,6 @@ class Branch(BranchTried):
     def span_fields(self) -> dict[str, Any]:
         """The fields of the branch that its span records."""
         return {name: getattr(self, name) for name in BranchTried.model_fields}
-
-    def record_run(self, code: str, *, is_first: bool) -> None:
-        """Record the code of a run. The code of the first run is recorded only if it was adapted."""
-        if not is_first:
-            self.again = (*self.again, code)
-        elif code != self.code:
-            self.mapped = code
 
     @property
     def summary(self) -> str:
@@ -265,24 +248,12 @@ class SearchFigures(Figures):
     solved_by_round: tuple[int, ...]
     """The number of tasks that would count as solved if each had at most one round, then two rounds, and so on.
 
-    Without the option ``until_solved``, this number can fall, since the last round counts.
+    This number can fall, since the last round counts.
     """
     success_by_round: tuple[float, ...]
     """``solved_by_round``, divided by the number of all tasks."""
     branches: dict[Fate, int]
     """Maps each fate to the number of branches with this fate, including remedies that were never needed."""
-    remedies_tried: int
-    """Number of remedies (alternatives to the first proposal) that were tried."""
-    remedies_kept: int
-    """Number of remedies that were kept to the end."""
-    remedies_declined: int
-    """Number of times that a model saw no remedy and answered NONE."""
-    duplicates: int
-    """Number of proposals that were dropped, since an earlier proposal for the same state had the same code."""
-    lasting: int
-    """Number of actions with an effect that cannot be undone (lasting actions)."""
-    lasting_gone_behind: int
-    """Number of lasting actions that a return to an earlier state marked as undone, although their effects remain."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
@@ -297,8 +268,6 @@ class SearchFigures(Figures):
         max_rounds = max((search.rounds for search in played), default=1)
         solved = tuple(sum(search.solved_within(most) for search in searches) for most in range(1, max_rounds + 1))
         branches = [branch for search in searches for branch in search.branches]
-        plans = [plan for search in searches for plan in search.plans]
-        remedies = [branch for branch in branches if branch.idea and branch.fate != NOT_TRIED]
         return cls(
             mean_actions_first=mean_of(search.actions(0) for search in played),
             mean_actions_last=mean_of(search.actions(search.rounds - 1) for search in played),
@@ -306,16 +275,10 @@ class SearchFigures(Figures):
             solved_by_round=solved,
             success_by_round=tuple(count / len(episodes) for count in solved),
             branches=dict(Counter(branch.fate for branch in branches).most_common()),
-            remedies_tried=len(remedies),
-            remedies_kept=sum(branch.fate == "kept" for branch in remedies),
-            remedies_declined=sum(plan.declined for plan in plans),
-            duplicates=sum(plan.duplicates for plan in plans),
-            lasting=sum(plan.lasting for plan in plans),
-            lasting_gone_behind=sum(plan.lasting_gone_behind for plan in plans),
         )
 
     def describe(self) -> Iterable[str]:
-        """Return a paragraph on the rounds, one on the branches, and one on the actions that cannot be undone."""
+        """Return a sentence on the rounds, and one on the branches."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
             f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
@@ -324,15 +287,7 @@ class SearchFigures(Figures):
         )
         if self.branches:
             fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())
-            yield (
-                f"Branches: {fates}; remedies tried {self.remedies_tried}, kept {self.remedies_kept}, declined "
-                f"{self.remedies_declined}; proposals dropped as duplicates {self.duplicates}."
-            )
-        if self.lasting:
-            yield (
-                f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past anyway: "
-                f"{self.lasting_gone_behind}."
-            )
+            yield f"Branches: {fates}."
 
 
 class SearchRecord(NamedTuple):

@@ -2,7 +2,7 @@
 
 A plan is Python code with calls such as ``mine("log")``. Each call names a goal. The code is run with functions that
 only collect the goals, so nothing happens in the environment. A line that is not a valid call is mapped to the known
-goal that is most similar to the line (see ``text_matching``).
+goal that it names (see ``text_matching``).
 """
 
 import ast

@@ -73,8 +73,8 @@ def test_a_prompt_and_its_answer_are_files(tmp_path: Path) -> None:
     )
     assert first.startswith("<!-- prompt plan.j2; temperature 0.0, max_tokens 4000")
     assert key in first
-    assert "`NNNN-KEY.answer.md`" in (folder / "README.md").read_text()
-    assert sorted(path.suffix for path in folder.iterdir()) == [".md"] * 3  # no partly written file is left
+    assert first.endswith(f"; write the reply to 0001-{key[:8]}.answer.md -->")
+    assert sorted(path.suffix for path in folder.iterdir()) == [".md"] * 2  # no partly written file is left
 
 
 def test_a_resumed_run_finds_its_prompts_and_answers(tmp_path: Path) -> None:

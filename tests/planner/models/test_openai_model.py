@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 import time
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -185,13 +184,6 @@ def test_a_prompt_too_long_is_its_own_error(server: Server, trouble: Refusal) ->
     with pytest.raises(ContextExceeded, match=r"longer than it accepts.*--sampling context=N"):
         model(server).complete(ASK, Sampling())
     assert len(server.requests) == 1
-
-
-def test_the_server_may_name_the_time_until_which_to_wait(server: Server) -> None:
-    due = int(time.time()) + 2
-    server.troubles += [Refusal(503, headers={"Retry-After": formatdate(due, usegmt=True)})]
-    model(server).complete(ASK, Sampling())
-    assert time.time() > due - 0.1
 
 
 @pytest.mark.parametrize("after", ["-5", "nan", "soon", "Wed, 21 Oct 2015 07:28:00 GMT"])

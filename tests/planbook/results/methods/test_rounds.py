@@ -56,22 +56,19 @@ def test_success_by_round_without_verdicts_is_cumulative_and_over_all_tasks(tmp_
     assert found.success_by_round == (0.2, 0.2, 0.6, 0.6)
 
 
-def test_branches_remedies_and_lasting_actions_are_counted(tmp_path: Path) -> None:
+def test_branches_are_counted_by_their_fates(tmp_path: Path) -> None:
     with closing(new_run(tmp_path / "run", "a")) as run:
         writer = EpisodeWriter(run, "task/0")
-        writer.plan(0, 4, lasting=2, lasting_gone_behind=1, declined=3, duplicates=2)
+        writer.plan(0, 4)
         fates = [(0, "kept"), (0, "turned back"), (1, "kept"), (1, "abandoned"), (2, "not tried"), (0, "not tried")]
         for idea, fate in fates:
             writer.branch(0, idea, fate)
         writer.end(SOLVED)
         found = search_figures(run)
     assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
-    assert (found.remedies_tried, found.remedies_kept) == (2, 1)
-    assert (found.lasting, found.lasting_gone_behind) == (2, 1)
-    rounds, branches, lasting = map(str, found.describe())
+    rounds, branches = map(str, found.describe())
     assert rounds.endswith("Solved with at most N rounds: 1: 100.0%.")
-    assert branches.endswith("remedies tried 2, kept 1, declined 3; proposals dropped as duplicates 2.")
-    assert lasting.startswith("Actions whose effects a rewind cannot undo: 2;")
+    assert branches == "Branches: kept 2, not tried 2, turned back 1, abandoned 1."
 
 
 def test_only_the_last_attempt_at_an_episode_counts(tmp_path: Path) -> None:
