@@ -27,7 +27,6 @@ LISTED = {
         "one reader serves all commands that play: `run --goals` is a case",
     ),
     "build --store": "one store serves all commands that play: `run --store` is a case",
-    "demo --store": "the same",
     "exec --store": "the same",
     "replay --store": "the same",
     **dict.fromkeys(
