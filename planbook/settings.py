@@ -164,15 +164,10 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             flags = ", ".join(details.flag for name in refused if (details := option_of(name, fields[name])))
             raise BadArgument(f"{source} already determines what is played; leave out {flags}{advice}")
 
-    def refuse_fixed_by_run(self, source: str) -> None:
-        """Raise BadArgument if a field was given that the existing run fixes, since it cannot change on resume.
-
-        ``source`` says how the run was named, such as "--resume".
-        """
-        fields = type(self).model_fields
-        self.refuse(
-            source, {name for name in fields if (details := option_of(name, fields[name])) and not details.on_resume}
-        )
+    def refuse_fixed_by_run(self) -> None:
+        """Raise BadArgument if a field was given that the resumed run fixes."""
+        options = {name: option_of(name, field) for name, field in type(self).model_fields.items()}
+        self.refuse("--resume", {name for name, details in options.items() if details and not details.on_resume})
 
     # Objects made from the fields
 

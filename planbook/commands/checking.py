@@ -150,7 +150,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
     if len(procedures) > 1:
         raise errors.BadArgument(
             f"{plan} holds {len(procedures)} procedures, but exec runs only one plan; to play each on the tasks of its "
-            "type, use planbook replay --library FOLDER, with the file in FOLDER/ENV/procedures"
+            "type, use planbook run --library FOLDER, with the file in FOLDER/ENV/procedures"
         )
     return code_of(checked_procedure(procedures[0], settings.environment(), settings.environment_options()))
 

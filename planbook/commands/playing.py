@@ -174,7 +174,7 @@ def play_settings(
     """
     execution = settings.execution()
     if settings.resume is not None:
-        settings.refuse_fixed_by_run("--resume")
+        settings.refuse_fixed_by_run()
         return resume(settings.resume, execution, again=settings.again)
     config = settings.config(planner, options)
     return play(config, settings.out, execution, watch=watch, store=settings.store)

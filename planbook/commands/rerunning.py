@@ -17,8 +17,8 @@ from rich.console import Console
 
 from planbook import errors
 from planbook.commands.checking import plan_code
-from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
-from planbook.commands.playing import play, play_settings
+from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, Command, CommandResult, options
+from planbook.commands.playing import play
 from planbook.commands.viewing import find_episode
 from planbook.compare.reruns import (
     RepeatedEpisode,
@@ -308,40 +308,22 @@ def _show_result(out: Console, result: Rerun) -> None:
         out.print("All replies were recorded, so every episode should have been the same.", soft_wrap=True)
 
 
-class ReplayResult(BaseModel):
-    """Output of ``replay RUN --json``.
-
-    ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps each task to the difference
-    that was found; if several episodes of the task differ, it is that of the last one. ``verdicts_changed`` counts the
-    episodes that were solved only in the original run, or only in the replay.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    by_sameness: dict[str, int]
-    differences: dict[str, Comparison]
-    verdicts_changed: int
-    seconds: float
-    run: str
-
-
 @click.command(cls=Command)
-@click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
-@options(*SELECTION, "Library", "Running")
+@click.argument("run", type=RUN_FOLDER)
+@options("jobs", "unsafe_no_sandbox")
 @JSON
-def replay(recorded: Path | None, settings: Settings) -> CommandResult:
-    """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
-    if recorded is None:
-        return play_settings(settings, "procedures")
-    settings.refuse_fixed_by_run("a RUN")
-    return compare_run(recorded, settings.execution())
+def replay(run: Path, settings: Settings) -> CommandResult:
+    """Play the recorded actions of RUN again, and report where its episodes diverge."""
+    return compare_run(run, settings.execution())
 
 
-def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
-    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts."""
-    if execution.executor != "threads":
-        raise BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
+def compare_run(folder: Path, execution: Execution) -> CommandResult:
+    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts.
+
+    In the result, ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps each task to
+    the difference that was found; if several episodes of the task differ, it is that of the last one.
+    ``verdicts_changed`` counts the episodes that were solved only in the original run, or only in the replay.
+    """
     begun = time.monotonic()
     out = console()
     counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
@@ -362,14 +344,14 @@ def compare_run(folder: Path, execution: Execution) -> tuple[int, ReplayResult]:
     changed = sum(bool(comparison.then) for _, comparison in differing)
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
-    report = ReplayResult(
-        episodes=counts.total(),
-        by_sameness=dict(counts),
-        differences={entry.task.id: comparison for entry, comparison in differing},
-        verdicts_changed=changed,
-        seconds=seconds,
-        run=str(folder),
-    )
+    report = {
+        "episodes": counts.total(),
+        "by_sameness": dict(counts),
+        "differences": {entry.task.id: comparison.model_dump(mode="json") for entry, comparison in differing},
+        "verdicts_changed": changed,
+        "seconds": seconds,
+        "run": str(folder),
+    }
     if not finished:
         return errors.INTERRUPTED, report
     return errors.BROKEN if differing else errors.OK, report

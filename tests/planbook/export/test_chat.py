@@ -56,7 +56,7 @@ def test_conversations_are_chosen_by_role_and_success(runs: dict[str, Path], tmp
 
 
 def test_a_run_without_models_has_no_conversations(tmp_path: Path) -> None:
-    assert invoke("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
+    assert invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
     printed = invoke("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
     assert printed.returncode == 0
     assert "no model was asked in them" in printed.printed
