@@ -37,17 +37,6 @@ PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "re
 """Options that cannot be combined with ``--from``, which learns from episodes that have been played already."""
 
 
-class FormulateResult(BaseModel):
-    """Output of ``formulate --json``."""
-
-    model_config = ConfigDict(frozen=True)
-
-    manuals: tuple[str, ...]
-    model_calls: int
-    tokens: int
-    run: str
-
-
 @click.command("build", cls=Command)
 @options(
     *SELECTION,
@@ -148,14 +137,12 @@ def check_verifying(config: Config, task: Task) -> None:
 @click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(run: Path, tokens: int | None, settings: Settings) -> tuple[int, FormulateResult]:
+def formulate_command(run: Path, tokens: int | None, settings: Settings) -> CommandResult:
     """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
     return formulate(run, settings.models, tokens, settings.execution())
 
 
-def formulate(
-    folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution
-) -> tuple[int, FormulateResult]:
+def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution) -> CommandResult:
     """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
@@ -180,9 +167,12 @@ def formulate(
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
         out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
-        return code, FormulateResult(
-            manuals=tuple(written), model_calls=spent.calls, tokens=spent.tokens, run=str(run.folder)
-        )
+        return code, {
+            "manuals": written,
+            "model_calls": spent.calls,
+            "tokens": spent.tokens,
+            "run": str(run.folder),
+        }
 
 
 @click.command(cls=Command)

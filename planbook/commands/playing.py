@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
-from planbook.commands.click_options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, options
+from planbook.commands.click_options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, CommandResult, options
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -72,22 +72,11 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     return code, summary
 
 
-class JoinResult(BaseModel):
-    """Output of ``join --json``: how many episodes this process has played, and its model calls and tokens."""
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    model_calls: int
-    tokens: int
-    run: str
-
-
 @click.command("join", cls=Command)
 @click.argument("run", type=RUN_FOLDER)
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
-def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
+def join_command(run: Path, settings: Settings) -> CommandResult:
     """Help another process, on this machine or another one, to play RUN.
 
     RUN is the run's folder. If the events of the run are in PostgreSQL, a copy of the folder is enough. If this process
@@ -106,8 +95,8 @@ def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
             raise report.error
         played = opened.store.leases.workers().count(report.worker)
     console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
-    joined = JoinResult(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
-    return errors.INTERRUPTED if report.error else errors.OK, joined
+    spent = {"model_calls": report.spent.calls, "tokens": report.spent.tokens}
+    return errors.INTERRUPTED if report.error else errors.OK, {"episodes": played, **spent, "run": str(run)}
 
 
 def play(
