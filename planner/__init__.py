@@ -78,11 +78,10 @@ if TYPE_CHECKING:
         UnusableReply,
     )
     from planbook.planner.frames import Frame
-    from planbook.planner.graph import GRAPH_SYNTAX
     from planbook.planner.graph.database import GraphDatabase, paths_overlap
     from planbook.planner.graph.drawing import GRAPH_FORMATS
     from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-    from planbook.planner.graph.graph import Graph, whole_graph
+    from planbook.planner.graph.graph import Graph
     from planbook.planner.graph.node import GraphFile, GraphNode
     from planbook.planner.graph.template_syntax import suggestion
     from planbook.planner.graph.templating import value_text
@@ -192,7 +191,6 @@ __all__ = [
     "ERROR_KINDS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
-    "GRAPH_SYNTAX",
     "METHODS",
     "NOT_JUDGED",
     "NOT_RUN",
@@ -349,6 +347,5 @@ __all__ = [
     "spans_in",
     "suggestion",
     "value_text",
-    "whole_graph",
     "without_block_marks",
 ]
