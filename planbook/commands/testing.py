@@ -3,7 +3,7 @@
 This module also implements the option ``--table``, which prints the results of a run next to those of papers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,9 +17,7 @@ from planbook.commands.playing import play
 from planbook.config import Config, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
-from planbook.knowledge import check_environment, learned_in, with_manual
-from planbook.knowledge.learned_memories import usable
-from planbook.papers import publications
+from planbook.knowledge import check_environment
 from planbook.papers.comparison import PaperComparison, compare_with_papers, paper_tables
 from planbook.planner import Budget, Spending
 from planbook.results import read_run
@@ -96,11 +94,6 @@ def test_config(settings: Settings) -> Config:
     ``procedures``.
     """
     planner = settings.planner or ("automanual" if models_by_role(settings.models) else "procedures")
-    if not settings.planner and planner == "procedures" and (settings.planner_options or settings.procedures_first):
-        raise errors.BadArgument(
-            "without a model, only procedures are played, and they have no options: leave out --planner-option and "
-            "--procedures-first, or name a --model"
-        )
     settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return settings.config(planner, ablated_options(planner, settings.without))
@@ -158,24 +151,8 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))
     screen = console()
     screen.print(curve_table(curve))
-    for line in _manual_line(config, after):
-        screen.print(line, soft_wrap=True)
     print_parts(screen, payoff_table(curve.paying, "building tasks"))
     return exit_code, curve
-
-
-def _manual_line(config: Config, after: Sequence[int]) -> Iterator[str]:
-    """Yield a note if planners got a manual at some points of the curve, but a list of rules at others."""
-    if not config.models:
-        return
-    with closing(Run.open(config.library_folder)) as run:
-        states = {number: learned_in(run, number).items() for number in after}
-        with_one = [
-            n for n in after if any(usable(config, with_manual(run, group, state)).manual for group, state in states[n])
-        ]
-    if with_one and len(with_one) < len(after):
-        points = ", ".join(map(str, with_one))
-        yield f"The rules are a manual only at {points}, and a list elsewhere; --without formulation: always a list."
 
 
 def how_to_continue(exit_code: int, out: Path) -> str:
@@ -236,10 +213,6 @@ def with_table(summary: Summary) -> SummaryWithTable:
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
     comparison = compare_with_papers(config, summary)
-    print_parts(console(), paper_tables(comparison) if comparison else [_no_figures(config)])
+    missing = f"No paper has figures for {config.environment.name}."
+    print_parts(console(), paper_tables(comparison) if comparison else [missing])
     return SummaryWithTable(**dict(summary), table=comparison)
-
-
-def _no_figures(config: Config) -> str:
-    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
-    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
