@@ -1,6 +1,5 @@
 """The commands `run` and `join`. Also plays a run, with progress and results, for all other commands that play one."""
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -29,7 +28,6 @@ from planbook.preflight import (
 )
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
-from planbook.results.measures import versions_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
 from planbook.runs import (
     AGAIN,
@@ -51,7 +49,6 @@ from planbook.terminal import Progress, episode_line, print_parts, stream_line
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
-WAITING = "without online, rules are built after the last episode; resume the run for this."
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no other rules."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
 QUOTED_CHARS = 240
@@ -299,7 +296,6 @@ def _print_learned(results: RunResults, out: Console) -> None:
     run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
-    initial = knowledge.learned_in(run, after=0)
     for group, state in knowledge.learned_in(run).items():
         learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
@@ -308,12 +304,6 @@ def _print_learned(results: RunResults, out: Console) -> None:
             f"{counted(len(learned.procedures), 'procedure')}.",
             soft_wrap=True,
         )
-        if learned.found:
-            out.print(f"{title}{versions_line(learned.found, initial[group].knowledge.found)}", soft_wrap=True)
-        if state.waiting:
-            out.print(
-                f"{title}{counted(len(state.waiting), 'episode')} not yet learned from: {WAITING}", soft_wrap=True
-            )
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
             out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)
@@ -322,9 +312,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            first, *_ = note.replace(":\n- ", ": ").splitlines()
-            reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
-            out.print(f"Not learned: {reason}. The report shows the full conversation.", style="yellow", soft_wrap=True)
+            out.print(f"Not learned: {first_line(note)}", style="yellow", soft_wrap=True)
     if line := cost_line(results.building_cost()):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
