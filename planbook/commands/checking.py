@@ -227,9 +227,7 @@ def print_check(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryR
 def _describe_dry_run(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
+    failing = len({(fault.line, fault.column) for fault in run.faults})
     if not run.followed:
         return "the plan has too many paths, or code that a dry run cannot follow; no call was examined"
-    failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
-    followed = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
-    reason = "never reached, or made in a way that a dry run cannot follow (in a method, by map, by getattr)"
-    return f"{followed}; {run.unfollowed} not followed: {reason}" if run.unfollowed else followed
+    return f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"

@@ -45,7 +45,6 @@ def test_a_run_has_the_results_of_the_command_and_prints_only_if_verbose(
     first = played.episodes[0]
     assert (first["outcome"], first["solved"], first["score"], first["calls"]) == ("direct_success", True, 1.0, 0)
     assert first["actions"] > 0
-    assert repr(played) == f"<PlayedRun 3 of 3 solved, 0 model calls, in {tmp_path / 'python'}>"
     assert planbook.PlayedRun.read(tmp_path / "python").summary == played.summary
 
 
@@ -54,7 +53,6 @@ def test_a_run_that_uses_up_its_budget_raises_no_error(tmp_path: Path) -> None:
         env="toy", planner="automanual", model=SCRIPT, split="all:4", out=tmp_path / "run", budget={"calls": 1}
     )
     assert first.stopped == "budget"
-    assert "stopped (budget)" in repr(first)
     assert planbook.run(resume=tmp_path / "run", budget={"calls": 100}).stopped == ""
 
 
