@@ -80,8 +80,9 @@ def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
 
     imported = import_files(files, out)
     console().print(
-        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) in {', '.join(imported.environments)}, "
-        f"planned by {', '.join(imported.planners)}; see them with: planbook report {imported.run}",
+        f"{counted(imported['episodes'], 'episode')} ({imported['solved']} solved) in "
+        f"{', '.join(imported['worlds'])}, planned by {', '.join(imported['planners'])}; "
+        f"see them with: planbook report {imported['run']}",
         markup=False,
         soft_wrap=True,
     )
