@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from planbook.planner.frames import Frame
     from planbook.planner.graph.database import GraphDatabase, paths_overlap
     from planbook.planner.graph.drawing import GRAPH_FORMATS
-    from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
+    from planbook.planner.graph.file import graph_faults, graph_of, graph_path, graph_text, read_graph
     from planbook.planner.graph.graph import Graph
     from planbook.planner.graph.node import GraphFile, GraphNode
     from planbook.planner.graph.template_syntax import suggestion
@@ -199,7 +199,6 @@ __all__ = [
     "OLD_SPAN_KINDS",
     "PLANNER_ROLE",
     "PROMPTS",
-    "SHIPPED_GRAPHS",
     "SHIPPED_PRICES",
     "SPAN_END",
     "SPAN_MOMENT",

@@ -102,12 +102,12 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
     """Write a SKILL.md folder for each procedure that RUN, a run of `planbook build`, learned and verified."""
     from planbook.export.skills import export_skills
 
-    exported = export_skills(run, out)
-    for name, folder in exported.skills.items():
+    written, left_out = export_skills(run, out)
+    for name, folder in written.items():
         console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
-    for task_type, reason in exported.left_out.items():
+    for task_type, reason in left_out.items():
         ERRORS.print(f"Left out {task_type}: {reason}", style="yellow", markup=False, soft_wrap=True)
-    return errors.OK, exported
+    return errors.OK, {"skills": written, "left_out": left_out, "run": str(run)}
 
 
 @skills.command(cls=Command)
