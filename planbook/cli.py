@@ -18,11 +18,11 @@ from planbook import __version__
 
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
-        "demo": ("testing", "Show the main features; this needs no key and no download."),
+        "demo": ("demo", "Show the main features; this needs no key and no download."),
         "run": ("playing", "Play tasks with a planning method."),
         "join": ("playing", "Help another process to play a run."),
         "exec": ("checking", "Run one plan file and print its steps."),
-        "replay": ("rerunning", "Play tasks with stored procedures, or replay a run."),
+        "replay": ("rerunning", "Play the recorded actions of a run again."),
         "rerun": ("rerunning", "Play a run again and compare."),
         "fork": ("rerunning", "Continue an episode from one of its actions, with a change."),
     },

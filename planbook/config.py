@@ -384,11 +384,6 @@ class PaperSettings(NamedTuple):
     learning: LearningSettings | None = None
     tasks: int | None = None
 
-    def facts(self) -> dict[str, JsonValue]:
-        """Return the settings as JSON."""
-        learning = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else None
-        return {**self._asdict(), "learning": learning}
-
     def __str__(self) -> str:
         """Describe the settings in one line."""
         groups = {"planner": self.options, "environment": self.env_options, "sampling": self.sampling}

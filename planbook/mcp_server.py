@@ -14,9 +14,9 @@ from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import Any, TypeVar, Union
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import __version__
 from planbook.console import relayed_input
@@ -277,15 +277,11 @@ class PlanTools:
         """
         return await self._run_in_thread(partial(self.session.begin, task))
 
-    def procedure_tool(
-        self, procedure: Procedure, knowledge: Knowledge, examples: Sequence[ExampleGoal]
-    ) -> Callable[..., object]:
-        """Return a tool that runs a procedure. The tool's schema accepts params with the same types as the examples."""
-        params_model: Any = params_like([params for _, params in examples])
+    def procedure_tool(self, procedure: Procedure, knowledge: Knowledge) -> Callable[..., object]:
+        """Return a tool that runs a procedure."""
 
-        async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
-            values = None if params is None else params.model_dump(by_alias=True, exclude_unset=True)
-            return await self._run_in_thread(partial(self.session.run_procedure, procedure, values, task, knowledge))
+        async def run(params: dict[str, JsonValue] | None = None, task: str = "") -> PlanAnswer:
+            return await self._run_in_thread(partial(self.session.run_procedure, procedure, params, task, knowledge))
 
         return run
 
@@ -342,7 +338,7 @@ def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Kn
     for owner, procedure in ((part, procedure) for part in knowledge for procedure in part.procedures.values()):
         names.append(python_name(procedure.type, names))
         examples = example_goals(procedure, owner, tasks)
-        tool = tools.procedure_tool(procedure, owner, examples)
+        tool = tools.procedure_tool(procedure, owner)
         server.add_tool(tool, name=names[-1], description=_describe(procedure, examples))
     return server
 
@@ -354,26 +350,6 @@ def example_goals(procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Ta
     """
     found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
     return [(source.goal, source.params) for source in found or (task for task in tasks if task.type == procedure.type)]
-
-
-def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
-    """Return a pydantic model that accepts params like the examples, or any params if there are no examples."""
-    if not examples:
-        return create_model("Params", __config__=ConfigDict(extra="allow"))
-    fields: dict[str, Any] = {}
-    for key in dict.fromkeys(key for params in examples for key in params):
-        values = [params[key] for params in examples if key in params]
-        default = ... if len(values) == len(examples) else None
-        fields[python_name(key, fields)] = (_annotation(values), Field(default, alias=key))
-    return create_model("Params", __config__=ConfigDict(extra="forbid", strict=True), **fields)
-
-
-def _annotation(values: Sequence[JsonValue]) -> Any:
-    """Return a type annotation that allows all these values. It allows any contents of JSON objects (dicts)."""
-    types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
-    if lists := [value for value in values if isinstance(value, list)]:
-        types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
-    return Union[tuple(types)] if types else Any  # noqa: UP007 - built at run time
 
 
 def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:

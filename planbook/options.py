@@ -5,13 +5,11 @@ and environments are the fields of their own models; users give them as NAME=VAL
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, to_jsonable_python
 from rich.table import Table
@@ -21,20 +19,8 @@ from planbook.sandbox import nearest_names
 
 Validated = TypeVar("Validated", bound=BaseModel)
 
-NULL = "null"
-"""The text for None on the command line."""
-TYPE_NAMES: Mapping[object, str] = {NoneType: NULL, str: "text", int: "number", float: "number", Path: "path"}
-COLLECTION_FORMATS: Mapping[object, str] = {list: "[{}, ...]", tuple: "[{}, ...]", dict: "{{{}: {}, ...}}"}
-"""Maps the types of collections to the JSON formats in which their values are written."""
-BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
-NAME_FAULTS = {"extra_forbidden": "there is no such option", "missing": "this option is required"}
-"""Messages for the error types of pydantic that concern an option's name rather than its value."""
-JSON_EXAMPLES = {
-    "tuple_type": """{flag} '{name}=["ONE", "TWO"]'""",
-    "list_type": """{flag} '{name}=["ONE", "TWO"]'""",
-    "dict_type": """{flag} '{name}={{"NAME": "VALUE"}}'""",
-}
-"""Maps error types of pydantic to examples that show how to write the expected collection in JSON."""
+BOUNDS = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
+"""Maps the names of bounds in a JSON Schema to words."""
 
 
 # The fields of a model as options of the command line
@@ -112,27 +98,21 @@ def _append_option_names(message: str, model: type[BaseModel]) -> str:
 
 
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
-    """Return a message that says what is wrong with one option, and what to write instead."""
+    """Return a message that says what is wrong with one option."""
     field = model.model_fields.get(str(loc[0])) if loc else None
     details = option_of(str(loc[0]), field) if field else None
     if field and details and (inner := _model_in(field.annotation)):
         inner_loc = loc[2:] if get_origin(field.annotation) is dict else loc[1:]
         return f"{details.flag}: {_append_option_names(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
-    is_union = field is not None and get_origin(field.annotation) in (Union, UnionType)
-    name = details.flag if details else ".".join(map(str, loc[:1] if is_union else loc))
-    if error["type"] == "value_error":  # raised by a validator of planbook
-        return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
-    if error["type"] in NAME_FAULTS:
-        near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
-        return f"{name}: {NAME_FAULTS[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
-    if not name and error["type"] in ("model_type", "dict_type"):
-        return f"{error['input']} is not a valid value; write NAME=VALUE"
-    if field is None:
-        return f"{name}: {error['msg']}" if name else error["msg"]
-    value = str(error["input"]) if details else json.dumps(error["input"], ensure_ascii=False, default=str)
-    message = f"{name}: {value} is not a valid value; expected {describe_values(field)}"
-    example = JSON_EXAMPLES.get(error["type"])
-    return f"{message}; for example, {example.format(flag=flag, name=name)}" if example and flag else message
+    name = details.flag if details else ".".join(map(str, loc))
+    if error["type"] == "extra_forbidden":
+        near = nearest_names(name, model.model_fields)
+        return f"{name}: there is no such option{f'; did you mean {near[0]}?' if near else ''}"
+    value = json.dumps(error["input"], ensure_ascii=False, default=str)
+    message = error["msg"].removeprefix("Value error, ").replace("Input should be", f"{value} must be")
+    if error["type"] in ("tuple_type", "list_type", "dict_type"):
+        message = f"{message}; write it in JSON"
+    return f"{name}: {message}" if name else message
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
@@ -151,55 +131,33 @@ def options_table(options: type[BaseModel], flag: str) -> Table:
     table = Table(title=f"options ({flag} NAME=VALUE)", title_justify="left", show_lines=True)
     for column in ("name", "value", "default", "what it means"):
         table.add_column(column, no_wrap=column == "name", overflow="fold")
-    for name, field in options.model_fields.items():
-        default = "must be given" if field.is_required() else json.dumps(default_of(field), ensure_ascii=False)
-        table.add_row(name, describe_values(field), default, field.description or "")
+    for name, facts in option_facts(options).items():
+        default = json.dumps(facts["default"], ensure_ascii=False) if "default" in facts else "must be given"
+        table.add_row(name, facts["values"], default, facts["description"])
     return table
 
 
-def option_facts(options: type[BaseModel]) -> dict[str, JsonValue]:
+def option_facts(options: type[BaseModel]) -> dict[str, dict[str, Any]]:
     """Return the contents of ``options_table`` as JSON, for ``--json``."""
-    return {name: _facts(field) for name, field in options.model_fields.items()}
+    schemas = options.model_json_schema(by_alias=False)["properties"] if options.model_fields else {}
+    facts = {}
+    for name, field in options.model_fields.items():
+        facts[name] = {"values": describe_values(schemas[name]), "description": field.description or ""}
+        if not field.is_required():
+            facts[name]["default"] = to_jsonable_python(field.get_default(call_default_factory=True))
+    return facts
 
 
-def _facts(field: FieldInfo) -> dict[str, JsonValue]:
-    facts: dict[str, JsonValue] = {"values": describe_values(field), "description": field.description}
-    return facts if field.is_required() else {**facts, "default": default_of(field)}
-
-
-def default_of(field: FieldInfo) -> JsonValue:
-    """Return the default value of a field, converted to JSON."""
-    value: JsonValue = to_jsonable_python(field.get_default(call_default_factory=True))
-    return value
-
-
-def describe_values(field: FieldInfo) -> str:
-    """Describe the values that an option takes, as they are written on the command line."""
-    types = list(_describe_types(field.annotation))
-    bounded = ", ".join(text for text in types if text != NULL) + _bounds(field.metadata)
-    return f"{bounded}, or {NULL}" if NULL in types else bounded
-
-
-def _bounds(metadata: Iterable[Any]) -> str:
-    bounds = [bound for item in metadata for bound in getattr(item, "metadata", [item])]
-    known = [(word, getattr(bound, name, None)) for bound in bounds for name, word in BOUNDS.items()]
-    return "".join(f" {word} {value}" for word, value in known if value is not None)
-
-
-def _describe_types(annotation: Any) -> Iterator[str]:
-    """Yield a description of each alternative of a type, for example ``number`` and ``null`` for ``int | None``."""
-    origin, parts = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        yield from map(str, parts)
-    elif origin is Annotated:
-        *others, last = _describe_types(parts[0])
-        yield from (*others, f"{last}{_bounds(parts[1:])}")
-    elif origin in COLLECTION_FORMATS:
-        yield COLLECTION_FORMATS[origin].format(*(", ".join(_describe_types(part)) for part in parts))
-    elif parts:
-        for part in parts:
-            yield from _describe_types(part)
-    elif annotation is bool:
-        yield from ("true", "false")
-    else:
-        yield TYPE_NAMES.get(annotation) or str(getattr(annotation, "__name__", annotation))
+def describe_values(schema: Mapping[str, Any]) -> str:
+    """Describe the values that fit a JSON Schema, as they are written on the command line."""
+    if alternatives := schema.get("anyOf"):
+        return " or ".join(map(describe_values, alternatives))
+    if choices := schema.get("enum"):
+        return ", ".join(map(str, choices))
+    kind = schema.get("format") or schema.get("type", "any value")
+    if kind == "array":
+        return f"[{describe_values(schema.get('items', {}))}, ...]"
+    if kind == "object":
+        return '{"NAME": value, ...}'
+    bounds = "".join(f" {word} {schema[bound]}" for bound, word in BOUNDS.items() if bound in schema)
+    return f"{kind}{bounds}"

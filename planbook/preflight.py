@@ -14,20 +14,20 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from planbook import knowledge
 from planbook.config import FOUND, Config
 from planbook.console import ERRORS
-from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment, validation_faults
+from planbook.envs import Task, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
 from planbook.manuals import existing_demonstrations
 from planbook.planner import METHODS, Body, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
+    DECISIVE,
     INPUTS_KEY,
     InputChange,
     Run,
     RunInputs,
     changed_versions,
     changes,
-    decisive_changes,
     is_run,
     recorded_endings,
     versions,
@@ -51,7 +51,7 @@ def check_settings(config: Config, execution: Execution) -> None:
 
 
 def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about missing procedures and demonstrations.
+    """Warn about missing demonstrations, and about goals without a procedure.
 
     Raises BadArgument if the run plays procedures, but there is no procedure for any of its tasks.
     """
@@ -75,7 +75,7 @@ def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about task types without a procedure.
+    """Warn about goals without a procedure, if planbook itself finds the task types.
 
     Raises BadProcedure if a procedure is invalid, or BadArgument if no task type has a procedure. This BadArgument is
     not raised with ``--after``: the first run of a learning curve may use the knowledge from before any procedure was
@@ -85,16 +85,11 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
         _check_matches(memory, config, tasks)
         return
     by_type = {task.type: task for task in tasks}
-    missing = sorted(type for type, task in by_type.items() if memory.recall(task).procedure is None)
-    library = config.library_folder
-    if len(missing) == len(by_type) and config.after is None:
+    if config.after is None and all(memory.recall(task).procedure is None for task in by_type.values()):
         raise BadArgument(
-            f"there is no procedure for {config.environment.name} in {library}; a library is a run of "
+            f"there is no procedure for {config.environment.name} in {config.library_folder}; a library is a run of "
             f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
         )
-    if missing:
-        types, effect = f"the task types {', '.join(missing)}", "their tasks count as not solved (no plan)"
-        ERRORS.print(f"No procedure in {library} for {types}: {effect}.", style="yellow")
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
@@ -113,14 +108,9 @@ def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> Non
 
 
 def _check_naive_plan(config: Config) -> None:
-    """Raise BadArgument if the method is ``naive`` and the environment has no naive plan.
-
-    The message names the environments that have one.
-    """
-    if config.planner != "naive" or config.environment.naive:
-        return
-    environments = [name for name in sorted(known_environments()) if _has_naive_plan(name)]
-    raise BadArgument(f"naive has no plan for {config.environment.name}, only for {', '.join(environments)}")
+    """Raise BadArgument if the method is ``naive`` and the environment has no naive plan."""
+    if config.planner == "naive" and not config.environment.naive:
+        raise BadArgument(f"naive has no plan for {config.environment.name}")
 
 
 def _check_random(config: Config) -> None:
@@ -134,13 +124,6 @@ def _check_streaming(config: Config) -> None:
     if config.stream and not method(config.planner).streams:
         streaming = ", ".join(name for name, candidate in sorted(METHODS.items()) if candidate.streams)
         raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
-
-
-def _has_naive_plan(environment: str) -> bool:
-    try:
-        return bool(load_environment(environment).naive)
-    except UnknownEnvironment:  # another package has registered the environment, but cannot be imported
-        return False
 
 
 def missing_demonstrations(config: Config) -> str:
@@ -221,7 +204,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
         message = f"This run began with different inputs: {_join(other_inputs)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     if (
-        (refused := decisive_changes(changes(_latest_inputs(run), current)))
+        (refused := [change for change in changes(_latest_inputs(run), current) if change.part in DECISIVE])
         and not execution.allow_changed
         and _would_mix_episodes(run, plays_again)
     ):

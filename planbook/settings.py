@@ -5,13 +5,12 @@
 them is the ``Config`` of a run.
 """
 
-import json
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, model_validator
 
 from planbook import runs, workers  # lazy packages: commands that use neither of them start faster
 from planbook.config import (
@@ -27,6 +26,7 @@ from planbook.config import (
     Names,
     PaperSettings,
     PlayingSettings,
+    SettingsModel,
     SourceOfTypes,
     models_by_role,
     split_names,
@@ -38,6 +38,7 @@ from planbook.options import Option, option, option_of, validate
 from planbook.planner import DEFAULT_ROLE, Sampling, method
 
 NO_PAPER = PaperSettings()
+GOALS_FORM = 'write one {"task": "ID", "goal": "TEXT"} on each line, and each task once'
 
 
 def _numbers_of(flag: str) -> Callable[[Any], Any]:
@@ -66,6 +67,13 @@ def _expand_ranges(text: str, flag: str) -> Iterable[int]:
 
 def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else value
+
+
+class _Wording(SettingsModel):
+    """A line of the file of ``--goals``: another wording of the goal of a task."""
+
+    task: str
+    goal: str = Field(pattern=r"\S")
 
 
 class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
@@ -164,15 +172,10 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             flags = ", ".join(details.flag for name in refused if (details := option_of(name, fields[name])))
             raise BadArgument(f"{source} already determines what is played; leave out {flags}{advice}")
 
-    def refuse_fixed_by_run(self, source: str) -> None:
-        """Raise BadArgument if a field was given that the existing run fixes, since it cannot change on resume.
-
-        ``source`` says how the run was named, such as "--resume".
-        """
-        fields = type(self).model_fields
-        self.refuse(
-            source, {name for name in fields if (details := option_of(name, fields[name])) and not details.on_resume}
-        )
+    def refuse_fixed_by_run(self) -> None:
+        """Raise BadArgument if a field was given that the resumed run fixes."""
+        options = {name: option_of(name, field) for name, field in type(self).model_fields.items()}
+        self.refuse("--resume", {name for name, details in options.items() if details and not details.on_resume})
 
     # Objects made from the fields
 
@@ -273,20 +276,13 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         if self.goals is None:
             return {}
         try:
-            lines = self.goals.read_text("utf-8-sig").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
-            raise BadArgument(f"--goals {self.goals} cannot be read: {reason}") from error
-        goals: dict[str, str] = {}
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                source = f"--goals {self.goals}:{number}"
-                task, goal = _read_goal(line, source)
-                if task in goals:
-                    raise BadArgument(f"{source}: {task} appears twice; write a separate file for its second wording")
-                goals[task] = goal
-        if not goals:
-            raise BadArgument(f"--goals {self.goals} has no goals; write one JSON object per line")
+            lines = [line for line in self.goals.read_text("utf-8-sig").split("\n") if line.strip()]
+            wordings = [_Wording.model_validate_json(line) for line in lines]
+        except (OSError, ValueError) as error:
+            raise BadArgument(f"--goals {self.goals} cannot be read ({GOALS_FORM}): {error}") from error
+        goals = {wording.task: wording.goal for wording in wordings}
+        if not goals or len(goals) < len(wordings):
+            raise BadArgument(f"--goals {self.goals} has no goals, or a task twice ({GOALS_FORM})")
         return goals
 
     def learning(self, split: str = "") -> LearningSettings:
@@ -379,18 +375,6 @@ def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonVal
 def absolute_model(model: str) -> str:
     """Return a model's name. If it contains the path of a file or folder, make this path absolute."""
     return runs.change_path_in_model(model, Path.resolve)
-
-
-def _read_goal(line: str, source: str) -> tuple[str, str]:
-    """Return the task's id and the goal in one line of the file of ``--goals``. Raises BadArgument if it is invalid."""
-    try:
-        wording = json.loads(line)
-    except ValueError:
-        wording = None
-    texts = list(wording.values()) if isinstance(wording, dict) and wording.keys() == {"task", "goal"} else [""]
-    if not all(isinstance(text, str) and text.strip() for text in texts):
-        raise BadArgument(f'{source}: write {{"task": "ID", "goal": "TEXT"}} on one line; neither may be empty')
-    return wording["task"], wording["goal"]
 
 
 __all__ = ["Settings", "ablated_options", "absolute_model", "models_by_role", "split_names"]

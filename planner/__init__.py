@@ -78,11 +78,10 @@ if TYPE_CHECKING:
         UnusableReply,
     )
     from planbook.planner.frames import Frame
-    from planbook.planner.graph import GRAPH_SYNTAX
     from planbook.planner.graph.database import GraphDatabase, paths_overlap
     from planbook.planner.graph.drawing import GRAPH_FORMATS
-    from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-    from planbook.planner.graph.graph import Graph, whole_graph
+    from planbook.planner.graph.file import graph_faults, graph_of, graph_path, graph_text, read_graph
+    from planbook.planner.graph.graph import Graph
     from planbook.planner.graph.node import GraphFile, GraphNode
     from planbook.planner.graph.template_syntax import suggestion
     from planbook.planner.graph.templating import value_text
@@ -191,7 +190,6 @@ __all__ = [
     "ERROR_KINDS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
-    "GRAPH_SYNTAX",
     "METHODS",
     "NOT_JUDGED",
     "NOT_RUN",
@@ -200,7 +198,6 @@ __all__ = [
     "OLD_SPAN_KINDS",
     "PLANNER_ROLE",
     "PROMPTS",
-    "SHIPPED_GRAPHS",
     "SHIPPED_PRICES",
     "SPAN_END",
     "SPAN_MOMENT",
@@ -347,6 +344,5 @@ __all__ = [
     "spans_in",
     "suggestion",
     "value_text",
-    "whole_graph",
     "without_block_marks",
 ]

@@ -27,7 +27,7 @@ def command(folder: Path, *more: object, **options: object) -> list[str]:
     begun.mkdir(parents=True, exist_ok=True)
     settings = {"folder": begun, **options}
     pairs = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
-    return ["replay", "--env", ENVIRONMENT, *pairs, "--jobs", "4", *map(str, more), "--out", str(folder / "run")]
+    return ["run", "--env", ENVIRONMENT, *pairs, "--jobs", "4", *map(str, more), "--out", str(folder / "run")]
 
 
 def start(arguments: list[str]) -> "subprocess.Popen[str]":

@@ -41,7 +41,7 @@ def test_the_docstring_of_a_package_names_all_its_modules(folder: Path) -> None:
 
 def test_no_module_is_loaded_under_two_names() -> None:
     code = (
-        "import sys; sys.argv = 'planbook replay --env toy --split all:2 --out'.split() + sys.argv[1:2]\n"
+        "import sys; sys.argv = 'planbook run --env toy --split all:2 --out'.split() + sys.argv[1:2]\n"
         "from planbook.cli import main\n"
         "try: main()\n"
         "except SystemExit as ended: assert not ended.code, ended.code\n"
@@ -162,19 +162,19 @@ def test_the_core_works_in_a_project_that_has_modules_of_the_same_names(core: Pa
     assert '"solved":8' in run(
         "run --planner deps --env minecraft --split table21:8 --model recorded:deps-minecraft --out runs/a --json"
     )
-    assert '"solved":8' in run("replay --env minecraft --split table21:8 --out runs/b --json")
+    assert '"solved":8' in run("run --env minecraft --split table21:8 --out runs/b --json")
     for env in ("shopping", "tabletop", "toy"):
-        assert '"solved":2' in run(f"replay --env {env} --split all:2 --json".replace("all", SPLIT.get(env, "all")))
+        assert '"solved":2' in run(f"run --env {env} --split all:2 --json".replace("all", SPLIT.get(env, "all")))
     run("compare runs/a runs/b")
     run("report runs/a")
     page = (tmp_path / "runs" / "a" / "report.html").read_text()
     assert "8 of 8" in page
     for line in (
-        "replay --env alfworld --split generated:1",
-        "replay --env crafter",
-        "replay --env textcraft",
-        "replay --env miniwob",
-        "replay --env web",
+        "run --env alfworld --split generated:1",
+        "run --env crafter",
+        "run --env textcraft",
+        "run --env miniwob",
+        "run --env web",
         "export runs/a --out x.parquet",
         "run --env toy --executor ray",
         "run --env toy --store postgresql://nobody@127.0.0.1/none",

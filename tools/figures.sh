@@ -23,19 +23,19 @@ measure() { # NAME COMMAND
 }
 
 for part in sandbox start stream envs report scale selector tools; do measure "bench-$part" bench $part; done
-measure alfworld-valid_seen replay --env alfworld --split valid_seen
-measure alfworld-train replay --env alfworld --split train --jobs 2
-measure alfworld-generated replay --env alfworld --split generated
+measure alfworld-valid_seen run --env alfworld --split valid_seen
+measure alfworld-train run --env alfworld --split train --jobs 2
+measure alfworld-generated run --env alfworld --split generated
 measure alfworld-valid_seen-learned test --env alfworld --split valid_seen --model none
 measure alfworld-train-learned test --env alfworld --split train --model none --jobs 2
-measure miniwob replay --env miniwob --seeds 135289,293089,620994,740719,133163
+measure miniwob run --env miniwob --seeds 135289,293089,620994,740719,133163
 measure miniwob-feedback-learned test --env miniwob --split feedback --model none
-measure textcraft-test replay --env textcraft --split test
-measure textcraft-dev replay --env textcraft --split dev
-measure minecraft replay --env minecraft --split full --seeds 0-2
-measure tabletop replay --env tabletop --seeds 0-99
-measure shopping replay --env shopping --split full --jobs 2
+measure textcraft-test run --env textcraft --split test
+measure textcraft-dev run --env textcraft --split dev
+measure minecraft run --env minecraft --split full --seeds 0-2
+measure tabletop run --env tabletop --seeds 0-99
+measure shopping run --env shopping --split full --jobs 2
 measure shopping-naive run --planner naive --env shopping
-measure crafter replay --env crafter --seeds 0-19 --jobs 2
+measure crafter run --env crafter --seeds 0-19 --jobs 2
 measure crafter-random run --planner random --env crafter --seeds 0-19 --actions 1000 --jobs 2
-measure web replay --env web --jobs 2
+measure web run --env web --jobs 2

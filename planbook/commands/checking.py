@@ -146,7 +146,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
     if len(procedures) > 1:
         raise errors.BadArgument(
             f"{plan} holds {len(procedures)} procedures, but exec runs only one plan; to play each on the tasks of its "
-            "type, use planbook replay --library FOLDER, with the file in FOLDER/ENV/procedures"
+            "type, use planbook run --library FOLDER, with the file in FOLDER/ENV/procedures"
         )
     return code_of(checked_procedure(procedures[0], settings.environment(), settings.environment_options()))
 
@@ -223,9 +223,7 @@ def print_check(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryR
 def _describe_dry_run(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
+    failing = len({(fault.line, fault.column) for fault in run.faults})
     if not run.followed:
         return "the plan has too many paths, or code that a dry run cannot follow; no call was examined"
-    failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
-    followed = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
-    reason = "never reached, or made in a way that a dry run cannot follow (in a method, by map, by getattr)"
-    return f"{followed}; {run.unfollowed} not followed: {reason}" if run.unfollowed else followed
+    return f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"

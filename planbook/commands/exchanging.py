@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from planbook import errors
 from planbook.commands.click_options import JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.commands.playing import play
-from planbook.config import LIBRARIES
+from planbook.config import LIBRARIES, split_names
 from planbook.console import ERRORS, console, ends_in_json, quiet
 from planbook.envs import Environment, Task
 from planbook.errors import BadArgument
@@ -31,8 +31,6 @@ EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMATS = ("jsonl", "parquet", "chat")
 ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
 """Maps each file extension to the formats that a file with this extension may have. The first one is the default."""
-CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
-"""Maps parameters of ``export`` that only the format ``chat`` accepts to their flags."""
 
 
 @click.command()
@@ -47,9 +45,7 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only solved episodes in full, of others task and ending.")
-@click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
 @click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
-@click.option("--without-prompts", is_flag=True, help="Leave out prompts; keep the replies.")
 @click.option(
     "--roles",
     default="",
@@ -57,22 +53,19 @@ CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
     metavar="ROLE,...",
     help="With --format chat: only the conversations of these roles.",
 )
-@click.option(
-    "--with-repairs", is_flag=True, help="With --format chat: include unusable replies and the answers to them."
-)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
-def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, **chosen: Any) -> CommandResult:
+def export(
+    runs: tuple[Path, ...], form: str | None, out: Path, solved: bool, everything: bool, roles: str, schema: bool
+) -> CommandResult:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
-    from planbook.export.exporting import ExportChoice
     from planbook.export.exporting import export as write_episodes
 
     if schema:
         return _print_schema()
     form = file_format(form, out)
-    _check_options(runs, form, out, chosen=chosen)
-    choice = ExportChoice(prompts=not chosen.pop("without_prompts"), **chosen)
-    exported = write_episodes(runs, form, out, choice)
+    _check_options(runs, form, out, roles)
+    exported = write_episodes(runs, form, out, solved=solved, everything=everything, roles=split_names(roles))
     ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
     return errors.OK, exported
 
@@ -87,8 +80,9 @@ def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
 
     imported = import_files(files, out)
     console().print(
-        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) in {', '.join(imported.environments)}, "
-        f"planned by {', '.join(imported.planners)}; see them with: planbook report {imported.run}",
+        f"{counted(imported['episodes'], 'episode')} ({imported['solved']} solved) in "
+        f"{', '.join(imported['worlds'])}, planned by {', '.join(imported['planners'])}; "
+        f"see them with: planbook report {imported['run']}",
         markup=False,
         soft_wrap=True,
     )
@@ -108,12 +102,12 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
     """Write a SKILL.md folder for each procedure that RUN, a run of `planbook build`, learned and verified."""
     from planbook.export.skills import export_skills
 
-    exported = export_skills(run, out)
-    for name, folder in exported.skills.items():
+    written, left_out = export_skills(run, out)
+    for name, folder in written.items():
         console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
-    for task_type, reason in exported.left_out.items():
+    for task_type, reason in left_out.items():
         ERRORS.print(f"Left out {task_type}: {reason}", style="yellow", markup=False, soft_wrap=True)
-    return errors.OK, exported
+    return errors.OK, {"skills": written, "left_out": left_out, "run": str(run)}
 
 
 @skills.command(cls=Command)
@@ -154,15 +148,11 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
     """Describe the result of verifying a skill in one line."""
     if not skill.run:
         return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
-    files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
-    verdicts = (
-        f"the verdict differs or is missing for {', '.join(skill.changed)}"
-        if skill.changed
-        else "every verdict is as recorded"
-    )
-    reduced = f" (played with planbook's own {', '.join(skill.reduced_limits)})" if skill.reduced_limits else ""
-    played = f"{verdicts}{reduced if skill.changed else ''}{files}"
-    return f"{skill.solved} of {counted(skill.tasks, 'task')} solved; {played}; the run is in {skill.run}"
+    verdicts = f"changed verdicts: {', '.join(skill.changed) or 'none'}"
+    files = f"changed files: {', '.join(skill.changed_files) or 'none'}"
+    reduced = f"; played with planbook's own {', '.join(skill.reduced_limits)}" if skill.reduced_limits else ""
+    solved = f"{skill.solved} of {counted(skill.tasks, 'task')} solved"
+    return f"{solved}; {verdicts}; {files}{reduced}; the run is in {skill.run}"
 
 
 def file_format(requested: str | None, out: Path) -> str:
@@ -206,14 +196,12 @@ def _print_schema() -> CommandResult:
     return errors.OK, schema
 
 
-def _check_options(runs: tuple[Path, ...], form: str, out: Path, *, chosen: dict[str, Any]) -> None:
+def _check_options(runs: tuple[Path, ...], form: str, out: Path, roles: str) -> None:
     """Raise BadArgument if no run is named, or if some options cannot be combined."""
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")
-    if wrong := [flag for name, flag in CHAT_OPTIONS.items() if chosen[name] and form != "chat"]:
-        raise BadArgument(f"{wrong[0]} is only for conversations; add --format chat")
-    if chosen["without_prompts"] and form == "chat":
-        raise BadArgument("--without-prompts leaves nothing of a conversation; use --format jsonl or parquet")
+    if roles and form != "chat":
+        raise BadArgument("--roles is only for conversations; add --format chat")
     if str(out) == "-" and (ends_in_json() or form == "parquet"):
         reason = "Parquet is not text" if form == "parquet" else "--json prints its result to standard output"
         raise BadArgument(f"{reason}; name a file with --out")

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from planbook import errors
 from planbook.config import Config, InvocationSettings
@@ -61,29 +61,6 @@ class GraphArguments(NamedTuple):
     max_concurrent: int = 1
 
 
-class GraphResult(BaseModel):
-    """Output of ``graph run --json``.
-
-    ``answer`` is the answer of the last pass, and ``answers`` maps each node of this pass to its answer. ``problem``
-    says why the passes stopped early; it is empty if all passes were finished.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    graph: str
-    passes: int
-    answer: JsonValue = None
-    answers: dict[str, JsonValue] = {}
-    skipped: tuple[str, ...] = ()
-    database: dict[str, JsonValue] = {}
-    problem: str = ""
-    model_calls: int = 0
-    tokens: int = 0
-    money: float | None = 0.0
-    seconds: float = 0.0
-    run: str
-
-
 def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
     """Return the configuration to record. It does not contain the number of passes, which may change on resume."""
     return Config(
@@ -101,8 +78,12 @@ def task_of(file: GraphFile) -> Task:
     return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
 
 
-def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, GraphResult]:
-    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return exit code and result."""
+def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, dict[str, Any]]:
+    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return exit code and result.
+
+    In the result, ``answer`` is the answer of the last pass, and ``answers`` maps each node of this pass to its answer.
+    ``problem`` says why the passes stopped early; it is empty if all passes were finished.
+    """
     config, task = config_of(file, text, arguments), task_of(file)
     inputs = inputs_of_graph(config, arguments.invocation.prices)
     with closing(Run.create(out or new_folder(config), config, [task], made_of=inputs)) as run:
@@ -119,11 +100,11 @@ class _GraphPasses:
     def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
         self.run, self.file, self.arguments = run, file, arguments
         self.switches = Switches()
-        self.result = GraphResult(graph=file.name, passes=0, run=str(run.folder))
+        self.result: dict[str, Any] = {"graph": file.name, "passes": 0, "answer": None, "answers": {}, "skipped": []}
         self.database: GraphDatabase = file.new_database()
         self._begun: dict[str, dict[str, Any]] = {}
 
-    def run_all(self) -> tuple[int, GraphResult]:
+    def run_all(self) -> tuple[int, dict[str, Any]]:
         """Run all passes, print a summary, and return the exit code and the result.
 
         Raises BadRun if the recorded passes do not fit the graph, or ModelError if a model is unavailable.
@@ -136,15 +117,15 @@ class _GraphPasses:
             ERRORS.print(f"{problem}. {remedy}", soft_wrap=True)
         else:
             ERRORS.print(f"Everything is in {self.run.folder}", style="dim", soft_wrap=True)
-        return code, self.result.model_copy(
-            update={
-                "problem": problem,
-                "model_calls": spent.calls,
-                "tokens": spent.tokens,
-                "money": spent.money,
-                "seconds": round(spent.seconds, 3),
-            }
-        )
+        return code, self.result | {
+            "database": self.database.values() if self.result["passes"] else {},
+            "problem": problem,
+            "model_calls": spent.calls,
+            "tokens": spent.tokens,
+            "money": spent.money,
+            "seconds": round(spent.seconds, 3),
+            "run": str(self.run.folder),
+        }
 
     def _run_in_thread(self) -> tuple[int, str, str]:
         """Run the passes. Return the exit code, the reason why they stopped early (or ""), and how to continue them."""
@@ -154,7 +135,7 @@ class _GraphPasses:
         except BudgetEnded as ended:
             return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {how} --budget {ended.larger}"
         except UnusableReply as unusable:
-            return errors.BROKEN, f"Pass {self.result.passes + 1} failed: {unusable}", f"Ask that node again {how}"
+            return errors.BROKEN, f"A pass failed: {unusable}", f"Ask that node again {how}"
         except JournalMismatch as mismatch:
             raise BadRun(
                 f"{self.run.folder} cannot be continued: {mismatch.scope} differs; a hook has changed, or is not "
@@ -188,15 +169,7 @@ class _GraphPasses:
             graph, self.database, scope, number=number, hooks=hooks, max_concurrent=limit, retry_failed=True
         )
         answer = done.answers[self.file.code] if self.file.code else done.last
-        self.result = self.result.model_copy(
-            update={
-                "passes": number + 1,
-                "answer": answer,
-                "answers": done.answers,
-                "skipped": tuple(done.skipped),
-                "database": self.database.values(),
-            }
-        )
+        self.result |= {"passes": number + 1, "answer": answer, "answers": done.answers, "skipped": list(done.skipped)}
 
     def _print(self, kind: EventKind, body: Body) -> None:
         """Print a node when it has its answer. Before that, collect the data that is recorded when the node begins."""

@@ -15,17 +15,13 @@ from pydantic import JsonValue
 from planbook import errors
 from planbook.commands.click_options import JSON, Command, CommandResult, options
 from planbook.console import console, ends_in_json
-from planbook.envs import known_environments
 from planbook.errors import BadArgument
 from planbook.options import pairs
 from planbook.planner import (
     DEFAULT_ROLE,
     GRAPH_FORMATS,
-    GRAPH_SYNTAX,
-    SHIPPED_GRAPHS,
     GraphDatabase,
     GraphFile,
-    GraphNode,
     graph_faults,
     graph_of,
     graph_path,
@@ -34,7 +30,6 @@ from planbook.planner import (
     read_graph,
     suggestion,
     value_text,
-    whole_graph,
 )
 from planbook.settings import Settings, absolute_model, models_by_role
 from planbook.wording import counted, escape_control
@@ -47,13 +42,6 @@ OUT = click.Path(path_type=Path, dir_okay=False)
 @click.group()
 def graph() -> None:
     """Prompt graphs: files of questions to a model that build on each other, without coding."""
-
-
-@graph.command(name="format")
-def show_format() -> int:
-    """Describe graph files: every key, form of answer and condition."""
-    click.echo(GRAPH_SYNTAX.strip())
-    return errors.OK
 
 
 @graph.command()
@@ -88,41 +76,17 @@ def check(name: str) -> CommandResult:
         out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
     else:
         file = graph_of(text, path)
-        layers = _layers(file)
-        nodes = counted(len(file.all_nodes), "node")
-        out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", soft_wrap=True)
-        for number, layer in enumerate(layers, 1):
-            out.print(f"  {number}. {', '.join(layer)}", soft_wrap=True)
+        out.print(f"{path}: no faults; {counted(len(file.all_nodes), 'node')}", soft_wrap=True)
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
     return errors.BAD_INPUT if faults else errors.OK, result
 
 
-def _layers(file: GraphFile) -> list[list[str]]:
-    """Return the names of the nodes in each layer, as if every branch were taken.
-
-    A node in a branch or a loop is followed by the name of the node that decides whether it runs: "repair (if sound)".
-    """
-    notes: dict[str, str] = {}
-    for node in file.all_nodes:
-        if isinstance(node, GraphNode):
-            notes |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
-            notes |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
-    return [[f"{name}{notes.get(name, '')}" for name in layer] for layer in whole_graph(file).layers()]
-
-
 @graph.command()
 @click.argument("name", metavar="GRAPH")
-@click.option(
-    "--format",
-    "form",
-    default=None,
-    type=click.Choice(sorted(GRAPH_FORMATS)),
-    help="By default svg for a file that ends in .svg, else mermaid.",
-)
 @click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
-def draw(name: str, form: str | None, out: Path | None) -> int:
-    """Draw GRAPH, with every branch and loop."""
-    form = form or ("svg" if out and out.suffix == ".svg" else "mermaid")
+def draw(name: str, out: Path | None) -> int:
+    """Draw GRAPH, with every branch and loop: as SVG if the file ends in .svg, or else as Mermaid text."""
+    form = "svg" if out and out.suffix == ".svg" else "mermaid"
     drawing = GRAPH_FORMATS[form](read_graph(graph_path(name)))
     if out is None:
         click.echo(drawing, nl=False)
@@ -137,8 +101,13 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
 
 @graph.command(cls=Command)
 @click.argument("name", metavar="GRAPH")
-@click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
-@click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Put a value into the database; @FILE stands for the text of a file.",
+)
 @click.option("--passes", default=1, type=click.IntRange(min=1), help="Number of passes over the graph.")
 @click.option(
     "--side-by-side",
@@ -149,17 +118,15 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
 )
 @options("Models", "Spending", "out")
 @JSON
-def run(
-    name: str, values: tuple[str, ...], files: tuple[str, ...], passes: int, max_concurrent: int, settings: Settings
-) -> CommandResult:
+def run(name: str, values: tuple[str, ...], passes: int, max_concurrent: int, settings: Settings) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
     from planbook.commands.graph_runs import GraphArguments, run_graph  # checking and drawing need no run
 
     path = graph_path(name)
     text = graph_text(path)
     file = graph_of(text, path)
-    database_values = read_values(file, values, files)
-    refuse_agents(file, path, database_values)
+    database_values = read_values(file, values)
+    refuse_agents(file, name, database_values)
     arguments = GraphArguments(
         models=_models(file, settings.models),
         sampling=settings.sampling_by_role(),
@@ -169,8 +136,8 @@ def run(
         max_concurrent=max_concurrent,
     )
     code, result = run_graph(file, text, arguments, settings.out)
-    if not ends_in_json() and not result.problem:
-        answer = value_text(result.answer)
+    if not ends_in_json() and not result["problem"]:
+        answer = value_text(result["answer"])
         click.echo(escape_control(answer) if sys.stdout.isatty() else answer)
     return code, result
 
@@ -201,12 +168,13 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
 # Values in the database of a graph
 
 
-def read_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
-    """Return a dict that maps paths in the database to the values of ``--set`` and ``--input``.
+def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return a dict that maps paths in the database to the values of ``--set``.
 
-    Raises BadArgument if the graph does not use one of the paths, or GraphError if a value does not fit its path.
+    Raises BadArgument if a file cannot be read, or if the graph does not use one of the paths, or GraphError if a value
+    does not fit its path.
     """
-    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_read_inputs(files)}
+    values = {path: _file_or_value(value) for path, value in pairs(texts, "--set").items()}
     _database_with(file, values)
     if not file.hooks:  # a hook may use any value
         _refuse_unused(file, values)
@@ -223,30 +191,24 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
     for path, meaning in file.inputs.items():
         if not database.has(path):
             if not (sys.stdin and sys.stdin.isatty()):
-                raise BadArgument(
-                    f"{file.name} needs {path} ({meaning}): give it with --set {path}=... or --input {path}=@FILE"
-                )
+                raise BadArgument(f"{file.name} needs {path} ({meaning}): give it with --set {path}=... (or =@FILE)")
             prompted[path] = click.prompt(f"{meaning} ({path})", err=True)
     return {**values, **prompted}
 
 
-def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
+def refuse_agents(file: GraphFile, name: str, values: Mapping[str, JsonValue]) -> None:
     """Raise BadArgument if the graph plays an environment, since this command has none.
 
-    A graph is allowed if a value, an input or an initial value takes the environment's place in the database.
+    A graph is allowed if a value, an input or an initial value takes the environment's place in the database. ``name``
+    is the name that the user gave.
     """
     uses_it = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
         ":" not in hook for hook in file.hooks
     )
     has_it = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
-    if file.code is None or not uses_it or has_it:
-        return
-    is_shipped = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
-    if is_shipped and file.name in known_environments():
-        flags = f"--env {file.name}"
-    else:
-        flags = f"--env ENV --planner-option graph={file.name if is_shipped else path}"
-    raise BadArgument(f"{file.name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
+    if file.code is not None and uses_it and not has_it:
+        flags = f"--env ENV --planner-option graph={name}"
+        raise BadArgument(f"{name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
 
 
 def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
@@ -265,14 +227,11 @@ def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
             raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
 
 
-def _read_inputs(texts: tuple[str, ...]) -> dict[str, JsonValue]:
-    values: dict[str, JsonValue] = {}
-    for text in texts:
-        path, separator, file = text.partition("=@")
-        if not path or not separator:
-            raise BadArgument(f"--input {text}: write PATH=@FILE; for a value, use --set PATH=VALUE")
-        try:
-            values[path] = Path(file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadArgument(f"--input: {file} cannot be read: {error}") from error
-    return values
+def _file_or_value(value: JsonValue) -> JsonValue:
+    """Return the text of a file if the value has the form @FILE, or else the value."""
+    if not isinstance(value, str) or not value.startswith("@"):
+        return value
+    try:
+        return Path(value[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument(f"--set: {value[1:]} cannot be read: {error}") from error

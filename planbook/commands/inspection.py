@@ -15,7 +15,7 @@ from planbook import errors
 from planbook.commands.click_options import JSON, Command, CommandResult, options
 from planbook.console import console
 from planbook.envs import ActionSpec, Environment, MissingRequirement, known_environments, load_environment
-from planbook.manuals import ProcedureLibrary, existing_demonstrations
+from planbook.manuals import ProcedureLibrary
 from planbook.options import option_facts, options_table
 from planbook.planner import AGENT, METHODS, Method, UnknownStrategy, method, registered_methods
 from planbook.sandbox import Sandbox
@@ -133,7 +133,7 @@ SOMETIMES = "sometimes"
 @click.argument("name", required=False)
 @JSON
 def planners(name: str | None) -> CommandResult:
-    """List the planning methods, or show one with its options and its demonstrations for each environment."""
+    """List the planning methods, or show one with its options."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console()
     if not name:
@@ -144,15 +144,10 @@ def planners(name: str | None) -> CommandResult:
             f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
         )
     else:
-        for table in (
-            _method_table(name, chosen[name]),
-            options_table(chosen[name].options, "--planner-option"),
-            _demonstrations_table(chosen[name]),
-            _papers_table(name),
-        ):
-            if table.row_count:
-                out.print(table)
-    facts = {key: _method_facts(key, strategy) for key, strategy in chosen.items()}
+        out.print(_method_table(name, chosen[name]))
+        if chosen[name].options.model_fields:
+            out.print(options_table(chosen[name].options, "--planner-option"))
+    facts = {key: _method_facts(strategy) for key, strategy in chosen.items()}
     return errors.OK, {"planners": facts, "unusable": unusable}
 
 
@@ -170,15 +165,9 @@ def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
     return methods, unusable
 
 
-def _empty_table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        table.add_column(column, no_wrap=column == "name", overflow="fold")
-    return table
-
-
 def _methods_table(methods: Mapping[str, Method]) -> Table:
-    table = _empty_table("planning methods", "name", "what it does", "roles it asks")
+    columns = (Column("name", no_wrap=True), Column("what it does", overflow="fold"), Column("roles it asks"))
+    table = Table(*columns, title="planning methods", title_justify="left")
     for name, strategy in methods.items():
         table.add_row(name, strategy.summary, _roles(strategy))
     return table
@@ -191,47 +180,16 @@ def _method_table(name: str, strategy: Method) -> Table:
     return table
 
 
-def _demonstrations_table(strategy: Method) -> Table:
-    table = _empty_table("demonstrations by environment", "environment", "demonstrations", "missing")
-    names = strategy.demonstrations
-    for environment, shipped in _shipped_demonstrations(strategy).items():
-        missing = ", ".join(name for name in names if name not in shipped)
-        table.add_row(environment, ", ".join(shipped) or "none", missing)
-    return table
-
-
-def _papers_table(name: str) -> Table:
-    # imported here, since it loads the code that reads results of runs, which `planbook envs` does not need
-    from planbook.papers.settings import settings_of_papers
-
-    table = _empty_table("what --paper sets", "paper", "environment", "split", "settings")
-    for (env, split), settings in settings_of_papers(name).items():
-        table.add_row(settings.paper, env, split, str(settings))
-    return table
-
-
 def _roles(strategy: Method) -> str:
     roles = (f"{role} ({SOMETIMES})" if role in strategy.conditional_roles else role for role in strategy.roles)
     return ", ".join(roles) or "none"
 
 
-def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
-    """Map each environment to the demonstrations that ship for it. Return {} if the method shows no demonstrations."""
-    names = strategy.demonstrations
-    environments = sorted(known_environments()) if names else []
-    return {environment: existing_demonstrations(environment, names) for environment in environments}
-
-
-def _method_facts(name: str, strategy: Method) -> dict[str, Any]:
-    from planbook.papers.settings import settings_of_papers
-
-    papers = settings_of_papers(name)
+def _method_facts(strategy: Method) -> dict[str, Any]:
     return {
         "summary": strategy.summary,
         "roles": strategy.roles,
         "asked_sometimes": sorted(strategy.conditional_roles),
         "options": option_facts(strategy.options),
         "demonstrations": strategy.demonstrations,
-        "demonstrations_by_world": _shipped_demonstrations(strategy),
-        "papers": [{"env": env, "split": split, **settings.facts()} for (env, split), settings in papers.items()],
     }

@@ -110,12 +110,9 @@ def config_from_sources(settings: Settings) -> Config:
     learning = _as_in_paper(settings.learning(defaults["split"]), settings, "automanual")
     learning = learning.model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
-    tasks, episodes = building_tasks(config), sum(source.episodes for source, _ in sources)
+    tasks = building_tasks(config)
     if learning.procedures:
         check_verifying(config, tasks[0])
-    if len(tasks) < episodes:
-        limit = f"at most {learning.tasks_per_type} of each task type; --tasks-per-type sets how many"
-        ERRORS.print(f"Learns from {len(tasks)} of {episodes} episodes, {limit}.", style="yellow", soft_wrap=True)
     return config
 
 

@@ -1,17 +1,16 @@
 """The commands `run` and `join`. Also plays a run, with progress and results, for all other commands that play one."""
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import click
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 from rich.console import Console
 
 from planbook import errors, knowledge
-from planbook.commands.click_options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, options
+from planbook.commands.click_options import JSON, PLAYING, RUN_FOLDER, TABLE, Command, CommandResult, options
 from planbook.config import FOUND, Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
@@ -29,7 +28,6 @@ from planbook.preflight import (
 )
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
-from planbook.results.measures import versions_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
 from planbook.runs import (
     AGAIN,
@@ -51,7 +49,6 @@ from planbook.terminal import Progress, episode_line, print_parts
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
-WAITING = "without online, rules are built after the last episode; resume the run for this."
 OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no other rules."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
 QUOTED_CHARS = 240
@@ -72,22 +69,11 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
     return code, summary
 
 
-class JoinResult(BaseModel):
-    """Output of ``join --json``: how many episodes this process has played, and its model calls and tokens."""
-
-    model_config = ConfigDict(frozen=True)
-
-    episodes: int
-    model_calls: int
-    tokens: int
-    run: str
-
-
 @click.command("join", cls=Command)
 @click.argument("run", type=RUN_FOLDER)
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
-def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
+def join_command(run: Path, settings: Settings) -> CommandResult:
     """Help another process, on this machine or another one, to play RUN.
 
     RUN is the run's folder. If the events of the run are in PostgreSQL, a copy of the folder is enough. If this process
@@ -106,8 +92,8 @@ def join_command(run: Path, settings: Settings) -> tuple[int, JoinResult]:
             raise report.error
         played = opened.store.leases.workers().count(report.worker)
     console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
-    joined = JoinResult(episodes=played, model_calls=report.spent.calls, tokens=report.spent.tokens, run=str(run))
-    return errors.INTERRUPTED if report.error else errors.OK, joined
+    spent = {"model_calls": report.spent.calls, "tokens": report.spent.tokens}
+    return errors.INTERRUPTED if report.error else errors.OK, {"episodes": played, **spent, "run": str(run)}
 
 
 def play(
@@ -174,7 +160,7 @@ def play_settings(
     """
     execution = settings.execution()
     if settings.resume is not None:
-        settings.refuse_fixed_by_run("--resume")
+        settings.refuse_fixed_by_run()
         return resume(settings.resume, execution, again=settings.again)
     config = settings.config(planner, options)
     return play(config, settings.out, execution, watch=watch, store=settings.store)
@@ -308,7 +294,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
     run = results.run
     assert run.config.learning is not None
     folders, max_rules = export(run), run.config.learning.max_rules
-    initial, states = knowledge.learned_in(run, after=0), knowledge.learned_in(run)
+    states = knowledge.learned_in(run)
     for group, state in states.items():
         learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
@@ -317,12 +303,6 @@ def _print_learned(results: RunResults, out: Console) -> None:
             f"{counted(len(learned.procedures), 'procedure')}.",
             soft_wrap=True,
         )
-        if learned.found:
-            out.print(f"{title}{versions_line(learned.found, initial[group].knowledge.found)}", soft_wrap=True)
-        if state.waiting:
-            out.print(
-                f"{title}{counted(len(state.waiting), 'episode')} not yet learned from: {WAITING}", soft_wrap=True
-            )
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
             out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)
@@ -331,9 +311,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            first, *_ = note.replace(":\n- ", ": ").splitlines()
-            reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
-            out.print(f"Not learned: {reason}. The report shows the full conversation.", style="yellow", soft_wrap=True)
+            out.print(f"Not learned: {first_line(note)}", style="yellow", soft_wrap=True)
     types = len({row.entry.task.type for row in results.episodes.values()})
     if run.config.types == FOUND:
         types = sum(len(state.knowledge.found) for state in states.values())

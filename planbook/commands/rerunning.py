@@ -17,8 +17,8 @@ from rich.console import Console
 
 from planbook import errors
 from planbook.commands.checking import plan_code
-from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, SELECTION, Command, CommandResult, options
-from planbook.commands.playing import play, play_settings
+from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, Command, CommandResult, options
+from planbook.commands.playing import play
 from planbook.commands.viewing import find_episode
 from planbook.config import Config, models_by_role
 from planbook.console import console
@@ -298,15 +298,12 @@ def _show_result(out: Console, result: Rerun) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("recorded", required=False, type=RUN_FOLDER, metavar="[RUN]")
-@options(*SELECTION, "Library", "Running")
+@click.argument("run", type=RUN_FOLDER)
+@options("jobs", "unsafe_no_sandbox")
 @JSON
-def replay(recorded: Path | None, settings: Settings) -> CommandResult:
-    """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
-    if recorded is None:
-        return play_settings(settings, "procedures")
-    settings.refuse_fixed_by_run("a RUN")
-    return compare_run(recorded, settings.execution())
+def replay(run: Path, settings: Settings) -> CommandResult:
+    """Play the recorded actions of RUN again, and report where its episodes diverge."""
+    return compare_run(run, settings.execution())
 
 
 def compare_run(folder: Path, execution: Execution) -> CommandResult:
@@ -316,8 +313,6 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
     that differ to the first difference. ``verdicts_changed`` counts those that were solved only in the original run, or
     only in the replay.
     """
-    if execution.executor != "threads":
-        raise BadArgument("--executor: a RUN is replayed in threads of this process; leave the option out")
     begun = time.monotonic()
     out = console()
     compared: list[tuple[Entry, Comparison]] = []

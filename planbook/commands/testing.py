@@ -1,9 +1,9 @@
-"""The commands `test` and `demo`, which can play several runs with one budget.
+"""The command `test`, which can play several runs with one budget.
 
 This module also implements the option ``--table``, which prints the results of a run next to those of papers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,14 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
 from planbook import errors
-from planbook.commands.click_options import JSON, PLAYING, TABLE, Command, CommandResult, options
+from planbook.commands.click_options import JSON, PLAYING, TABLE, Command, options
 from planbook.commands.playing import play
-from planbook.config import Config, InvocationSettings, models_by_role
+from planbook.config import Config, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
-from planbook.knowledge import check_environment, learned_in, with_manual
-from planbook.knowledge.learned_memories import usable
-from planbook.papers import publications
+from planbook.knowledge import check_environment
 from planbook.papers.comparison import ComparedPaper, compare_with_papers, paper_tables
 from planbook.papers.differences import our_run
 from planbook.planner import Budget, Spending
@@ -97,11 +95,6 @@ def test_config(settings: Settings) -> Config:
     ``procedures``.
     """
     planner = settings.planner or ("automanual" if models_by_role(settings.models) else "procedures")
-    if not settings.planner and planner == "procedures" and (settings.planner_options or settings.procedures_first):
-        raise errors.BadArgument(
-            "without a model, only procedures are played, and they have no options: leave out --planner-option and "
-            "--procedures-first, or name a --model"
-        )
     settings = settings.with_learned_library()
     settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return settings.config(planner, ablated_options(planner, settings.without))
@@ -159,24 +152,8 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) 
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))
     screen = console()
     screen.print(curve_table(curve))
-    for line in _manual_line(config, after):
-        screen.print(line, soft_wrap=True)
     print_parts(screen, payoff_table(curve.paying, "building tasks"))
     return exit_code, curve
-
-
-def _manual_line(config: Config, after: Sequence[int]) -> Iterator[str]:
-    """Yield a note if planners got a manual at some points of the curve, but a list of rules at others."""
-    if not config.models:
-        return
-    with closing(Run.open(config.library_folder)) as run:
-        states = {number: learned_in(run, number).items() for number in after}
-        with_one = [
-            n for n in after if any(usable(config, with_manual(run, group, state)).manual for group, state in states[n])
-        ]
-    if with_one and len(with_one) < len(after):
-        points = ", ".join(map(str, with_one))
-        yield f"The rules are a manual only at {points}, and a list elsewhere; --without formulation: always a list."
 
 
 def how_to_continue(exit_code: int, out: Path) -> str:
@@ -238,140 +215,6 @@ def with_table(summary: Summary) -> SummaryWithTable:
         config = run.config
     ours = our_run(config, summary)
     papers = compare_with_papers(ours)
-    print_parts(console(), paper_tables(ours, papers) if papers else [_no_figures(config)])
+    missing = f"No paper has figures for {config.environment.name}."
+    print_parts(console(), paper_tables(ours, papers) if papers else [missing])
     return SummaryWithTable(**dict(summary), table=papers or None)
-
-
-def _no_figures(config: Config) -> str:
-    papers = (f"{paper.paper} has them for {', '.join(paper.environments)}." for paper in publications())
-    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
-
-
-# The demonstration
-
-
-ALFWORLD_TASKS = Settings.of(env="alfworld", split="generated:60", seeds="0-9")
-MINIWOB_TASKS = Settings.of(
-    env="miniwob",
-    types="click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete",
-    seeds="1-2",
-)
-BUILDING = Settings.of(
-    env="alfworld",
-    split="generated",
-    models="recorded:alfworld-generated",
-    start="put",
-    tasks_per_type=1,
-    verify="generated:10",
-)
-"""The settings with which the shipped replies were recorded (by tools/record.sh). With other settings, the prompts
-would differ, so that no recorded reply would fit."""
-TESTING = Settings.of(env="alfworld", split="generated:60", seeds="1000-1009")
-PLANNER_DEMOS = {
-    "adapt": Settings.of(
-        env="alfworld",
-        split="generated",
-        tasks=("generated/pick_clean_then_place/0",),
-        models="recorded:adapt-alfworld-stepwise",
-        planner_options=("iterations=4", "actions_per_reply=1"),
-    ),
-    "deps": Settings.of(env="minecraft", split="table21:8", models="recorded:deps-minecraft"),
-    "agentkit": Settings.of(env="shopping", split="test:1", models="recorded:agentkit-shopping"),
-    "devils-advocate": Settings.of(
-        env="alfworld", split="generated:1", seeds="9", models="recorded:devils-advocate-alfworld"
-    ),
-}
-"""Maps each planner to the settings with which its shipped replies were recorded."""
-NEXT = """Next:
-  planbook show {tested} 0                the first of these episodes, step by step
-  planbook exec {plan} --env alfworld --split generated:1 --types {kind}
-  planbook run --env minecraft --planner deps --model openai:NAME     with your own model and its OPENAI_API_KEY
-  planbook run --env FILE.py:Class --planner react --model openai:NAME    in your own environment: see README"""
-
-
-class Demo:
-    """Plays the parts of the demonstration. Each run has its own folder. ``code`` is the highest exit code so far."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._series = settings, Series(settings)
-        self.screen, self.summaries, self.code = console(), list[Summary](), errors.OK
-
-    def play_procedures(self) -> None:
-        """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages."""
-        self.screen.print("1. Stored procedures run in the sandbox, without a language model.\n")
-        self._play(ALFWORLD_TASKS, "procedures")
-        if self.code == errors.INTERRUPTED:
-            return
-        missing = [requirement for requirement in MINIWOB_TASKS.environment().requirements() if not requirement.found]
-        if missing:
-            self.screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}")
-        else:
-            self._play(MINIWOB_TASKS, "procedures")
-
-    def play_planners(self) -> None:
-        """Play planning methods that ask a model, with recorded replies instead of a model."""
-        self.screen.print(
-            "2. ADaPT breaks down a household task, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks "
-            "ahead; the model's replies are recorded, a few of them before their prompts were reworded.\n"
-        )
-        for planner, settings in PLANNER_DEMOS.items():
-            self._play(settings, planner)
-
-    def learn(self) -> None:
-        """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
-        from planbook.commands.learning import build, formulate  # `planbook test` learns nothing
-
-        self.screen.print(
-            "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
-        )
-        built = self.folder(BUILDING, "build")
-        invocation = {name: getattr(self._settings, name) for name in InvocationSettings.model_fields}
-        placement = {"out": built, "store": self._settings.store, "executor": "threads"}  # one episode after another
-        self._add(*build(BUILDING.model_copy(update=invocation | placement)))
-        if self.code in STOPPED:
-            return
-        code, _ = formulate(built, {}, None, self._settings.execution())
-        self.code = max(self.code, code)
-        self.screen.print()
-        tested = test_config(TESTING.model_copy(update={"library": str(built)}))
-        self._add(*self._series.play(tested, self.folder(TESTING, "test")))
-        if self.code not in STOPPED:
-            self._show_next(built)
-
-    def _show_next(self, built: Path) -> None:
-        """Write the report of the build, and suggest what to try next."""
-        from planbook.report import report_runs  # the other commands need no report
-
-        self.screen.print("Report, to open in a browser: ", end="")
-        report_runs((built,), None, None)
-        plan = min((built / "learnt").rglob("procedures/*.py"))
-        message = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
-        self.screen.print(message, markup=False, soft_wrap=True)
-
-    def folder(self, settings: Settings, name: str) -> Path:
-        """Return the folder for a run of the demonstration. Each run has a different folder."""
-        if self._settings.out:
-            return self._settings.out / f"{settings.env}-{name}"
-        without_options = settings.model_copy(update={"planner_options": {}})
-        return new_folder(without_options.config("procedures").model_copy(update={"planner": name}))
-
-    def _play(self, settings: Settings, planner: str) -> None:
-        self._add(*self._series.play(settings.config(planner), self.folder(settings, planner)))
-
-    def _add(self, code: int, summary: Summary) -> None:
-        self.summaries.append(summary)
-        self.code = max(self.code, code)
-        self.screen.print()
-
-
-@click.command(cls=Command)
-@options("Running")
-@JSON
-def demo(settings: Settings) -> CommandResult:
-    """Show the main features; this needs no key and no download."""
-    demonstration = Demo(settings)
-    for part in (demonstration.play_procedures, demonstration.play_planners, demonstration.learn):
-        part()
-        if demonstration.code == errors.INTERRUPTED:
-            break
-    return demonstration.code, {"runs": [summary.model_dump(mode="json") for summary in demonstration.summaries]}

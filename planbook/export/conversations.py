@@ -1,6 +1,6 @@
 """Write the conversations of episodes for fine-tuning: a line of JSON for each, in the form that chat models take.
 
-Unusable replies, and planbook's complaints about them, are left out unless they are asked for.
+Unusable replies, and planbook's complaints about them, are left out.
 """
 
 import json
@@ -15,19 +15,16 @@ COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
 Conversation = tuple[Message, ...]
 
 
-def write_conversations(
-    episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO, *, with_repairs: bool
-) -> tuple[int, int]:
+def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> tuple[int, int]:
     """Write the conversations of episodes with models in these roles, or in all roles if ``roles`` is empty.
 
-    Return their number, and the number of model replies in the episodes. With ``with_repairs``, unusable replies and
-    the complaints about them are written, too.
+    Return their number, and the number of model replies in the episodes.
     """
     written, replies, asked = 0, 0, set[str]()
     for trajectory in episodes:
         replies += len(trajectory.calls)
         asked.update(call.role for call in trajectory.calls)
-        conversations = conversations_of(trajectory, roles, with_repairs=with_repairs)
+        conversations = conversations_of(trajectory, roles)
         written += len(conversations)
         file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
     if asked and roles and asked.isdisjoint(roles):
@@ -42,9 +39,7 @@ def conversation_line(conversation: Conversation) -> str:
     return json.dumps({"messages": messages}, ensure_ascii=False, separators=(",", ":"))
 
 
-def conversations_of(
-    trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False
-) -> list[Conversation]:
+def conversations_of(trajectory: Trajectory, roles: Collection[str] = ()) -> list[Conversation]:
     """Return the conversations of an episode, in the order in which they ended.
 
     If ``roles`` are given, return only conversations with models in these roles. If the messages of a call begin with
@@ -56,13 +51,12 @@ def conversations_of(
     for call in calls:
         if roles and call.role not in roles:
             continue
-        messages = call.messages if with_repairs else without_complaint(call.messages)
+        messages = without_complaint(call.messages)
         for length in range(1, len(messages) + 1):
             conversations.pop(messages[:length], None)  # this call continues the conversation
-        if with_repairs or call.order not in unusable:
+        if call.order not in unusable:
             conversations[*messages, _reply_of(call)] = None
-    failed = {call.messages for call in calls if call.order in unusable}
-    return [turns for turns in conversations if is_chat(turns) and not (with_repairs and turns[:-1] in failed)]
+    return [turns for turns in conversations if is_chat(turns)]
 
 
 def is_chat(messages: Sequence[Message]) -> bool:

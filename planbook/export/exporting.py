@@ -17,10 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from planbook.atomic_files import open_atomic
-from planbook.config import Names
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.conversations import write_conversations
@@ -34,26 +33,6 @@ from planbook.planner import (
 )
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, model_without_folders, recorded_endings, without_folders
-from planbook.sandbox import did_you_mean
-
-
-class ExportChoice(BaseModel):
-    """Which episodes to write, and which parts of them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    solved: bool = False
-    """Write episodes that were not solved with only their task and ending."""
-    types: Names = ()
-    """Write only episodes of these task types; empty for all types."""
-    everything: bool = False
-    """Write episodes that ended BROKEN or NOT_RUN as a whole, not only their task and ending."""
-    prompts: bool = True
-    """Write the messages sent to models."""
-    roles: Names = ()
-    """For the format chat: write only conversations with models in these roles; empty for all roles."""
-    with_repairs: bool = False
-    """For the format chat: also write unusable replies, and the messages that complain about them."""
 
 
 class ExportResult(BaseModel):
@@ -75,22 +54,30 @@ class ExportResult(BaseModel):
     runs: tuple[str, ...]
 
 
-def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> ExportResult:
-    """Write the chosen episodes of runs, in the order of the runs and episodes.
+def export(
+    folders: Sequence[Path],
+    form: str,
+    out: Path,
+    *,
+    solved: bool = False,
+    everything: bool = False,
+    roles: Sequence[str] = (),
+) -> ExportResult:
+    """Write episodes of runs, in the order of the runs and episodes.
 
-    Raises BadArgument if a chosen type has no episode or the file cannot be written, or BadRun if a run cannot be read.
+    If ``solved`` is true, only solved episodes are written. If ``everything`` is true, episodes that ended BROKEN or
+    NOT_RUN are written as a whole, not only their task and ending. In the format chat, only conversations with models
+    in these ``roles`` are written; if there are none, those in all roles. Raises BadArgument if the file cannot be
+    written, or BadRun if a run cannot be read.
     """
-    check_types(folders, choice.types)
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
-        episodes = chain.from_iterable(_chosen_episodes(folder, choice, exported) for folder in folders)
+        episodes = chain.from_iterable(_chosen_episodes(folder, exported, solved, everything) for folder in folders)
         try:
             if form == "parquet":
                 write_rows(episodes, file)
             elif form == "chat":
-                exported.conversations, exported.replies = write_conversations(
-                    episodes, choice.roles, file, with_repairs=choice.with_repairs
-                )
+                exported.conversations, exported.replies = write_conversations(episodes, roles, file)
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:
@@ -98,20 +85,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
     return exported
 
 
-def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
-    """Raise BadArgument if one of the types has no episode, or BadRun if a run cannot be read."""
-    if not types:
-        return
-    known = set[str]()
-    for folder in folders:
-        with closing(Run.open(folder)) as run:
-            known |= {entry.task.type for entry in run.entries()}
-    if unknown := [kind for kind in types if kind not in known]:
-        advice = did_you_mean(unknown[0], sorted(known)) if known else "; there are no episodes"
-        raise BadArgument(f"--types: no episode has the type {unknown[0]!r}{advice}")
-
-
-def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult) -> Iterator[Trajectory]:
+def _chosen_episodes(folder: Path, exported: ExportResult, solved: bool, everything: bool) -> Iterator[Trajectory]:
     """Yield the chosen episodes of a run. Count all episodes in ``exported``, also those that are left out.
 
     An episode that was not played to a verdict, or was not solved if only solved ones are chosen, is yielded with only
@@ -120,16 +94,13 @@ def _chosen_episodes(folder: Path, choice: ExportChoice, exported: ExportResult)
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
         for entry in run.entries():
-            if choice.types and entry.task.type not in choice.types:
-                exported.left_out["of other types"] += 1
-                continue
             ending, facts = endings.get(entry.index), shared_facts or facts_of(run, entry.index)
-            if reason := _reason_for_task_only(ending, choice):
+            if reason := _reason_for_task_only(ending, solved, everything):
                 exported.task_only[reason] += 1
                 yield Trajectory(task=entry.task, repeat=entry.repeat, run=facts, ending=ending or NOT_PLAYED)
             else:
                 exported.episodes += 1
-                yield _shareable(trajectory_of(run, entry, facts), prompts=choice.prompts)
+                yield _shareable(trajectory_of(run, entry, facts))
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
@@ -153,23 +124,22 @@ def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Traj
     return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
 
 
-def _shareable(trajectory: Trajectory, *, prompts: bool) -> Trajectory:
-    """Return the episode with the names of scripts instead of their paths, and with or without the sent messages."""
-    changed: dict[str, Any] = {} if prompts else {"messages": ()}
+def _shareable(trajectory: Trajectory) -> Trajectory:
+    """Return the episode with the names of scripts instead of their paths."""
     calls = list[Call]()
     for call in trajectory.calls:
         reply = call.reply.model_copy(update={"model": model_without_folders(call.reply.model)})
-        calls.append(call.model_copy(update=changed | {"model": model_without_folders(call.model), "reply": reply}))
+        calls.append(call.model_copy(update={"model": model_without_folders(call.model), "reply": reply}))
     return trajectory.model_copy(update={"calls": tuple(calls)})
 
 
-def _reason_for_task_only(ending: Ending | None, choice: ExportChoice) -> str:
+def _reason_for_task_only(ending: Ending | None, solved: bool, everything: bool) -> str:
     """Return why only the task and the ending of an episode are written, or "" if the whole episode is written."""
     if ending is None:
         return "unfinished"
-    if choice.solved and not ending.outcome.solved:
+    if solved and not ending.outcome.solved:
         return "not solved"
-    return "" if ending.outcome.played or choice.everything else ending.outcome.name
+    return "" if ending.outcome.played or everything else ending.outcome.name
 
 
 # Files of episodes

@@ -9,14 +9,13 @@ import json
 import os
 import re
 import shutil
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from planbook.config import Config, differing_names
 from planbook.envs import file_digest, validation_faults
@@ -25,28 +24,13 @@ from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 from planbook.store import Event
-from planbook.wording import counted
 
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
-NAME_CHARACTERS = 60
-"""In the name of a run's folder, the names of the environment and the planner are cut after this many characters."""
 BATCH = 5_000
 """Number of events that are written in one transaction."""
 SEVERAL = "several"
 """The recorded planner (or environment) of a run whose episodes have different planners (or environments)."""
-
-
-class ImportedRun(BaseModel):
-    """The output of ``planbook import --json``."""
-
-    model_config = ConfigDict(frozen=True, serialize_by_alias=True, validate_by_name=True)
-
-    episodes: int
-    solved: int
-    planners: tuple[str, ...]
-    environments: tuple[str, ...] = Field(alias="worlds")
-    run: str
 
 
 class _Files:
@@ -61,12 +45,12 @@ class _Files:
         self.environments: set[str] = set()
         self.solved = 0
         self.faults: list[str] = []
-        self._locations: dict[tuple[str, str, str, int], tuple[Path, str]] = {}
+        self._locations: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
         """Yield the episodes of a file. After the first fault in any file, only check the episodes, and yield none."""
         first_episode, sha256 = len(self.facts), file_digest(path)
-        is_empty, repeated = True, defaultdict[Path, list[str]](list)
+        is_empty = True
         for location, episode in read_episodes(path):
             is_empty = False
             if isinstance(episode, BadEpisode):
@@ -74,21 +58,17 @@ class _Files:
                 continue
             key = (episode.run.planner, episode.task.env, episode.task.id, episode.repeat)
             if first := self._locations.get(key):
-                repeated[first[0]].append(
+                self.faults.append(
                     f"{path}, {location}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is "
-                    f"already in {first[0]}, {first[1]}"
+                    f"already in {first}; import each run into its own folder, or leave one of the two out"
                 )
                 continue
-            self._locations[key] = path, location
+            self._locations[key] = f"{path}, {location}"
             self.facts.append(episode.run.model_dump(mode="json"))
             self.environments.add(episode.task.env)
             self.solved += episode.ending.outcome.solved
             if not self.faults:
                 yield episode
-        for fault, *others in repeated.values():  # if a file has a run again, one line says it for all episodes
-            more = f", as well as {counted(len(others), 'other episode')} of this file" if others else ""
-            remedy = "import each run into its own folder, or leave one of the two out"
-            self.faults.append(f"{fault}{more}; {remedy}")
         if is_empty:
             self.faults.append(f"{path}: the file has no episodes")
         self.files.append(ImportedFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))
@@ -113,8 +93,8 @@ class _Files:
             raise BadArgument(f"nothing was imported, because of these faults:\n{faults}{more}")
 
 
-def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
-    """Make a run in the folder ``out`` from files of episodes.
+def import_files(paths: Sequence[Path], out: Path | None) -> dict[str, Any]:
+    """Make a run in the folder ``out`` from files of episodes, and return the counts.
 
     A temporary folder is filled while the files are read, and is renamed if they have no faults. Raises BadArgument if
     the files have faults, or BadRun if the folder already exists or cannot be created.
@@ -125,19 +105,19 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         files, config = _fill(temporary, paths)
-        folder = out or new_folder(config, name=_name(config))
+        folder = out or new_folder(config, name="imported")
         temporary.replace(folder)
     except OSError as error:
         raise BadRun(f"{target} cannot be created: {error.strerror}; name another folder with --out") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return ImportedRun(
-        episodes=len(files.facts),
-        solved=files.solved,
-        planners=tuple(sorted({facts["planner"] for facts in files.facts})),
-        environments=tuple(sorted(files.environments)),
-        run=str(folder),
-    )
+    return {
+        "episodes": len(files.facts),
+        "solved": files.solved,
+        "planners": sorted({facts["planner"] for facts in files.facts}),
+        "worlds": sorted(files.environments),
+        "run": str(folder),
+    }
 
 
 def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
@@ -176,12 +156,6 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
 
 def _single(names: set[str]) -> str:
     return names.copy().pop() if len(names) == 1 else SEVERAL
-
-
-def _name(config: Config) -> str:
-    """Return a name for the run's folder, made of the environment and the planner, whose names may be any text."""
-    stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
-    return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))
 
 
 # Files of episodes

@@ -103,17 +103,12 @@ class SkillEvidence(EvidenceModel):
         return tasks
 
 
-class SkillsExportResult(BaseModel):
-    """The output of `planbook skills export --json`. ``left_out`` maps task types without a skill to the reasons."""
+def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Write a skill for each verified procedure of a run of `planbook build`. Raises BadArgument if there is none.
 
-    skills: dict[str, str]
-    """Maps the name of each skill to its folder."""
-    left_out: dict[str, str]
-    run: str
-
-
-def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
-    """Write a skill for each verified procedure of a run of `planbook build`. Raises BadArgument if there is none."""
+    Return two dicts: one maps the name of each skill to its folder, the other maps task types without a skill to the
+    reasons.
+    """
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
@@ -133,7 +128,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExportResult:
     if not written:
         reasons = ", ".join(f"{kind}: {reason}" for kind, reason in left_out.items()) or "it has learned no procedure"
         raise BadArgument(f"{folder} has no skill to export ({reasons})")
-    return SkillsExportResult(skills=written, left_out=left_out, run=str(folder))
+    return written, left_out
 
 
 def _verifications(run: Run) -> Iterator[Trajectory]:

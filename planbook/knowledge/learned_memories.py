@@ -95,11 +95,6 @@ def _reduced(config: Config, knowledge: Knowledge) -> Knowledge:
     return knowledge if rules == knowledge.rules else knowledge.model_copy(update={"rules": rules, "manual": ""})
 
 
-def usable(config: Config, knowledge: Knowledge) -> Knowledge:
-    """Return the part of the knowledge that planners of a run can be shown: without what the run leaves out."""
-    return ablated(_reduced(config, knowledge), config.without)
-
-
 def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
     return mark_optional_code(excerpt(manual, rules))
 

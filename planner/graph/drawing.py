@@ -86,7 +86,7 @@ def svg(file: GraphFile) -> str:
     if program is None:
         raise GraphError(
             "an SVG is drawn by Graphviz, which is not installed: install it (`apt install graphviz`), "
-            "or draw Mermaid text with --format mermaid"
+            "or draw Mermaid text, into a file with another ending"
         )
     try:
         finished = subprocess.run(

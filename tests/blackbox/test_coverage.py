@@ -23,13 +23,11 @@ LISTED = {
     "skills verify --option": "planbook/export/test_skills.py",
     **dict.fromkeys(("watch", "watch --port", "watch --no-browser"), "planbook/watching/test_watch_server.py"),
     **dict.fromkeys(
-        ("build --goals", "exec --goals", "replay --goals", "test --goals"),
+        ("build --goals", "exec --goals", "test --goals"),
         "one reader serves all commands that play: `run --goals` is a case",
     ),
     "build --store": "one store serves all commands that play: `run --store` is a case",
-    "demo --store": "the same",
     "exec --store": "the same",
-    "replay --store": "the same",
     **dict.fromkeys(
         (f"effect --{option}" for option in ("goals", "option", "paper", "paper-actions", "store", "task")),
         "it plays what `test` plays: these are cases of `test`",

@@ -45,7 +45,6 @@ def test_a_run_has_the_results_of_the_command_and_prints_only_if_verbose(
     first = played.episodes[0]
     assert (first["outcome"], first["solved"], first["score"], first["calls"]) == ("direct_success", True, 1.0, 0)
     assert first["actions"] > 0
-    assert repr(played) == f"<PlayedRun 3 of 3 solved, 0 model calls, in {tmp_path / 'python'}>"
     assert planbook.PlayedRun.read(tmp_path / "python").summary == played.summary
 
 
@@ -54,7 +53,6 @@ def test_a_run_that_uses_up_its_budget_raises_no_error(tmp_path: Path) -> None:
         env="toy", planner="automanual", model=SCRIPT, split="all:4", out=tmp_path / "run", budget={"calls": 1}
     )
     assert first.stopped == "budget"
-    assert "stopped (budget)" in repr(first)
     assert planbook.run(resume=tmp_path / "run", budget={"calls": 100}).stopped == ""
 
 
@@ -69,21 +67,21 @@ def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"repeats": 0}, "--repeats: 0 is not a valid value; expected number from 1"),
+        ({"repeats": 0}, "--repeats: 0 must be greater than or equal to 1"),
         ({"tasks": ["fetch/1"], "seeds": "0-3"}, "--task already determines the seed; leave out --seeds"),
         ({"repeat": 2}, "repeat: there is no such option; did you mean repeats?"),
         ({"seeds": "5-2"}, "--seeds 5-2: 5-2 is in the wrong order; write 2-5"),
-        ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" is not a valid value'),
+        ({"limits": {"wall_seconds": "x"}}, '--limit: wall_seconds: "x" must be a valid number'),
         ({"env_options": {"engine": "fast"}}, "--option: engine: there is no such option"),
         ({"model": 3}, "neither a name nor an object"),
-        ({"models": 3}, "--model: 3 is not a valid value"),
+        ({"models": 3}, "--model: 3 must be a valid dictionary"),
         (
             {"models": {"default": "recorded:x", "planner": "none"}},
             "--model planner=none: recorded:x, the model for all roles, would answer instead",
         ),
-        ({"budget": 5}, "--budget: 5 is not a valid value"),
-        ({"seeds": 1.5}, "--seeds: 1.5 is not a valid value"),
-        ({"sampling": 3}, "--sampling: 3 is not a valid value"),
+        ({"budget": 5}, "--budget: 5 must be a valid dictionary"),
+        ({"seeds": 1.5}, "--seeds: 1.5 must be a valid"),
+        ({"sampling": 3}, "--sampling: 3 must be a valid dictionary"),
         ({"planner_options": [3]}, "--planner-option 3: write NAME=VALUE"),
         ({"model": "none", "models": {}}, "give one of the two"),
         ({"model": {"planner": ScriptedModel(["pass"])}}, "use models= to map roles to models"),

@@ -49,9 +49,6 @@ def test_an_episode_whose_process_dies_continues_in_another(tmp_path: Path, undi
     assert played.returncode == 0, played.printed
     assert episodes_of(tmp_path) == undisturbed
     assert process_count(tmp_path) == 2
-    refused = invoke("replay", tmp_path / "run", *PROCESSES)
-    assert refused.returncode == 2
-    assert "a RUN is replayed in threads" in refused.printed
 
 
 def test_calls_and_tokens_of_a_lost_worker_are_counted_once(tmp_path: Path) -> None:
@@ -173,7 +170,7 @@ def test_building_and_recording_need_a_single_process(tmp_path: Path, executor: 
 
 
 def test_a_run_in_a_file_cannot_be_played_on_several_machines(tmp_path: Path) -> None:
-    assert invoke("replay", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
+    assert invoke("run", "--env", "toy", "--task", "fetch/1", "--out", tmp_path / "run").returncode == 0
     with closing(Run.open(tmp_path / "run")) as run, local_pool(1) as places:
         check_reachable(run, places)
         with pytest.raises(BadArgument, match="the Ray cluster has 3 machines; keep the run in PostgreSQL"):

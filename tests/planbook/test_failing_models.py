@@ -91,7 +91,7 @@ def test_unusable_edits_and_procedures_are_reported_and_change_no_rule(tmp_path:
     models = ("--model", f"builder={scripted('rubbish')}", "--model", f"planner={scripted('no_procedure')}")
     finished = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, *models, "--json", "--out", folder)
     assert (finished.returncode, finished.result["solved"]) == (0, 2), finished.printed
-    assert finished.printed.count("Not learned: episode ") == 2
+    assert finished.printed.count("Not learned: task/") == 2
     assert "the builder gave no usable reply to builder/classify" in finished.printed
     found = invoke("rules", folder, "--json").result
     assert (found["changes"], [rule["id"] for rule in found["rules"]]) == (0, ["rule_0", "rule_1", "rule_2"])

@@ -84,8 +84,7 @@ async def check_procedures(client: Any) -> None:
     await call_tool(client, "begin_task", task="fetch/1")
     tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
     params = next(task["params"] for task in tasks if task["id"] == "fetch/1")
-    assert "Input should be a valid string" in await call_tool(client, "fetch", params={"things": [1]})
-    assert "Extra inputs are not permitted" in await call_tool(client, "fetch", params={**params, "thing": "x"})
+    assert (await call_tool(client, "fetch", params={"nothing": 1}))["faults"]
     assert (await call_tool(client, "fetch", params=params))["solved"] is True
 
 

@@ -280,6 +280,6 @@ def test_there_is_no_table_for_an_environment_that_is_in_no_paper(command: str, 
     finished = planbook(*command.split(), "--env", "toy", "--table", "--json", "--out", run)
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None
-    assert "No paper has figures for toy. AutoManual has them for alfworld, miniwob. ADaPT has" in finished.stderr
+    assert "No paper has figures for toy." in finished.stderr
     again = planbook("run", "--resume", run, "--table", "--json")
     assert (again.returncode, result(again)["table"]) == (0, None), again.stderr

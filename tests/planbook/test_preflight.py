@@ -107,10 +107,10 @@ def test_random_is_refused_where_no_action_can_be_drawn() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("--procedures-first",), ("--planner-option", "replans=0")])
-def test_options_of_a_planner_without_a_model_are_refused_with_the_reason(arguments: tuple[str, ...]) -> None:
+def test_options_of_a_planner_without_a_model_are_refused(arguments: tuple[str, ...]) -> None:
     refused = invoke("test", "--env", "toy", "--seeds", "0", "--model", "none", *arguments)
     assert refused.returncode == 2
-    assert "without a model, only procedures are played, and they have no options" in refused.printed
+    assert "there is no such option. Options: none" in refused.printed
 
 
 def test_a_rule_that_the_library_of_procedures_does_not_have_is_refused() -> None:

@@ -149,7 +149,7 @@ def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
 
 def test_without_ray_the_error_names_the_command_that_installs_it(tmp_path: Path) -> None:
     without = "import sys; sys.modules['ray'] = None; from planbook.cli import main; main()"
-    arguments = ["replay", "--env", "toy", *RAY, "--out", str(tmp_path / "run")]
+    arguments = ["run", "--env", "toy", *RAY, "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60
     )

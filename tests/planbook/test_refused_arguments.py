@@ -36,11 +36,12 @@ class Between(Toy):
     ("option", "message"),
     [
         ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
-        ("allowed=host", """expected [text, ...]; for example, --option 'allowed=["ONE", "TWO"]'"""),
-        ("sites=host", """expected {text: text, ...}; for example, --option 'sites={"NAME": "VALUE"}'"""),
+        ("allowed=host", '--option: allowed: "host" must be a valid tuple; write it in JSON'),
+        ("sites=host", 'sites: "host" must be a valid dictionary; write it in JSON'),
         ('sites={"shop": "{x}"}', "sites.shop: '{x}' is not the address of a site: it must not contain braces"),
         ("start=host", "start: 'host' is not an address: begin with http://HOST"),
-        ("patience=long", 'patience: "long" is not a valid value; expected number above 0 to 120'),
+        ("patience=long", 'patience: "long" must be a valid number, unable to parse string as a number'),
+        ("patience=0", "patience: 0 must be greater than 0"),
         ("nothing=1", "nothing: there is no such option"),
     ],
 )

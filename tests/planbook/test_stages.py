@@ -312,11 +312,9 @@ def test_an_offline_build_whose_budget_ends_writes_no_manual_before_its_rules(tm
     options = ("--without", "online", "--no-procedures", "--solved-after", 99)
     stopped = invoke(*BUILD, *options, "--budget", "calls=14", "--json", "--out", run)
     assert stopped.returncode == 4, stopped.printed
-    assert "not yet learned from: without online, rules are built after the last episode" in stopped.printed
     assert not asks(run, "formulator")
     finished = invoke("run", "--resume", run, "--budget", "calls=500")
     assert finished.returncode == 0, finished.printed
-    assert "not yet learned from" not in finished.printed
     assert invoke("rules", run, "--json").result["changes"] > 0
 
 

@@ -175,7 +175,7 @@ def test_an_error_in_a_function_names_the_calling_lines(tmp_path: Path) -> None:
         ("--env alfworld --split valid_seen --seeds 3", 2, "only generated games are made from seeds"),
         ("--env toy --split all:x", 2, "a number of tasks"),
         (f"--env toy --library {ROOT}/manuals/toy", 2, "toy/procedures/*.py"),
-        ("--env toy --planner code", 2, "code: this option is required"),
+        ("--env toy --planner code", 2, "code: Field required"),
     ],
 )
 def test_refusals_name_the_choices(

@@ -122,7 +122,7 @@ def test_missing_mechanisms_are_named_and_only_seccomp_is_required(host: Host, u
 
 
 def test_the_command_line_shows_what_is_missing_and_runs_no_plan_without_seccomp(tmp_path: Path) -> None:
-    commands = [("envs", "--env", "toy", "--json"), ("replay", "--env", "toy", "--split", "all:1")]
+    commands = [("envs", "--env", "toy", "--json"), ("run", "--env", "toy", "--split", "all:1")]
     with ThreadPoolExecutor() as pool:
         listed, played = pool.map(lambda command: launch([], BARE, tmp_path, "-m", "planbook", *command), commands)
     found = {row["name"]: row for row in json.loads(listed.stdout.splitlines()[-1])["sandbox"]}
@@ -143,7 +143,7 @@ def play_unsafely(folder: Path, *arguments: object) -> "subprocess.CompletedProc
 
 
 def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
-    played = play_unsafely(tmp_path, "replay", "--env", "toy", "--split", "all:1")
+    played = play_unsafely(tmp_path, "run", "--env", "toy", "--split", "all:1")
     assert "Plans were allowed to run where the kernel cannot confine them" in " ".join(played.stdout.split())
     assert json.loads((tmp_path / "run" / "run.json").read_text())["unsafe_no_sandbox"] is True
     page = tmp_path / "report.html"

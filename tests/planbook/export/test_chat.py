@@ -37,7 +37,7 @@ def conversations(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
 def test_every_reply_is_written_and_no_conversation_is_the_start_of_another(
     name: str, runs: dict[str, Path], tmp_path: Path
 ) -> None:
-    found = conversations(runs[name], "--with-repairs", out=tmp_path / "x.chat")
+    found = conversations(runs[name], out=tmp_path / "x.chat")
     for place, one in enumerate(found):
         assert not any(other[: len(one)] == one for at, other in enumerate(found) if at != place)
     replies = {message["content"] for one in found for message in one if message["role"] == "assistant"}
@@ -56,7 +56,7 @@ def test_conversations_are_chosen_by_role_and_success(runs: dict[str, Path], tmp
 
 
 def test_a_run_without_models_has_no_conversations(tmp_path: Path) -> None:
-    assert invoke("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
+    assert invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
     printed = invoke("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
     assert printed.returncode == 0
     assert "no model was asked in them" in printed.printed
@@ -94,17 +94,12 @@ def test_an_unusable_reply_and_the_complaint_about_it_are_left_out(tmp_path: Pat
     assert [message["role"] for message in found] == ["system", "user", "assistant", "user", "assistant"]
     assert [found[2]["content"], found[4]["content"]] == [mended, last]
     assert unusable not in json.dumps(found)
-    repaired, continued = conversations(folder, "--with-repairs", out=out)
-    assert [repaired[2]["content"], repaired[4]["content"]] == [unusable, mended]
-    assert "could not be used" in repaired[3]["content"]
-    assert continued == found
 
 
 def test_a_conversation_without_a_usable_reply_is_not_written(tmp_path: Path) -> None:
     play(scripted("rubbish"), tmp_path / "run")
     assert len(asks(tmp_path / "run")) >= 3
-    for flags in ((), ("--with-repairs",)):
-        assert conversations(tmp_path / "run", *flags, out=tmp_path / "x.chat") == []
+    assert conversations(tmp_path / "run", out=tmp_path / "x.chat") == []
 
 
 def test_a_growing_conversation_is_written_once_and_a_second_sample_separately(tmp_path: Path) -> None:

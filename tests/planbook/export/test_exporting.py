@@ -91,8 +91,8 @@ def test_episodes_that_are_left_out_are_counted(runs: dict[str, Path], tmp_path:
     result = invoke("export", runs["toy"], "--out", out, "--json").result
     assert (result["episodes"], result["task_only"]) == (6, {"NOT_RUN": 6})
     assert len(lines(out)) == 12
-    result = invoke("export", runs["toy"], "--out", out, "--json", "--types", "fetch", "--all").result
-    assert (result["episodes"], result["left_out"]) == (6, {"of other types": 6})
+    result = invoke("export", runs["toy"], "--out", out, "--json", "--all").result
+    assert (result["episodes"], result["task_only"], result["left_out"]) == (12, {}, {})
     printed = invoke("export", runs["deps-minecraft-chances"], "--solved", "--out", out).printed
     assert "2 episodes" in printed
     assert "only the task and ending of 2 not solved" in printed
@@ -133,16 +133,6 @@ def test_an_export_names_scripts_without_their_folders(tmp_path: Path) -> None:
     assert f'"model":"scripted:{model.rpartition("/")[2]}"' in text
 
 
-def test_an_export_without_prompts_keeps_the_replies(runs: dict[str, Path], tmp_path: Path) -> None:
-    whole, short = tmp_path / "whole.jsonl", tmp_path / "short.jsonl"
-    invoke("export", runs["adapt-textcraft-stepwise"], "--out", whole)
-    invoke("export", runs["adapt-textcraft-stepwise"], "--without-prompts", "--out", short)
-    for long, line in zip(lines(whole), lines(short), strict=True):
-        assert all(call["messages"] == [] for call in line["calls"])
-        assert [call["reply"] for call in line["calls"]] == [call["reply"] for call in long["calls"]]
-    assert short.stat().st_size < whole.stat().st_size / 2
-
-
 def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Path) -> None:
     invoke("export", runs["toy"], "--out", tmp_path / "x.jsonl")
     printed = planbook("export", runs["toy"])
@@ -155,8 +145,7 @@ def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Pat
     ("options", "message"),
     [
         (("--json",), "name a file with --out"),
-        (("--with-repairs",), "add --format chat"),
-        (("--format", "chat", "--without-prompts"), "leaves nothing of a conversation"),
+        (("--roles", "planner"), "add --format chat"),
         (("--out", "/nowhere/x.jsonl"), "cannot be written"),
         (("--format", "jsonl", "--out", "y.parquet"), "--format jsonl does not fit the name y.parquet"),
         (("--format", "parquet", "--out", "y.jsonl"), "--format parquet does not fit the name y.jsonl"),

@@ -166,7 +166,7 @@ def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_pat
     assert "with the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
     elsewhere = invoke("skills", "verify", skill, *env, "--out", tmp_path / "again")
-    assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.printed
+    assert "2 of 2 tasks solved; changed verdicts: none; changed files: none" in elsewhere.printed
 
 
 def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_evidence_cannot_raise_the_limits(skill: Path) -> None:
     finished = verify(skill)
     assert finished.returncode == 1
     assert finished.result["skills"][0]["reduced_limits"] == ["wall_seconds", "memory_mb"]
-    assert "(played with planbook's own wall_seconds, memory_mb)" in finished.printed
+    assert "played with planbook's own wall_seconds, memory_mb" in finished.printed
     with closing(Run.open(skill.parent / "again" / "toy-fetch")) as run:
         assert (run.config.limits.memory_mb, run.config.limits.wall_seconds) == (256, 10)
 

@@ -43,7 +43,7 @@ def count_same(result: Any) -> int:
     ],
 )
 def test_a_repeated_run_without_models_has_the_same_episodes(tmp_path: Path, selection: str) -> None:
-    play("replay", *selection.split(), out=tmp_path / "first")
+    play("run", *selection.split(), out=tmp_path / "first")
     for name, options in (("second", ()), ("third", ("--recorded",))):
         found = rerun(tmp_path / "first", name, *options)
         assert count_same(found) == sum(found["by_sameness"].values()) > 0
@@ -131,7 +131,7 @@ def test_no_model_for_a_role_is_refused_if_the_model_for_all_roles_would_answer(
 
 
 def test_the_budget_of_the_first_run_limits_the_second(tmp_path: Path) -> None:
-    play("replay", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
+    play("run", "--env", "toy", "--split", "all:2", out=tmp_path / "first")
     rewrite(tmp_path / "first", lambda file: file["budget"].update(actions=1))
     again = invoke("rerun", tmp_path / "first", "--out", tmp_path / "second")
     assert again.returncode == 4
@@ -179,7 +179,7 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path) -> None:
 
 
 def test_the_report_says_that_a_run_is_still_played(tmp_path: Path) -> None:
-    play("replay", "--env", "toy", "--types", "fetch", out=tmp_path / "first")
+    play("run", "--env", "toy", "--types", "fetch", out=tmp_path / "first")
     assert "still being played" not in invoke("report", tmp_path / "first").printed
     with closing(Run.open(tmp_path / "first", to_play=True)):
         reported = invoke("report", tmp_path / "first")

@@ -181,7 +181,7 @@ def test_an_mcp_server_with_changed_tools_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
-    assert invoke("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
+    assert invoke("run", "--env", "toy", "--out", tmp_path / "run").returncode == 0
     rewrite(tmp_path / "run", lambda file: file["versions"].update(pydantic="1.0"))
     resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0
@@ -249,7 +249,7 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
 
 
 def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) -> None:
-    assert invoke("replay", "--env", "toy", "--out", tmp_path / "run").returncode == 0
+    assert invoke("run", "--env", "toy", "--out", tmp_path / "run").returncode == 0
     for name in ("made_of", "rerun_of"):
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))

@@ -1,0 +1,82 @@
+"""The command `demo`, which calls other commands, and prints each of them so that it can be copied."""
+
+import shlex
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from planbook import errors
+from planbook.console import console
+from planbook.envs import load_environment
+from planbook.runs import RUNS
+
+PROCEDURES = "1. Stored procedures run in the sandbox, without a language model."
+HOUSEHOLD = "run --env alfworld --split generated:60 --seeds 0-9 --out {out}/alfworld"
+WEB_PAGES = (
+    "run --env miniwob --seeds 1-2 --out {out}/miniwob --types "
+    "click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete"
+)
+PLANNERS = (
+    "2. ADaPT breaks down a household task, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; the "
+    "model's replies are recorded, a few of them before their prompts were reworded."
+)
+PLANNER_RUNS = (
+    "run --env alfworld --split generated --task generated/pick_clean_then_place/0 --planner adapt "
+    "--planner-option iterations=4 --planner-option actions_per_reply=1 --model recorded:adapt-alfworld-stepwise "
+    "--out {out}/adapt",
+    "run --env minecraft --split table21:8 --planner deps --model recorded:deps-minecraft --out {out}/deps",
+    "run --env shopping --split test:1 --planner agentkit --model recorded:agentkit-shopping --out {out}/agentkit",
+    "run --env alfworld --split generated:1 --seeds 9 --planner devils-advocate "
+    "--model recorded:devils-advocate-alfworld --out {out}/devils-advocate",
+)
+"""These commands, and the first of ``LEARNING``, have the options with which the shipped replies were recorded (by
+tools/record.sh). With other options, the prompts would differ, so that no recorded reply would fit."""
+LEARN = "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording."
+LEARNING = (
+    "build --env alfworld --split generated --start put --tasks-per-type 1 --verify generated:10 "
+    "--model recorded:alfworld-generated --out {out}/build",
+    "formulate {out}/build",
+    "test --env alfworld --split generated:60 --seeds 1000-1009 --library {out}/build --out {out}/test",
+    "report {out}/build",
+)
+NEXT = """Next:
+  planbook show {out}/test 0                the first of these episodes, step by step
+  planbook exec {plan} --env alfworld --split generated:1 --types {kind}
+  planbook run --env minecraft --planner deps --model openai:NAME     with your own model and its OPENAI_API_KEY
+  planbook run --env FILE.py:Class --planner react --model openai:NAME    in your own environment: see README"""
+
+
+@click.command()
+@click.option("--out", default=None, type=click.Path(path_type=Path, file_okay=False), help="The folder of all runs.")
+def demo(out: Path | None) -> int:
+    """Show the main features; this needs no key and no download."""
+    screen = console()
+    out = out or RUNS / f"{datetime.now():%Y%m%d-%H%M%S}-demo"
+    missing = [requirement for requirement in load_environment("miniwob").requirements() if not requirement.found]
+    web_pages = () if missing else (WEB_PAGES,)
+    codes = [_call(PROCEDURES, (HOUSEHOLD, *web_pages), out)]
+    if missing:
+        screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}\n")
+    codes += [_call(PLANNERS, PLANNER_RUNS, out), _call(LEARN, LEARNING, out)]
+    plan = min((out / "build" / "learnt").rglob("procedures/*.py"))
+    screen.print(NEXT.format(out=out, plan=plan, kind=plan.stem), markup=False, soft_wrap=True)
+    return max(codes)
+
+
+def _call(title: str, commands: Sequence[str], out: Path) -> int:
+    """Call commands of planbook, and print each of them. Return their highest exit code.
+
+    Raises Exit if a command was interrupted.
+    """
+    screen, codes, planbook = console(), [errors.OK], click.get_current_context().find_root().command
+    screen.print(f"{title}\n")
+    for command in commands:
+        words = [word.format(out=out) for word in command.split()]
+        screen.print(f"$ planbook {shlex.join(words)}", soft_wrap=True)
+        codes.append(planbook.main(words, standalone_mode=False))
+        if codes[-1] == errors.INTERRUPTED:
+            raise click.exceptions.Exit(errors.INTERRUPTED)
+        screen.print()
+    return max(codes)
