@@ -43,10 +43,6 @@ class Goals:
         """The goals that plans may use: maps the name of each goal to its specification."""
         return self.environment.offer.actions
 
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the goal cannot be reached from the current state, or "" if it can."""
-        return ""
-
     def is_open(self, goal: Action) -> bool:
         """Return whether everything that the plan says the goal requires is available.
 

@@ -52,26 +52,13 @@ NEVER = -1.0
 """The value of a feature that is a time or distance, if this time or distance does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
-"""The table of recorded goals, which ``envs/minecraft/recording.py`` writes."""
+"""The table of recorded goals, which ``tools/record_goals.py`` writes."""
 
 
 class MinecraftGoals(Goals):
     """The goals of Minecraft. Each goal is one action. Its duration depends on the player's place and the time."""
 
     environment: "Minecraft"
-
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the goal would be refused, or "" if it would be tried.
-
-        If the map does not contain enough of the item, the result is "", too, since no agent knows this in advance.
-        """
-        try:
-            player.effects_of(self.environment.terrain, self.environment.player, goal)
-        except NoneLeft:
-            return ""
-        except GoalRefused as reason:
-            return str(reason)
-        return ""
 
     def is_open(self, goal: Action) -> bool:
         """Return True if the player has the materials and the tool that the plan states, even if they are wrong."""

@@ -187,13 +187,9 @@ class TabletopGoals(Goals):
     def _table(self) -> Table:
         return self.environment.table
 
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the move would be refused now, or "" if it would be made."""
-        return self._table.refusal(*goal.args)
-
     def is_open(self, goal: Action) -> bool:
         """Return whether the move is possible now. The agent can see everything on which this depends."""
-        return not self.refusal(goal)
+        return not self._table.refusal(*goal.args)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
         """Return the moved thing and the target of the move, each with the count 1.

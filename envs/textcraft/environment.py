@@ -242,18 +242,6 @@ class TextcraftGoals(Goals):
 
     environment: Textcraft
 
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the environment would refuse the action now, or "" if it would accept it."""
-        bench, args = self.environment.bench, map(str, goal.args)
-        try:
-            if goal.name == "get":
-                bench.parse_get(*args)
-            else:
-                check_carried(self.environment.carried, bench.parse_craft(*args)[1])
-        except CraftingRefused as reason:
-            return str(reason)
-        return ""
-
     def is_open(self, goal: Action) -> bool:
         """Return True if the agent carries the ingredients that the goal states."""
         carried = self.environment.carried
