@@ -6,7 +6,7 @@ preconditions, a dry run checks a plan before the plan runs.
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from itertools import islice, product
@@ -256,63 +256,21 @@ class TextcraftGoals(Goals):
         except CraftingRefused:
             return {}
 
-    def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, followed by goals for the shown commands that make the same item.
-
-        If a command asks for a kind of item, there is one goal for each choice of obtainable ingredients.
-        """
-        if goal.name != "craft":
-            return (goal,)
-        try:
-            recipe, needs = self.environment.bench.parse_craft(*map(str, goal.args))
-        except CraftingRefused:
-            return (goal,)
-        normalized = _action(recipe.makes, recipe.count, [str(need) for need in needs])
-        commands = self.environment.bench.commands_for(recipe.makes)
-        routes = dict.fromkeys(variant for command in commands for variant in self._variants(command))
-        return (goal, *(route for route in routes if route != normalized))
-
     def known(self) -> Sequence[Action]:
         """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
 
         For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one
-        goal for each choice of obtainable ingredients, up to MAX_VARIANTS.
+        goal for each choice of ingredients, up to MAX_VARIANTS.
         """
         book, recipes = self.environment.bench.book, self.environment.bench.shown
         used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
         gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
-        crafts = (variant for recipe in recipes for variant in islice(self._variants(recipe), MAX_VARIANTS))
+        crafts: list[Action] = []
+        for recipe in recipes:
+            choices = [[f"{need.count} {item}" for item in book.choices(need.name)] for need in recipe.needs]
+            made = f"{recipe.count} {recipe.makes}"
+            crafts += (Action("craft", (made, ", ".join(using))) for using in islice(product(*choices), MAX_VARIANTS))
         return [*gets, *crafts][:MAX_GOALS]
-
-    def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get ``count`` pieces of the item. A crafting command is unchanged: its count is fixed."""
-        if goal.name != "get":
-            return goal
-        return Action("get", (f"{count} {recipes.read_item(recipes.normalize(str(goal.args[0])), default=1).name}",))
-
-    def _variants(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """Yield the goals for a recipe, one for each choice of obtainable ingredients."""
-        carried = self.environment.carried
-        choices = [
-            [
-                f"{need.count} {item}"
-                for item in self.environment.bench.book.choices(need.name)
-                if self._obtainable(item, carried)
-            ]
-            for need in recipe.needs
-        ]
-        return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
-
-    def _obtainable(self, item: str, carried: Mapping[str, int]) -> bool:
-        return (
-            item in carried
-            or not self.environment.bench.book.is_craftable(item)
-            or bool(self.environment.bench.commands_for(item))
-        )
-
-
-def _action(item: str, count: int, using: Sequence[str]) -> Action:
-    return Action("craft", (f"{count} {item}", ", ".join(using)))
 
 
 def preconditions(bench: Bench) -> Preconditions:

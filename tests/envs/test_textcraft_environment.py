@@ -127,21 +127,6 @@ def test_the_materials_of_a_goal_are_the_stated_ingredients() -> None:
     assert not goals.is_open(Action("craft", ("1 hopper", "1 chest")))
 
 
-def test_the_routes_of_a_goal_are_other_members_of_a_kind_and_other_recipes() -> None:
-    environment = start(PAINTING)
-    goals = environment.goals
-    goal = Action("craft", ("4 stick", "2 oak planks"))
-    routes = goals.routes(goal)
-    assert routes[0] == goal
-    assert Action("craft", ("1 stick", "2 bamboo")) in routes
-    assert Action("craft", ("4 stick", "2 spruce planks")) in routes
-    assert len(routes) == len(set(routes)) == 1 + 7 + 1
-    for single in (Action("get", ("2 bamboo",)), Action("craft", ("4 stick", "3 oak planks"))):
-        assert goals.routes(single) == (single,)
-    for route in goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
-        assert "not enough" in start(PAINTING).act(route).text
-
-
 def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
     for task_id in (HOPPER_MINECART, PAINTING):
         environment = start(task_id)
@@ -154,10 +139,3 @@ def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
         for goal in known:
             seen = start(task_id).act(goal)
             assert seen.accepted if goal.name == "get" else "not enough" in seen.text
-
-
-def test_only_the_count_of_a_get_goal_is_multiplied() -> None:
-    goals = start().goals
-    assert goals.times(Action("get", ("1 oak logs",)), 3) == Action("get", ("3 oak logs",))
-    planks = Action("craft", ("4 oak planks", "1 oak logs"))
-    assert goals.times(planks, 8) == planks
