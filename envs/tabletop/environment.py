@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
-from planbook.envs.optional_members import Features, Goals
+from planbook.envs.optional_members import Goals
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.tabletop.table import (
@@ -226,21 +226,6 @@ class TabletopGoals(Goals):
                 if moved in blocks and moved not in pair:
                     yield Action("pick_place", (moved, SEPARATOR.join(pair)))
 
-    def features(self, goal: Action) -> Features:
-        """Return the kinds of the thing and its target, the target's level, and the number of things in the way."""
-        supports = self._supports(goal)
-        levels = [self._table.position(name)[2] for name in supports]
-        return {
-            "kind": self._kind(goal.args[0]),
-            "target": self._kind(supports[0]) if supports else "",
-            "level": float(max(levels, default=0)),
-            "in the way": float(self._in_the_way(goal)),
-        }
-
-    def horizon(self, goal: Action) -> float:
-        """Return the number of moves that the goal takes: one for the thing, and one for each thing in the way."""
-        return 1.0 + self._in_the_way(goal)
-
     def _kind(self, name: object) -> str:
         thing = self._table.things.get(name) if isinstance(name, str) else None
         return thing.kind if thing else ""
@@ -249,22 +234,6 @@ class TabletopGoals(Goals):
         target = goal.args[1]
         names = self._table.supports(target) if isinstance(target, str) else ()
         return tuple(name for name in names if name in self._table.things)
-
-    def _in_the_way(self, goal: Action) -> int:
-        """Return how many things lie on the moved thing and on the target, directly or on one another.
-
-        Things on the target do not count if the target is a box or two blocks.
-        """
-        supports = self._supports(goal)
-        single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
-        moved = goal.args[0]
-        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._table.things]
-        things: set[str] = set()
-        while roots:
-            above = set(self._table.things_on(roots.pop())) - things - {str(moved)}
-            things |= above
-            roots += above
-        return len(things)
 
 
 LAYOUT = Fact("what lies where")
