@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
@@ -177,14 +177,6 @@ class OptionalMembers:
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether users may select seeds in a split. By default ``seeded``."""
         return cls.seeded
-
-    @classmethod
-    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the values of ``Task.seed`` that a split's tasks have if the user selects these seeds.
-
-        By default they are the selected seeds themselves.
-        """
-        return seeds
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:

@@ -3,16 +3,15 @@
 The module also defines the goals among which the planning method DEPS chooses.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from typing import Any
 
 from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
 from planbook.envs.optional_members import Goals
-from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
+from planbook.envs.selection import chosen_types, interleave, read_seeded_id
 from planbook.envs.tabletop.table import (
     ACCEPTED_KINDS,
     CONTAINERS,
@@ -29,8 +28,6 @@ from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 DEFAULT_SEEDS = range(5)
 """There are five seeds, since the paper plays each type of task five times."""
-DEV_SEEDS = 10_000
-"""This number is added to the selected seeds in the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -47,7 +44,7 @@ class Tabletop(Environment):
         "soon as everything it asks for is in place; not everything on the table is part of the task."
     )
     types = tuple(SCENES)
-    splits = ("test", "dev")
+    splits = ("test",)
     seeded = True
     action_limit = 15
     handoff = "state"
@@ -59,25 +56,15 @@ class Tabletop(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return a task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
+        """Return a task for each selected type and seed."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
-        offset = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
-        seeds = selection.seeds or DEFAULT_SEEDS
-        if not offset and max(seeds) >= DEV_SEEDS:
-            raise BadSelection(f"tabletop: the split test has the seeds 0 to {DEV_SEEDS - 1}, not {max(seeds)}")
-        types = chosen_types(selection, cls.types, cls.name)
-        return list(interleave(([cls._task(kind, offset + seed) for seed in seeds] for kind in types), selection.limit))
-
-    @classmethod
-    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the seeds of a split's tasks. In the split ``dev``, DEV_SEEDS is added to the selected seeds."""
-        return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
+        seeds, types = selection.seeds or DEFAULT_SEEDS, chosen_types(selection, cls.types, cls.name)
+        return list(interleave(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
 
     @classmethod
     def _task(cls, kind: str, seed: int) -> Task:
-        split = "dev" if seed >= DEV_SEEDS else "test"
-        return Task(id=f"{kind}/{seed}", env=cls.name, split=split, type=kind, goal=GOALS[kind], seed=seed)
+        return Task(id=f"{kind}/{seed}", env=cls.name, split="test", type=kind, goal=GOALS[kind], seed=seed)
 
     def begin(self, task: Task) -> Observation:
         """Set up the scene, and return the first observation."""

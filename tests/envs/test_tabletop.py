@@ -28,15 +28,6 @@ def test_by_default_each_type_has_five_seeds() -> None:
     assert len({task.goal for task in tasks}) == 5
 
 
-def test_the_splits_use_different_seeds() -> None:
-    chosen = Selection(split="dev", seeds=(0, 7), types=("packing_shapes",))
-    assert [task.id for task in Tabletop.select(chosen)] == ["packing_shapes/10000", "packing_shapes/10007"]
-    assert {task.split for task in Tabletop.tasks(chosen)} == {"dev"}
-    assert task_of("packing_shapes/10007") == Tabletop.tasks(chosen)[1]
-    with pytest.raises(BadSelection, match="0 to 9999"):
-        Tabletop.tasks(Selection(split="test", seeds=(9_999, 10_000)))
-
-
 @pytest.mark.parametrize("task_id", ["assembling_kits", "assembling_kits/²", "juggle/1"])
 def test_an_unknown_task_id_is_refused(task_id: str) -> None:
     with pytest.raises(BadSelection, match="TYPE/SEED"):
