@@ -176,17 +176,11 @@ class TabletopGoals(Goals):
 
         A box does not count as a material, since it takes several things.
         """
-        moved, supports = str(goal.args[0]), self._supports(goal)
-        places = [] if not supports or self._kind(supports[0]) == "box" else [SEPARATOR.join(supports)]
-        return dict.fromkeys((moved, *places), 1)
-
-    def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal. If its target is a spot, also return the moves of the same thing to all other free spots."""
-        thing, target = goal.args
-        if self._kind(target) != "spot":
-            return (goal,)
-        others = [spot for spot in self._table.free_spots() if spot != target]
-        return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
+        moved, target = map(str, goal.args)
+        place = self._table.things.get(target)
+        if place and place.kind == "box":
+            return {moved: 1}
+        return {moved: 1, SEPARATOR.join(self._table.supports(target)): 1}
 
     def known(self) -> Sequence[Action]:
         """Return up to MAX_GOALS moves: each thing is moved to every place or thing that accepts its kind.
@@ -205,12 +199,3 @@ class TabletopGoals(Goals):
             for pair in combinations(blocks, 2):
                 if moved in blocks and moved not in pair:
                     yield Action("pick_place", (moved, SEPARATOR.join(pair)))
-
-    def _kind(self, name: object) -> str:
-        thing = self._table.things.get(name) if isinstance(name, str) else None
-        return thing.kind if thing else ""
-
-    def _supports(self, goal: Action) -> tuple[str, ...]:
-        target = goal.args[1]
-        names = self._table.supports(target) if isinstance(target, str) else ()
-        return tuple(name for name in names if name in self._table.things)

@@ -6,7 +6,6 @@ import pytest
 
 from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
-from planbook.envs.tabletop import Tabletop
 from planbook.planner.strategies.deps.selectors import (
     FIXED,
     NEAREST,
@@ -71,19 +70,25 @@ def test_a_route_takes_nothing_that_a_later_goal_needs() -> None:
     assert candidates_of(environment.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
 
 
+class Placing(Goals):
+    """Goals of putting a block on a spot. The other spots are routes."""
+
+    def materials(self, goal: Action) -> dict[str, int]:
+        return dict.fromkeys(map(str, goal.args), 1)
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        block, spot = goal.args
+        return (goal, *(Action("place", (block, other)) for other in ("spot_1", "spot_2", "spot_3") if other != spot))
+
+
 def test_a_route_may_use_up_what_its_own_goal_would_use_up() -> None:
-    environment = Tabletop()
-    environment.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
-    table = environment.table
-    block = next(name for name in table.layout if name.endswith("_block") and not table.things_on(name))
-    bowl = next(name for name in table.things if name.endswith("_bowl"))
-    first, second, *others = table.free_spots()
-    aside, then = Action("pick_place", (block, first)), Action("pick_place", (block, bowl))
-    routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, then]) if each.position == 0]
-    assert routes == [first, second, *others]
-    later = Action("pick_place", ("x", second))
-    routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, later])]
-    assert routes == [first, *others], "a later move needs that spot"
+    goals = Placing(Camp())
+    aside, then = Action("place", ("block", "spot_1")), Action("place", ("block", "bowl"))
+    routes = [each.action.args[1] for each in candidates_of(goals, [aside, then]) if each.position == 0]
+    assert routes == ["spot_1", "spot_2", "spot_3"]
+    later = Action("place", ("x", "spot_2"))
+    routes = [each.action.args[1] for each in candidates_of(goals, [aside, later]) if each.position == 0]
+    assert routes == ["spot_1", "spot_3"], "a later move needs that spot"
 
 
 def test_the_fixed_selector_takes_the_first_candidate(goals: Goals) -> None:
