@@ -20,7 +20,7 @@ from planbook.envs.optional_members import Goals
 from planbook.envs.requirements import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, find_task, interleave
 from planbook.envs.textcraft import recipes
-from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried
+from planbook.envs.textcraft.recipes import CraftingCommand, CraftingRefused, book, check_carried
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
@@ -115,8 +115,8 @@ class Textcraft(Environment):
     splits = SPLITS
     action_limit = 80
     handoff = "state"
-    bench: Bench
-    """The recipes, and the commands that the current episode shows."""
+    shown: Sequence[CraftingCommand]
+    """The commands that the current episode shows."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -153,14 +153,14 @@ class Textcraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Empty the inventory, and return an observation with the crafting commands and the goal."""
-        self.bench = Bench(book(), commands_of(task))
+        self.shown = commands_of(task)
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
 
     def scene(self) -> str:
         """Return the list of the task's crafting commands, as text."""
-        return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
+        return "\n".join(["Crafting commands:", *map(str, self.shown)])
 
     @property
     def goals(self) -> Goals:
@@ -188,7 +188,7 @@ class Textcraft(Environment):
     def get(self, item: str) -> Observation:
         """Get an item that has no recipe. ``item`` is a count and the item's name, as written in commands."""
         try:
-            ingredient = self.bench.parse_get(item)
+            ingredient = book().parse_get(item)
         except CraftingRefused as reason:
             return Observation.refused(reason)
         self._add(ingredient.name, ingredient.count)
@@ -202,7 +202,7 @@ class Textcraft(Environment):
         command. Replace a kind of item by one item of that kind. ``item`` may also be the whole command.
         """
         try:
-            recipe, needs = self.bench.parse_craft(item, using)
+            recipe, needs = book().parse_craft(item, using)
             check_carried(self.carried, needs)
         except CraftingRefused as reason:
             return Observation.refused(reason)
@@ -255,12 +255,12 @@ class TextcraftGoals(Goals):
         For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one
         goal for each choice of ingredients, up to MAX_VARIANTS.
         """
-        book, recipes = self.environment.bench.book, self.environment.bench.shown
-        used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
-        gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
+        shown, choices_of = self.environment.shown, book().choices
+        used = dict.fromkeys(item for command in shown for need in command.needs for item in choices_of(need.name))
+        gets = [Action("get", (f"1 {item}",)) for item in used if not book().is_craftable(item)]
         crafts: list[Action] = []
-        for recipe in recipes:
-            choices = [[f"{need.count} {item}" for item in book.choices(need.name)] for need in recipe.needs]
-            made = f"{recipe.count} {recipe.makes}"
+        for command in shown:
+            choices = [[f"{need.count} {item}" for item in choices_of(need.name)] for need in command.needs]
+            made = f"{command.count} {command.makes}"
             crafts += (Action("craft", (made, ", ".join(using))) for using in islice(product(*choices), MAX_VARIANTS))
         return [*gets, *crafts][:MAX_GOALS]
