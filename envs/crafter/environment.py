@@ -172,7 +172,7 @@ class Crafter(Environment):
     def verdict(self) -> Verdict:
         """Return whether all achievements of the task are unlocked. The score is the fraction that is unlocked."""
         achievement = self.task.params.get("achievement") if self.task else None
-        required = [str(achievement)] if achievement else rules.rules().achievements
+        required = [str(achievement)] if achievement else ACHIEVEMENTS
         unlocked = sum(name in self.game.unlocked for name in required)
         return Verdict(unlocked == len(required), unlocked / len(required))
 

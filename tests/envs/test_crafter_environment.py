@@ -11,7 +11,7 @@ import pytest
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import SURVIVE, make_task
-from planbook.envs.crafter.rules import STEPS, VITALS, Direction, Placeable, Tool, all_actions, rules
+from planbook.envs.crafter.rules import STEPS, VITALS, Direction, Placeable, Tool, all_actions, tables, things
 from tests.envs.crafter_games import random_actions, started
 
 NORTH = Action("move", ("north",))
@@ -43,10 +43,10 @@ def surround(environment: Crafter, **materials: str) -> None:
         environment.game.land[x + dx, y + dy] = material
 
 
-def test_argument_types_list_the_names_in_the_rules() -> None:
+def test_argument_types_list_the_names_in_the_tables() -> None:
     assert set(get_args(Direction)) == set(STEPS)
-    assert set(get_args(Placeable)) == set(rules().place)
-    assert set(get_args(Tool)) == set(rules().make)
+    assert set(get_args(Placeable)) == set(tables().place)
+    assert set(get_args(Tool)) == set(tables().make)
 
 
 def test_a_terse_observation_does_not_say_what_happened() -> None:
@@ -69,7 +69,7 @@ def test_the_first_observation_describes_everything_in_view() -> None:
     assert "- tree: 7 steps north-west (3N 4W); 7 steps south-east (3S 4E)\n" in text
     assert "Further south: 26 grass, 1 tree.\n" in text
     assert "Vitals: health 9/9, food 9/9, drink 9/9, energy 9/9. Inventory: nothing. You are awake." in text
-    assert all(name in text for name in rules().achievements)
+    assert all(name in text for name in tables().achievements)
     assert text.endswith("Your task is to: survive, and unlock as many of the 22 achievements as you can.")
 
 
@@ -139,7 +139,7 @@ def test_possible_actions_are_those_that_take_effect(environment: Crafter) -> No
                 player = environment.game.player
                 assert last.accepted <= (each in possible)
                 if each.name in ("place", "make"):
-                    changed = any(player.inventory[name] != items[name] for name in rules().things)
+                    changed = any(player.inventory[name] != items[name] for name in things())
                     assert changed == last.accepted == (each in possible)
                 if each.name == "move":
                     assert (tuple(player.pos) != place) == last.accepted == (each in possible)
@@ -159,7 +159,7 @@ def test_attributes_and_queries_agree_with_the_view(environment: Crafter) -> Non
     assert environment.nearby("diamond") == []
     assert values["vitals"] == dict.fromkeys(VITALS, 9)
     assert values["facing"] == "south"
-    assert values["remaining"] == list(rules().achievements)
+    assert values["remaining"] == list(tables().achievements)
 
 
 def test_squares_beyond_the_map_are_named_edge(environment: Crafter) -> None:
@@ -195,7 +195,7 @@ def test_death_in_lava_ends_the_game(environment: Crafter) -> None:
 
 
 def test_the_score_is_the_share_of_achievements_and_all_solve_the_game(environment: Crafter) -> None:
-    environment.game.unlocked += [name for name in rules().achievements if name != "collect_wood"]
+    environment.game.unlocked += [name for name in tables().achievements if name != "collect_wood"]
     assert environment.verdict().score == pytest.approx(21 / 22)
     surround(environment, south="tree")
     last = environment.act(Action("do"))
