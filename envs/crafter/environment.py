@@ -12,7 +12,7 @@ from planbook.envs.crafter.rules import STEPS, CrafterAction, Direction, Placeab
 from planbook.envs.crafter.view import find_sightings, kind_beside
 from planbook.envs.requirements import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -184,11 +184,6 @@ class Crafter(Environment):
         """Return the sum of the game's rewards, and the number of steps taken."""
         return {"reward": self.game.reward, "steps": self.game.steps}
 
-    def possible_actions(self) -> list[Action]:
-        """Return the actions that would not be refused now. Collecting from grass may still yield nothing."""
-        possible = [act for act in rules.all_actions() if not rules.refusal(self.game, act)]
-        return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
-
     def _save(self) -> object:
         return self.game.save(), self.player_view
 
@@ -242,7 +237,7 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game, and return its observation."""
         game, before = self.game, self.player_view
-        if act not in rules.all_actions():
+        if act.code not in rules.tables().actions:
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
         reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)

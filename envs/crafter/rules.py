@@ -4,8 +4,7 @@ The tables show whether an action would fail, before it is done. The reason name
 since the player has to find that out.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from planbook.envs.requirements import PackageData
@@ -59,16 +58,8 @@ class CrafterAction(NamedTuple):
     @property
     def code(self) -> str:
         """The game's name for the action."""
-        thing = MOVES[self.thing] if self.verb == "move" else self.thing
+        thing = MOVES.get(self.thing, "") if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
-
-
-@cache
-def all_actions() -> Sequence[CrafterAction]:
-    """Return every action of the game, in the game's order."""
-    things = {"move": MOVES, "place": tables().place, "make": tables().make, "do": [""], "sleep": [""], "noop": [""]}
-    acts = [CrafterAction(verb, thing) for verb, arguments in things.items() for thing in arguments]
-    return sorted(acts, key=lambda act: tables().actions.index(act.code))
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
