@@ -36,7 +36,6 @@ SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
 class CrafterOptions(EnvironmentOptions):
     """Options of the game, recorded with every result."""
 
-    length: int = Field(default=10_000, ge=1, description="Number of steps after which the game's time is up.")
     terse: bool = Field(
         default=False,
         description="Observations say only what is in view, as in AgentKit, and not whether an action failed, or why.",
@@ -73,7 +72,7 @@ class Crafter(Environment):
 
     The whole game is solved, and ends, when all achievements are unlocked; its score is the share of unlocked ones. The
     task of a single achievement ends as soon as it is unlocked. Both kinds also end when the player dies, and are
-    truncated after ``length`` steps.
+    truncated after 10,000 steps, as in the original.
     """
 
     name = NAME
@@ -146,7 +145,7 @@ class Crafter(Environment):
         """Start a game on the map of the task's seed, and return the first observation. This takes about a second."""
         from planbook.envs.crafter.game import CrafterGame  # imported only here, since the import takes half a second
 
-        self.game = CrafterGame(task.seed, self.options.length)
+        self.game = CrafterGame(task.seed)
         self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 

@@ -27,9 +27,9 @@ class OriginalCrafter(crafter.Env):  # type: ignore[misc]
         super()._balance_chunk(chunk, sorted(objs, key=lambda each: int(numbers[tuple(each.pos)])))
 
 
-def started(seed: int = 0, **options: int) -> Crafter:
+def started(seed: int = 0) -> Crafter:
     """Return an environment at the start of the game with this seed."""
-    environment = Crafter(Crafter.Options(**options))
+    environment = Crafter()
     environment.reset(make_task("survive", seed))
     return environment
 

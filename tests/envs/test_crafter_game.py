@@ -48,7 +48,8 @@ def test_darkness_draws_the_same_random_numbers_as_pictures() -> None:
 
 
 def test_an_episode_is_truncated_when_the_game_ends() -> None:
-    environment, original = started(2, length=3), OriginalCrafter(seed=2, length=3)
+    environment, original = started(2), OriginalCrafter(seed=2, length=3)
+    environment.game._length = 3
     original.reset()
     truncated = [environment.act(next(random_actions(environment, 5))).truncated for _ in range(3)]
     assert truncated == [original.step(0)[2] for _ in range(3)] == [False, False, True]
