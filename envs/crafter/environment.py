@@ -42,16 +42,6 @@ class CrafterOptions(EnvironmentOptions):
     )
 
 
-REPORTS = (
-    "the observation says first what happened and changed, then what is in view. An action that fails still costs its "
-    "step, and its observation begins with 'Nothing happens: ' and the reason."
-)
-NO_REPORTS = (
-    "the observation says what is in view, but not, as in the examples of the actions, what happened and changed. An "
-    "action that fails still costs its step."
-)
-
-
 def make_task(kind: str, seed: int) -> Task:
     """Return the task of a type on the map that is generated from a seed."""
     goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
@@ -81,7 +71,9 @@ class Crafter(Environment):
         "tools from them, eats, drinks and sleeps to keep its vitals up, and fights or avoids zombies and skeletons. "
         "It faces one of four directions; `do` and `place` act on the square that it faces, and `move` turns it, even "
         "if something blocks the way. It sees only the squares around it, and has to find out how much of a material "
-        f"something takes. Each action is one step of the game, in which the creatures move too; {REPORTS}"
+        "something takes. Each action is one step of the game, in which the creatures move too. An action that fails "
+        "still costs its step. An observation says what is in view. If observations begin with what happened and "
+        "changed, then that of an action that fails begins with 'Nothing happens: ' and the reason."
     )
     types = TYPES
     splits = SPLITS
@@ -105,11 +97,6 @@ class Crafter(Environment):
     """The game of this episode."""
     player_view: view.PlayerView
     """What the player sees and knows now."""
-
-    def __init__(self, options: BaseModel | None = None) -> None:
-        super().__init__(options)
-        if self.options.terse:
-            self.about = self.about.replace(REPORTS, NO_REPORTS)
 
     # Tasks.
 
