@@ -258,9 +258,8 @@ def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
 
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
     recipe, count = player.read_recipe(verb, obj, materials)
-    item, station, used = recipe.output, recipe.station, recipe.needs(count)
-    if station not in (None, tool):
-        raise GoalRefused(f"it takes {station} as the tool to {verb} {item}, and the plan uses {tool or 'none'}")
+    player.check_station(recipe, tool or "")
+    item, used = recipe.output, recipe.needs(count)
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
     changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))
     return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)
