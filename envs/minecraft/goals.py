@@ -77,11 +77,7 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, followed by other goals that yield the same item.
-
-        These are goals for other sources of the item and then recipes for the item whose ingredients can be gathered,
-        such as the recipe for wool from string.
-        """
+        """Return the goal, followed by goals for other sources of the same item."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
@@ -92,13 +88,8 @@ class MinecraftGoals(Goals):
         if source is None or source.verb != goal.name:
             return (goal,)
         gained = source.yielded_item(item)
-        others = [
-            _gathering_goal(other, gained, count, goal)
-            for other in game_data.SOURCES.values()
-            if gained in other.gives and other is not source
-        ]
-        crafted = [making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
-        return (goal, *others, *crafted)
+        others = [other for other in game_data.SOURCES.values() if gained in other.gives and other is not source]
+        return (goal, *(_gathering_goal(other, gained, count, goal) for other in others))
 
     def known(self) -> Sequence[Action]:
         """Return all goals of the environment."""
@@ -182,10 +173,6 @@ class MinecraftGoals(Goals):
 def _gathering_goal(source: Source, item: str, count: int, goal: Action) -> Action:
     name = source.goal_name if game_data.source_of(item) is not source else item
     return Action(source.verb, ({name: count}, *goal.args[1:]))
-
-
-def _is_gathered(recipe: Recipe) -> bool:
-    return all(game_data.source_of(item) is not None for item in recipe.ingredients)
 
 
 def making_goal(recipe: Recipe, count: int) -> Action:

@@ -59,17 +59,6 @@ def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
     assert candidates_of(goals, [PICKAXE, STICK, SAND]) == [Candidate(2, SAND)], "the pickaxe's planks are kept for it"
 
 
-def test_a_route_takes_nothing_that_a_later_goal_needs() -> None:
-    environment = Minecraft()
-    environment.reset(Minecraft.tasks(Selection())[0])
-    environment.player.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
-    wool, from_string = Action("kill", ({"wool": 1}, None)), Action("craft", ({"wool": 1}, {"string": 4}, None))
-    bow = Action("craft", ({"bow": 1}, {"stick": 3, "string": 3}, "crafting_table"))
-    assert candidates_of(environment.goals, [wool]) == [Candidate(0, wool), Candidate(0, from_string)]
-    assert candidates_of(environment.goals, [wool, bow]) == [Candidate(0, wool), Candidate(1, bow)]
-    assert candidates_of(environment.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
-
-
 class Placing(Goals):
     """Goals of putting a block on a spot. The other spots are routes."""
 
@@ -81,7 +70,7 @@ class Placing(Goals):
         return (goal, *(Action("place", (block, other)) for other in ("spot_1", "spot_2", "spot_3") if other != spot))
 
 
-def test_a_route_may_use_up_what_its_own_goal_would_use_up() -> None:
+def test_a_route_takes_what_its_own_goal_would_take_and_nothing_that_another_goal_needs() -> None:
     goals = Placing(Camp())
     aside, then = Action("place", ("block", "spot_1")), Action("place", ("block", "bowl"))
     routes = [each.action.args[1] for each in candidates_of(goals, [aside, then]) if each.position == 0]
@@ -89,6 +78,8 @@ def test_a_route_may_use_up_what_its_own_goal_would_use_up() -> None:
     later = Action("place", ("x", "spot_2"))
     routes = [each.action.args[1] for each in candidates_of(goals, [aside, later]) if each.position == 0]
     assert routes == ["spot_1", "spot_3"], "a later move needs that spot"
+    routes = [each.action.args[1] for each in candidates_of(goals, [later, aside]) if each.position == 1]
+    assert routes == ["spot_1", "spot_3"], "an earlier move needs that spot"
 
 
 def test_the_fixed_selector_takes_the_first_candidate(goals: Goals) -> None:
