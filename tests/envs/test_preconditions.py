@@ -62,8 +62,8 @@ def test_a_violation_names_the_lines_that_caused_it() -> None:
             Alfworld,
             Selection(split="generated", types=("pick_heat_then_place",), limit=1),
             {
-                "examine('zebra_1')": "nothing is called zebra_1: there is no such kind of object",
-                "examine('zebra')": "'zebra' is not an id such as desk_1",
+                "use('zebra_1')": "nothing is called zebra_1: there is no such kind of object",
+                "use('zebra')": "'zebra' is not an id such as desk_1",
                 "go_to('sofa_77')": "there is no receptacle sofa_77 in this room",
                 "heat_with('mug_1', 'fridge_1')": "fridge_1 is not a microwave",
             },
