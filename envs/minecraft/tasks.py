@@ -106,16 +106,13 @@ _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objec
 def select(selection: Selection, ticks: int | None) -> list[Task]:
     """Return the selected tasks, taken from each type in turn.
 
-    ``ticks`` is the value of the option ``ticks``. Raises BadSelection if a selected task or type does not exist, or if
-    the split has none of the selected types.
+    ``ticks`` is the value of the option ``ticks``. Raises BadSelection if a selected task or type does not exist.
     """
     if selection.ids:
         return [_task_by_id(task_id, ticks) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, ENVIRONMENT)
     offered = tuple(PARALLEL if split == "parallel" else GROUPS)
     types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
-    if not types:
-        raise BadSelection(f"{ENVIRONMENT}: none of these types is in the split {split!r}; it has {', '.join(offered)}")
     seeds = selection.seeds or DEFAULT_SEEDS
     return list(interleave((_tasks_of_type(kind, split, seeds, ticks) for kind in types), selection.limit))
 

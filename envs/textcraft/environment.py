@@ -15,10 +15,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
 from planbook.envs.optional_members import Goals
 from planbook.envs.requirements import file_digest, folder_digest
-from planbook.envs.selection import chosen_split, find_task, interleave
+from planbook.envs.selection import chosen_split, interleave
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.recipes import CraftingCommand, CraftingRefused, book, check_carried
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
@@ -44,8 +43,6 @@ def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
 
 @cache
 def _tasks(split: str) -> Sequence[Task]:
-    if split not in SPLITS:
-        raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
     test = {seed: item for seed, (item, _) in _published_tasks().items()}
     deep = {item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES}
     others = dict(enumerate(sorted(deep - set(test.values())), start=len(test)))
@@ -127,12 +124,10 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
+        """Return all tasks if tasks are selected by id. Otherwise return the split's tasks, from each type in turn."""
         if selection.ids:
-            return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
+            return [task for split in SPLITS for task in _tasks(split)]
         split = chosen_split(selection, SPLITS, "textcraft")
-        if selection.seeds:
-            raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
         return list(interleave([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
 
     @classmethod

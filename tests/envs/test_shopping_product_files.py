@@ -164,5 +164,5 @@ def test_invalid_options_are_refused() -> None:
 
 
 def test_a_split_beyond_the_number_of_goals_is_refused(files: dict[str, str]) -> None:
-    with pytest.raises(BadSelection, match="only 2 exist"):
+    with pytest.raises(BadSelection, match="shopping has no task that fits the selection"):
         Shopping.select(Selection(split="dev"), ShoppingOptions(**files))
