@@ -136,10 +136,6 @@ agent.click("Buy Now")
         files = [Path(name) for name in (chosen.items, chosen.attributes, chosen.goals) if name]
         return {"products": files_digest(files or [KINDS])}
 
-    def versions(self) -> Mapping[str, str]:
-        """Return the digest of the products."""
-        return self.checksums((), self.options)
-
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
@@ -167,10 +163,6 @@ agent.click("Buy Now")
         """Return whether the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
-
-    def measures(self) -> Mapping[str, float]:
-        """Return the reward."""
-        return {"reward": self._reward()}
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the kind of the current page, and the options chosen for the product."""

@@ -206,8 +206,7 @@ def test_a_snapshot_takes_less_than_a_millisecond_and_is_complete() -> None:
     assert act_all(environment, TO_DIAMOND[6:]) == rest
 
 
-def test_versions_state_the_recipes_the_deviation_and_the_options() -> None:
-    versions = start_task(terse=True).versions()
+def test_versions_state_the_recipes_and_the_deviation() -> None:
+    versions = start_task().versions()
     assert versions["recipes"] == "Minecraft 1.11.2, from minedojo 0.1"
     assert "quartz" in versions["deviation"]
-    assert versions["terse"] == "True"

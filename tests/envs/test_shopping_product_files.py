@@ -131,8 +131,8 @@ def test_texts_of_a_product_file_cannot_imitate_buttons(files: dict[str, str]) -
     assert environment.verdict().solved
 
 
-def test_versions_distinguish_product_files(files: dict[str, str]) -> None:
-    shipped, own = Shopping().versions(), Shopping(ShoppingOptions(**files)).versions()
+def test_checksums_distinguish_product_files(files: dict[str, str]) -> None:
+    shipped, own = Shopping.checksums(()), Shopping.checksums((), ShoppingOptions(**files))
     assert set(shipped) == set(own) == {"products"}
     assert shipped["products"] != own["products"]
 
