@@ -3,8 +3,8 @@
 The module also defines the goals among which the planning method DEPS chooses.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from pydantic import BaseModel
@@ -154,10 +154,6 @@ class Tabletop(Environment):
         self.table.layout = native
 
 
-MAX_GOALS = 2_000
-"""Maximum number of moves among which DEPS looks for a substitute for an invalid line of a plan."""
-
-
 class TabletopGoals(Goals):
     """The goals on the table. Each goal is one move. If two goals need the same place, only one can be reached."""
 
@@ -183,19 +179,17 @@ class TabletopGoals(Goals):
         return {moved: 1, SEPARATOR.join(self._table.supports(target)): 1}
 
     def known(self) -> Sequence[Action]:
-        """Return up to MAX_GOALS moves: each thing is moved to every place or thing that accepts its kind.
+        """Return the moves of each thing to every place or thing that accepts its kind.
 
         If the table has bases for a pyramid, each block is also moved onto every pair of other blocks.
         """
-        return list(islice(self._moves(), MAX_GOALS))
-
-    def _moves(self) -> Iterator[Action]:
+        moves: list[Action] = []
         things = self._table.things
         bases = [name for name, thing in things.items() if thing.kind == "base"]
         blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
         for moved in self._table.layout:
             targets = [name for name, thing in things.items() if things[moved].kind in ACCEPTED_KINDS[thing.kind]]
-            yield from (Action("pick_place", (moved, name)) for name in targets if name != moved)
-            for pair in combinations(blocks, 2):
-                if moved in blocks and moved not in pair:
-                    yield Action("pick_place", (moved, SEPARATOR.join(pair)))
+            if moved in blocks:
+                targets += [SEPARATOR.join(pair) for pair in combinations(blocks, 2) if moved not in pair]
+            moves += (Action("pick_place", (moved, name)) for name in targets if name != moved)
+        return moves

@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -218,13 +218,6 @@ class Textcraft(Environment):
             del self.carried[item]
 
 
-MAX_GOALS, MAX_VARIANTS = 2_000, 30
-"""Maximum number of goals among which DEPS looks for a substitute for an invalid line of a plan.
-
-The first number limits all goals, and the second limits the goals for one command.
-"""
-
-
 class TextcraftGoals(Goals):
     """The goals of TextCraft. Each goal is to get an item, or to carry out a crafting command."""
 
@@ -245,17 +238,16 @@ class TextcraftGoals(Goals):
             return {}
 
     def known(self) -> Sequence[Action]:
-        """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
+        """Return the goals to get each item that the shown commands need, and to carry out each command.
 
         For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one
-        goal for each choice of ingredients, up to MAX_VARIANTS.
+        goal for each choice of ingredients.
         """
         shown, choices_of = self.environment.shown, book().choices
         used = dict.fromkeys(item for command in shown for need in command.needs for item in choices_of(need.name))
-        gets = [Action("get", (f"1 {item}",)) for item in used if not book().is_craftable(item)]
-        crafts: list[Action] = []
+        goals = [Action("get", (f"1 {item}",)) for item in used if not book().is_craftable(item)]
         for command in shown:
             choices = [[f"{need.count} {item}" for item in choices_of(need.name)] for need in command.needs]
             made = f"{command.count} {command.makes}"
-            crafts += (Action("craft", (made, ", ".join(using))) for using in islice(product(*choices), MAX_VARIANTS))
-        return [*gets, *crafts][:MAX_GOALS]
+            goals += (Action("craft", (made, ", ".join(using))) for using in product(*choices))
+        return goals
