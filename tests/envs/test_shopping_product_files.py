@@ -142,7 +142,7 @@ def test_checksums_distinguish_product_files(files: dict[str, str]) -> None:
     [
         (None, "cannot be read"),
         ("[", "cannot be read"),
-        ("{}", "must be a product list"),
+        ('{"B01": {}}', "not in WebShop's format"),
         ("[3]", "not in WebShop's format"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
         ("[]", "there are no goals"),
