@@ -54,7 +54,7 @@ def render_table() -> str:
 def _rows_of_seed(seed: int) -> Iterator[Row]:
     rng = random.Random(f"recording/{seed}")
     for kind in tasks.PARALLEL:
-        yield from _parallel_rows(tasks.parallel_task(kind, seed, TICKS), rng)
+        yield from _parallel_rows(tasks.parallel_task(kind, seed), rng)
     yield from _free_rows(tasks.single_task(FREE_ITEM, seed), rng)
 
 

@@ -90,7 +90,7 @@ class Minecraft(Environment):
         For each seed, there is one task for each object of the paper's groups or, in the split ``parallel``, one task
         for each number of parallel goals.
         """
-        return tasks.select(selection, MinecraftOptions.read(options).ticks)
+        return tasks.select(selection)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -120,9 +120,7 @@ class Minecraft(Environment):
         parallel = task.type in tasks.PARALLEL
         inventory = dict(tasks.PARALLEL_START) if parallel else {}
         self.player = MinecraftPlayer(inventory, first_held=dict.fromkeys(inventory, 0))
-        self._limit = self.options.ticks or (
-            int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
-        )
+        self._limit = self.options.ticks or (tasks.PARALLEL_TICKS if parallel else tasks.GROUPS[task.type].ticks)
         self.player.look(self.terrain)
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 

@@ -253,7 +253,4 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
 
 
 def _equip(obj: ArgValue) -> Contract:
-    player.check_item(obj)
-    if not game_data.wearable(obj):
-        raise GoalRefused(f"{obj} cannot be equipped")
-    return Contract([_held_need(obj, 1)])
+    return Contract([_held_need(player.read_wearable(obj), 1)])

@@ -243,14 +243,17 @@ def _make(
 
 
 def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
-    if not isinstance(obj, str):
-        raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
-    check_item(obj)
-    if not game_data.wearable(obj):
+    item = read_wearable(obj)
+    if not player.held(item):
+        raise GoalRefused(f"you hold no {item}")
+    return GoalEffects(f"equip the {item}", "equip", EQUIPPING_TICKS, worn=item)
+
+
+def read_wearable(obj: JsonValue) -> str:
+    """Return the item that a goal names, if it can be equipped. Raises GoalRefused if it cannot."""
+    if not (isinstance(obj, str) and game_data.wearable(obj)):
         raise GoalRefused(f"{obj} cannot be equipped")
-    if not player.held(obj):
-        raise GoalRefused(f"you hold no {obj}")
-    return GoalEffects(f"equip the {obj}", "equip", EQUIPPING_TICKS, worn=obj)
+    return obj
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:

@@ -103,35 +103,35 @@ TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
 
-def select(selection: Selection, ticks: int | None) -> list[Task]:
+def select(selection: Selection) -> list[Task]:
     """Return the selected tasks, taken from each type in turn.
 
-    ``ticks`` is the value of the option ``ticks``. Raises BadSelection if a selected task or type does not exist.
+    Raises BadSelection if a selected task or type does not exist.
     """
     if selection.ids:
-        return [_task_by_id(task_id, ticks) for task_id in selection.ids]
+        return [_task_by_id(task_id) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, ENVIRONMENT)
     offered = tuple(PARALLEL if split == "parallel" else GROUPS)
     types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
     seeds = selection.seeds or DEFAULT_SEEDS
-    return list(interleave((_tasks_of_type(kind, split, seeds, ticks) for kind in types), selection.limit))
+    return list(interleave((_tasks_of_type(kind, split, seeds) for kind in types), selection.limit))
 
 
-def _tasks_of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | None) -> Iterator[Task]:
+def _tasks_of_type(kind: str, split: str, seeds: Sequence[int]) -> Iterator[Task]:
     for seed in seeds:
         if kind in PARALLEL:
-            yield parallel_task(kind, seed, ticks)
+            yield parallel_task(kind, seed)
             continue
         for item in GROUPS[kind].objects:
             if split == "full" or item not in NOT_IN_TABLE_21:
                 yield single_task(item, seed)
 
 
-def _task_by_id(task_id: str, ticks: int | None) -> Task:
+def _task_by_id(task_id: str) -> Task:
     name, _, seed = task_id.rpartition("/")
     item = name.partition("/")[2]
     if seed.isdecimal() and (name in PARALLEL or item in _TYPE_OF):
-        task = parallel_task(name, int(seed), ticks) if name in PARALLEL else single_task(item, int(seed))
+        task = parallel_task(name, int(seed)) if name in PARALLEL else single_task(item, int(seed))
         if task.id == task_id:
             return task
     raise BadSelection(
@@ -154,7 +154,7 @@ def single_task(item: str, seed: int) -> Task:
     )
 
 
-def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
+def parallel_task(kind: str, seed: int) -> Task:
     """Return a task with several parallel goals. The seed determines the goals and the map."""
     rng = random.Random(f"{kind}/{seed}")
     counts = {item: rng.randint(1, CANDIDATES[item][1]) for item in rng.sample(list(CANDIDATES), PARALLEL[kind])}
@@ -166,7 +166,7 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
         split="parallel",
         type=kind,
         goal=f"obtain {', '.join(parts[:-1])} and {parts[-1]}",
-        params={"goals": goals, "ticks": ticks or PARALLEL_TICKS},
+        params={"goals": goals},
         seed=seed,
     )
 

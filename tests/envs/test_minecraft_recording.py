@@ -38,7 +38,7 @@ def test_no_recorded_seed_is_used_for_measurements() -> None:
 
 
 def test_the_columns_are_the_features_and_the_ticks() -> None:
-    task = parallel_task("parallel_2", 0, None)
+    task = parallel_task("parallel_2", 0)
     environment = Minecraft()
     environment.reset(task)
     features = environment.goals.features(parallel_goals(task)[0])

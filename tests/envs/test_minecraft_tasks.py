@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from planbook.envs import BadSelection, Selection
-from planbook.envs.minecraft import Minecraft, MinecraftOptions
+from planbook.envs.minecraft import Minecraft
 from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, required_items
 from tests.minecraft_plans import start_task
 
@@ -73,7 +73,7 @@ def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:
 
 
 def test_an_option_sets_the_length_of_episodes() -> None:
-    options = MinecraftOptions(ticks=700)
-    assert Minecraft.tasks(Selection(split="parallel"), options)[0].params["ticks"] == 700
+    assert "700 left" in start_task("parallel_2/0", ticks=700).state()
+    assert "3000 left" in start_task("parallel_2/0").state()
     assert "700 left" in start_task("MT8/diamond/0", ticks=700).state()
     assert "12000 left" in start_task("MT8/diamond/0").state()

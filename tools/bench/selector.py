@@ -106,7 +106,7 @@ def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: 
 
 
 def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
-    task = tasks.parallel_task(kind, seed, None)
+    task = tasks.parallel_task(kind, seed)
     world = Minecraft(MinecraftOptions(ticks=ENDLESS))
     world.reset(task)
     return world, [[goal] for goal in tasks.parallel_goals(task)]
