@@ -227,9 +227,10 @@ class Crafter(Environment):
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
         reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and rules.collected_nothing(game, act, faced, counts):
-            reason = f"the {faced} holds nothing this time"
-        outcome = f"Nothing happens: {reason}" if reason else rules.describe_outcome(game, act, faced, counts)
+        outcome = "" if reason else rules.describe_outcome(game, act, faced, counts)
+        accepted = bool(outcome)
+        if not accepted:
+            outcome = f"Nothing happens: {reason or f'the {faced} holds nothing this time'}"
         after = self.player_view = view.player_view(game)
         changes = view.describe_changes(before, after)
         report = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."
@@ -238,7 +239,7 @@ class Crafter(Environment):
         ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.time_is_up
         return Observation(
             f"{text}{ending}\n{view.describe_view(after)}",
-            accepted=not reason,
+            accepted=accepted,
             terminated=game.dead or solved,
             truncated=game.time_is_up and not (game.dead or solved),
         )

@@ -75,29 +75,18 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     return check(game, act.thing) if check else ""
 
 
-def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return True if the action tried to collect a material but yielded nothing. Some materials yield items by chance.
-
-    ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
-    action.
-    """
-    if act.verb != "do" or faced not in tables().collect:
-        return False
-    counts = game.player.achievements
-    return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in tables().collect[faced]["receive"])
-
-
 def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
     """Return a sentence, without a full stop, that says what an action did.
 
-    ``faced`` and ``before`` are the same as for ``collected_nothing``.
+    ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
+    action. Some materials yield items by chance. If the action collected nothing, return "".
     """
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
             return SENTENCES.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
     if act.verb == "do":
-        return f"You hit the {faced}"
+        return "" if faced in tables().collect else f"You hit the {faced}"
     return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
 
 
