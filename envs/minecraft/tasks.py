@@ -17,15 +17,6 @@ from planbook.envs.types import Action, Selection, Task
 
 ENVIRONMENT = "minecraft"
 SPLITS = ("table21", "full", "parallel")
-ALIASES: Mapping[str, str] = {
-    "wooden_pressure": "wooden_pressure_plate",
-    "door": "wooden_door",
-    "stone_brick": "stonebrick",
-    "stonebrick_stairs": "stone_brick_stairs",
-    "level": "lever",
-    "heavy_weighted_plate": "heavy_weighted_pressure_plate",
-}
-"""Maps names that only the paper's tables use to the names in Minecraft 1.11.2."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
@@ -41,14 +32,14 @@ class Group(NamedTuple):
 
 
 def _group(ticks: int, names: str) -> Group:
-    return Group(ticks, tuple(ALIASES.get(name, name) for name in names.split()))
+    return Group(ticks, tuple(names.split()))
 
 
 GROUPS: Mapping[str, Group] = {
     "MT1_basic": _group(
         3000,
-        "planks stick wooden_slab wooden_pressure bowl wooden_button chest oak_stairs sign fence fence_gate boat "
-        "trapdoor door",
+        "planks stick wooden_slab wooden_pressure_plate bowl wooden_button chest oak_stairs sign fence fence_gate boat "
+        "trapdoor wooden_door",
     ),
     "MT2_tool_simple": _group(
         3000,
@@ -58,8 +49,8 @@ GROUPS: Mapping[str, Group] = {
     "MT3_hunt_and_food": _group(6000, "bed painting carpet item_frame cooked_porkchop cooked_beef cooked_mutton"),
     "MT4_dig_down": _group(
         3000,
-        "stone_stairs stone_slab armor_stand cobblestone_wall quartz_block stone_brick stone torch coal "
-        "stonebrick_stairs stone_pressure_plate stone_button level",
+        "stone_stairs stone_slab armor_stand cobblestone_wall quartz_block stonebrick stone torch coal "
+        "stone_brick_stairs stone_pressure_plate stone_button lever",
     ),
     "MT5_equipment": _group(
         6000,
@@ -70,10 +61,13 @@ GROUPS: Mapping[str, Group] = {
     "MT7_iron_stage": _group(
         6000,
         "iron_bars iron_nugget minecart hopper hopper_minecart furnace_minecart cauldron chest_minecart iron_door "
-        "iron_trapdoor tripwire_hook heavy_weighted_plate rail",
+        "iron_trapdoor tripwire_hook heavy_weighted_pressure_plate rail",
     ),
     "MT8_challenge": _group(12000, "diamond"),
 }
+"""The items have their names in Minecraft 1.11.2. Six have other names in the paper's tables: wooden_pressure, door,
+stone_brick, stonebrick_stairs, level and heavy_weighted_plate.
+"""
 EQUIP = "MT5_equipment"
 """The group whose objects the agent must also equip."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
