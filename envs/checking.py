@@ -182,7 +182,7 @@ class _Checker:
                 known = ", ".join(map(repr, sorted(declared))) or "none"
                 self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
         if selection.seeds and selection.split not in env.parts:
-            seeds = {task.seed for task in tasks} - {*env.seeds_of(selection.split or "", selection.seeds)}
+            seeds = {task.seed for task in tasks} - {*selection.seeds}
             if seeds:
                 fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(seeds)}"
                 self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
@@ -41,10 +41,6 @@ class Goals:
     def specs(self) -> Mapping[str, ActionSpec]:
         """The goals that plans may use: maps the name of each goal to its specification."""
         return self.environment.offer.actions
-
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the goal cannot be reached from the current state, or "" if it can."""
-        return ""
 
     def is_open(self, goal: Action) -> bool:
         """Return whether everything that the plan says the goal requires is available.
@@ -178,14 +174,6 @@ class OptionalMembers:
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether users may select seeds in a split. By default ``seeded``."""
         return cls.seeded
-
-    @classmethod
-    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the values of ``Task.seed`` that a split's tasks have if the user selects these seeds.
-
-        By default they are the selected seeds themselves.
-        """
-        return seeds
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:

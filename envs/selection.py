@@ -55,12 +55,12 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
 
     If no seeds are selected, any seed matches. The same holds for types.
     """
-    splits, seeds = env.parts.get(split, (split,)), env.seeds_of(split, selection.seeds)
+    splits = env.parts.get(split, (split,))
     return [
         task
         for task in tasks
         if (not split or task.split in splits)
-        and (not seeds or task.seed in seeds)
+        and (not selection.seeds or task.seed in selection.seeds)
         and (not selection.types or task.type in selection.types)
     ]
 

@@ -136,10 +136,9 @@ class Alfworld(Environment):
         return preconditions(_game(task), shared_open=shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Return the options, the versions of packages, and the game's verb for putting things down."""
-        options = {name: str(value) for name, value in self.options.model_dump().items()}
+        """Return the versions of packages, and the game's verb for putting things down."""
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
-        return {**options, **packages, "grammar": "put" if self._uses_put else "move"}
+        return {**packages, "grammar": "put" if self._uses_put else "move"}
 
     # Episodes.
 

@@ -27,9 +27,9 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
     ``shared_open`` is True if the option ``shared_locations`` is "open".
     """
     room = KnownRoom(game, shared_open=shared_open)
-    looking = {name: lambda: Contract(sure=True) for name in ("look", "inventory")}
+    looking = {name: lambda *_: Contract(sure=True) for name in ("look", "inventory", "examine")}
     return Preconditions(
-        {**room.contracts(), **looking, "examine": room.examine},
+        {**room.contracts(), **looking},
         start={HOLDING: EMPTY_HANDED, LOCATION: START},
         defaults={"opened": False},
         attributes={"holding": HOLDING, "location": LOCATION},
@@ -57,7 +57,7 @@ class KnownRoom:
         """All kinds of objects in the game's rules, including kinds of which the room has no object."""
 
     def contracts(self) -> Mapping[str, MakeContract]:
-        """Return a dict that maps each action with arguments, except ``examine``, to a function for its contract."""
+        """Return a dict that maps each action that needs or changes a fact to a function for its contract."""
         close = partial(self._open, opened=True)
         on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": close}
         on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
@@ -65,14 +65,6 @@ class KnownRoom:
         nouns = ("object", "receptacle")
         contracts = {name: partial(self._checked, make, nouns[1:]) for name, make in on_places.items()}
         return contracts | {name: partial(self._checked, make, nouns) for name, make in on_things.items()}
-
-    def examine(self, thing: ArgValue) -> Contract:
-        """Return the contract of examining a receptacle or the object in hand."""
-        if thing in self._receptacles:
-            return Contract([self._at_need(thing)])
-        receptacle_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
-        held = Need.equal(HOLDING, thing, f"{thing} is neither a receptacle in this room nor held")
-        return Contract([held], impossible="" if receptacle_kind else self._name_fault(thing, "object"))
 
     def _checked(self, make: MakeContract, nouns: Sequence[str], *args: ArgValue) -> Contract:
         """Return the contract of a call. If an argument names something that cannot exist, the call is impossible.

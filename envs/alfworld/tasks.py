@@ -161,7 +161,7 @@ The function's result maps each task type to the ids of its games. It raises Mis
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
     """Return the selected tasks, taken from each type in turn. As in alfworld, unsolvable games are left out."""
     if selection.ids:
-        return [_by_id(task_id, [split for split in splits if split not in SELECTIONS]) for task_id in selection.ids]
+        return [_by_id(task_id) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
     types = chosen_types(selection, TYPES, "alfworld")
     if selection.seeds and split != generated.SPLIT:
@@ -194,22 +194,17 @@ def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:
     return (_generated_task(kind, seed) for seed in seeds for kind in types)
 
 
-def _by_id(task_id: str, splits: Sequence[str]) -> Task:
+def _by_id(task_id: str) -> Task:
     split, _, rest = task_id.partition("/")
-    if split not in splits or "/" not in rest:
+    first, _, last = rest.partition("/")
+    if split == generated.SPLIT and first in TYPES and last.isdecimal():
+        return _generated_task(first, int(last))
+    if split not in DATA_SPLITS or not last:
         raise BadSelection(
-            f"alfworld: {task_id!r} is not a task id: ids have the form SPLIT/..., with SPLIT one of "
-            f"{', '.join(splits)}; for example {generated.game_id(TYPES[0], 1)}"
+            f"alfworld has no task {task_id!r}; ids have the form generated/TYPE/SEED or SPLIT/TASK/TRIAL, "
+            f"for example {generated.game_id(TYPES[0], 1)}"
         )
-    if split != generated.SPLIT:
-        return _task(task_id, split, type_of(task_id), peek(task_id)[0])
-    kind, _, seed = rest.partition("/")
-    if kind not in TYPES or not seed.isdecimal():
-        raise BadSelection(
-            f"alfworld: {task_id!r} is not a generated task: ids have the form generated/TYPE/SEED, "
-            f"with TYPE one of {', '.join(TYPES)}"
-        )
-    return _generated_task(kind, int(seed))
+    return _task(task_id, split, type_of(task_id), peek(task_id)[0])
 
 
 def _generated_task(kind: str, seed: int) -> Task:

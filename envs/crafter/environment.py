@@ -12,7 +12,7 @@ from planbook.envs.crafter.rules import STEPS, CrafterAction, Direction, Placeab
 from planbook.envs.crafter.view import find_sightings, kind_beside
 from planbook.envs.requirements import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
+from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -36,21 +36,10 @@ SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
 class CrafterOptions(EnvironmentOptions):
     """Options of the game, recorded with every result."""
 
-    length: int = Field(default=10_000, ge=1, description="Number of steps after which the game's time is up.")
     terse: bool = Field(
         default=False,
         description="Observations say only what is in view, as in AgentKit, and not whether an action failed, or why.",
     )
-
-
-REPORTS = (
-    "the observation says first what happened and changed, then what is in view. An action that fails still costs its "
-    "step, and its observation begins with 'Nothing happens: ' and the reason."
-)
-NO_REPORTS = (
-    "the observation says what is in view, but not, as in the examples of the actions, what happened and changed. An "
-    "action that fails still costs its step."
-)
 
 
 def make_task(kind: str, seed: int) -> Task:
@@ -73,7 +62,7 @@ class Crafter(Environment):
 
     The whole game is solved, and ends, when all achievements are unlocked; its score is the share of unlocked ones. The
     task of a single achievement ends as soon as it is unlocked. Both kinds also end when the player dies, and are
-    truncated after ``length`` steps.
+    truncated after 10,000 steps, as in the original.
     """
 
     name = NAME
@@ -82,7 +71,9 @@ class Crafter(Environment):
         "tools from them, eats, drinks and sleeps to keep its vitals up, and fights or avoids zombies and skeletons. "
         "It faces one of four directions; `do` and `place` act on the square that it faces, and `move` turns it, even "
         "if something blocks the way. It sees only the squares around it, and has to find out how much of a material "
-        f"something takes. Each action is one step of the game, in which the creatures move too; {REPORTS}"
+        "something takes. Each action is one step of the game, in which the creatures move too. An action that fails "
+        "still costs its step. An observation says what is in view. If observations begin with what happened and "
+        "changed, then that of an action that fails begins with 'Nothing happens: ' and the reason."
     )
     types = TYPES
     splits = SPLITS
@@ -106,11 +97,6 @@ class Crafter(Environment):
     """The game of this episode."""
     player_view: view.PlayerView
     """What the player sees and knows now."""
-
-    def __init__(self, options: BaseModel | None = None) -> None:
-        super().__init__(options)
-        if self.options.terse:
-            self.about = self.about.replace(REPORTS, NO_REPORTS)
 
     # Tasks.
 
@@ -146,7 +132,7 @@ class Crafter(Environment):
         """Start a game on the map of the task's seed, and return the first observation. This takes about a second."""
         from planbook.envs.crafter.game import CrafterGame  # imported only here, since the import takes half a second
 
-        self.game = CrafterGame(task.seed, self.options.length)
+        self.game = CrafterGame(task.seed)
         self.player_view = view.player_view(self.game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 
@@ -172,7 +158,7 @@ class Crafter(Environment):
     def verdict(self) -> Verdict:
         """Return whether all achievements of the task are unlocked. The score is the fraction that is unlocked."""
         achievement = self.task.params.get("achievement") if self.task else None
-        required = [str(achievement)] if achievement else rules.rules().achievements
+        required = [str(achievement)] if achievement else ACHIEVEMENTS
         unlocked = sum(name in self.game.unlocked for name in required)
         return Verdict(unlocked == len(required), unlocked / len(required))
 
@@ -183,11 +169,6 @@ class Crafter(Environment):
     def measures(self) -> Mapping[str, float]:
         """Return the sum of the game's rewards, and the number of steps taken."""
         return {"reward": self.game.reward, "steps": self.game.steps}
-
-    def possible_actions(self) -> list[Action]:
-        """Return the actions that would not be refused now. Collecting from grass may still yield nothing."""
-        possible = [act for act in rules.all_actions() if not rules.refusal(self.game, act)]
-        return [Action(act.verb, (act.thing,) if act.thing else ()) for act in possible]
 
     def _save(self) -> object:
         return self.game.save(), self.player_view
@@ -242,13 +223,14 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game, and return its observation."""
         game, before = self.game, self.player_view
-        if act not in rules.all_actions():
+        if act.code not in rules.tables().actions:
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
         reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and rules.collected_nothing(game, act, faced, counts):
-            reason = f"the {faced} holds nothing this time"
-        outcome = f"Nothing happens: {reason}" if reason else rules.describe_outcome(game, act, faced, counts)
+        outcome = "" if reason else rules.describe_outcome(game, act, faced, counts)
+        accepted = bool(outcome)
+        if not accepted:
+            outcome = f"Nothing happens: {reason or f'the {faced} holds nothing this time'}"
         after = self.player_view = view.player_view(game)
         changes = view.describe_changes(before, after)
         report = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."
@@ -257,7 +239,7 @@ class Crafter(Environment):
         ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.time_is_up
         return Observation(
             f"{text}{ending}\n{view.describe_view(after)}",
-            accepted=not reason,
+            accepted=accepted,
             terminated=game.dead or solved,
             truncated=game.time_is_up and not (game.dead or solved),
         )

@@ -20,6 +20,8 @@ from crafter import constants
 from crafter.engine import World
 from crafter.env import Env
 
+LENGTH = 10_000
+"""The number of steps after which the game's time is up."""
 AREA = (64, 64)
 """The size of the map, in squares."""
 VIEW = (9, 9)
@@ -38,8 +40,8 @@ class CrafterGame(Env):  # type: ignore[misc]
     ``save`` and ``load`` copy everything on which the next steps depend.
     """
 
-    def __init__(self, seed: int, length: int) -> None:
-        self._length, self._view, self._reward = length, VIEW, True
+    def __init__(self, seed: int) -> None:
+        self._length, self._view, self._reward = LENGTH, VIEW, True
         self.load(_start_of_game(seed))
 
     @property

@@ -1,15 +1,11 @@
 """The rules of the original ``crafter`` package: its tables, the player's actions, and why actions would fail.
 
-The tables are read without importing the package, since the import takes half a second. They show whether an action
-would fail, before it is done. The reason names what is missing, but not how much, since the player has to find that
-out.
+The tables show whether an action would fail, before it is done. The reason names what is missing, but not how much,
+since the player has to find that out.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-from ruamel.yaml import YAML
 
 from planbook.envs.requirements import PackageData
 
@@ -22,36 +18,21 @@ VITALS = ("health", "food", "drink", "energy")
 """The items of the game that describe the player's condition. They cannot be carried."""
 
 
-class GameRules(NamedTuple):
-    """The game's tables."""
+def tables() -> Any:
+    """Return the game's tables, a module. It is imported only here, since importing the package takes half a second."""
+    from crafter import constants
 
-    actions: Sequence[str]
-    """The game's names for all actions, in the game's order."""
-    walkable: Sequence[str]
-    """The materials on which the player can walk."""
-    collect: Mapping[str, Mapping[str, Any]]
-    """Maps a material to the items that collecting it needs (``require``) and those that it can yield (``receive``)."""
-    place: Mapping[str, Mapping[str, Any]]
-    """Maps a thing to the items that placing it uses up (``uses``) and the materials on which it can be (``where``)."""
-    make: Mapping[str, Mapping[str, Any]]
-    """Maps a tool to the items that making it uses up (``uses``) and the things that must be nearby (``nearby``)."""
-    limits: Mapping[str, int]
-    """Maps each item, including the vitals, to the maximum number that the player can have."""
-    achievements: tuple[str, ...]
-
-    @property
-    def things(self) -> list[str]:
-        """The items that can be carried, in the game's order."""
-        return [item for item in self.limits if item not in VITALS]
+    return constants
 
 
-@cache
-def rules() -> GameRules:
-    """Return the tables, which are read once per process. Raises MissingRequirement if crafter is not installed."""
-    tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
-    limits = {name: item["max"] for name, item in tables["items"].items()}
-    recipes = tables["collect"], tables["place"], tables["make"]
-    return GameRules(tables["actions"], tables["walkable"], *recipes, limits, tuple(tables["achievements"]))
+def limit_of(item: str) -> int:
+    """Return the maximum number of an item, which may be a vital, that the player can have."""
+    return int(tables().items[item]["max"])
+
+
+def things() -> list[str]:
+    """Return the items that can be carried, in the game's order."""
+    return [item for item in tables().items if item not in VITALS]
 
 
 Direction = Literal["north", "south", "east", "west"]
@@ -77,16 +58,8 @@ class CrafterAction(NamedTuple):
     @property
     def code(self) -> str:
         """The game's name for the action."""
-        thing = MOVES[self.thing] if self.verb == "move" else self.thing
+        thing = MOVES.get(self.thing, "") if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
-
-
-@cache
-def all_actions() -> Sequence[CrafterAction]:
-    """Return every action of the game, in the game's order."""
-    things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
-    acts = [CrafterAction(verb, thing) for verb, arguments in things.items() for thing in arguments]
-    return sorted(acts, key=lambda act: rules().actions.index(act.code))
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
@@ -95,36 +68,25 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     If the player cannot carry more of a material, collecting it counts as a failure here. The game itself would remove
     the material from the map, and would count the achievement once more.
     """
-    fast_asleep = game.player.sleeping and game.player.inventory["energy"] < rules().limits["energy"]
+    fast_asleep = game.player.sleeping and game.player.inventory["energy"] < limit_of("energy")
     if fast_asleep and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
     check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
     return check(game, act.thing) if check else ""
 
 
-def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return True if the action tried to collect a material but yielded nothing. Some materials yield items by chance.
-
-    ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
-    action.
-    """
-    if act.verb != "do" or faced not in rules().collect:
-        return False
-    counts = game.player.achievements
-    return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced]["receive"])
-
-
 def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
     """Return a sentence, without a full stop, that says what an action did.
 
-    ``faced`` and ``before`` are the same as for ``collected_nothing``.
+    ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
+    action. Some materials yield items by chance. If the action collected nothing, return "".
     """
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
             return SENTENCES.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
     if act.verb == "do":
-        return f"You hit the {faced}"
+        return "" if faced in tables().collect else f"You hit the {faced}"
     return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
 
 
@@ -161,28 +123,28 @@ def _do(game: "CrafterGame", _: str) -> str:
         return ""
     if kind == "plant":
         return "the plant is not ripe"
-    recipe = rules().collect.get(kind)
+    recipe = tables().collect.get(kind)
     if recipe is None:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in rules().things and held[name] >= rules().limits[name]]
+    full = [name for name in recipe["receive"] if name in things() and held[name] >= limit_of(name)]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if game.player.inventory["energy"] < rules().limits["energy"] else "you are not tired"
+    return "" if game.player.inventory["energy"] < limit_of("energy") else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:
-    recipe, kind = rules().place[thing], faced_kind(game)
+    recipe, kind = tables().place[thing], faced_kind(game)
     if kind not in recipe["where"]:
         return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
     return _not_enough(game, recipe["uses"])
 
 
 def _make(game: "CrafterGame", tool: str) -> str:
-    recipe, near = rules().make[tool], game.land.nearby(game.player.pos, 1)[0]
+    recipe, near = tables().make[tool], game.land.nearby(game.player.pos, 1)[0]
     if absent := [station for station in recipe["nearby"] if station not in near]:
         return f"there is no {' and no '.join(absent)} right beside you"
     return _not_enough(game, recipe["uses"])

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, rules
+from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, limit_of, tables, things
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -108,9 +108,9 @@ def player_view(game: "CrafterGame") -> PlayerView:
         view=visible_rows(game),
         facing=next(name for name, step in STEPS.items() if step == facing),
         vitals={name: inventory[name] for name in VITALS},
-        inventory={name: inventory[name] for name in rules().things if inventory[name]},
+        inventory={name: inventory[name] for name in things() if inventory[name]},
         sleeping=game.player.sleeping,
-        remaining=tuple(name for name in rules().achievements if name not in game.unlocked),
+        remaining=tuple(name for name in tables().achievements if name not in game.unlocked),
     )
 
 
@@ -133,7 +133,7 @@ def describe_view(player: PlayerView) -> str:
 
 def describe_status(player: PlayerView) -> str:
     """Describe the player's condition and inventory."""
-    vitals = ", ".join(f"{name} {value}/{rules().limits[name]}" for name, value in player.vitals.items())
+    vitals = ", ".join(f"{name} {value}/{limit_of(name)}" for name, value in player.vitals.items())
     items = ", ".join(f"{count} {name}" for name, count in player.inventory.items()) or "nothing"
     return f"Vitals: {vitals}. Inventory: {items}. You are {'asleep' if player.sleeping else 'awake'}."
 
@@ -144,7 +144,7 @@ def describe_changes(before: PlayerView, after: PlayerView) -> str:
     changed += [
         f"{name} {before.vitals[name]} -> {new}" for name, new in after.vitals.items() if new != before.vitals[name]
     ]
-    for name in rules().things:
+    for name in things():
         if (old := before.inventory.get(name, 0)) != (new := after.inventory.get(name, 0)):
             changed.append(f"{name} {old} -> {new}")
     if before.sleeping != after.sleeping:
@@ -165,4 +165,4 @@ def _nearest(rows: Rows) -> Sequence[str]:
 
 
 def _kinds(rows: Rows) -> set[str]:
-    return set().union(*rows) - {YOU, EDGE, *rules().walkable}
+    return set().union(*rows) - {YOU, EDGE, *tables().walkable}

@@ -9,7 +9,6 @@ the goal.
 - ``terrain``: the map of a seed, what the player sees at a place, and how long a trip takes.
 - ``player``: the player's state, how goals change it, why goals are refused, and how likely they are to succeed.
 - ``goals``: describes goals for selectors, which choose the next goal, and states their preconditions for dry runs.
-- ``recording``: plays the game to record goals with their horizons. Selectors learn from these records.
 """
 
 from planbook.envs.minecraft import tasks

@@ -47,18 +47,6 @@ class MinecraftOptions(EnvironmentOptions):
     )
 
 
-REASONS = (
-    "An action that cannot be done takes no time and returns 'Nothing happens: ' and the reason (a missing tool, "
-    "crafting table, furnace or material, or a wrong recipe); one that fails on the way takes time and returns "
-    "'In vain: ' and the reason; all end with the inventory."
-)
-NO_REASONS = (
-    "An action that cannot be done takes no time, and one that fails on the way takes time; both return 'It failed', "
-    "the biome and the inventory, but no reason (a missing tool, crafting table, furnace or material, a wrong recipe, "
-    "or bad luck)."
-)
-
-
 class Minecraft(Environment):
     """Each seed has its own map. A goal that is refused takes no time; any other takes ticks, even if it fails."""
 
@@ -70,7 +58,10 @@ class Minecraft(Environment):
         "take time, and an episode ends when the task is done or its fixed number of ticks is over: walking 20 blocks "
         "takes about 100 ticks, smelting 200 per item (no fuel needed), crafting 10 to 30. Animals wander off, quartz "
         "lies in ordinary ground, and much that is out of sight can still be found: animals, ores deep in the ground, "
-        f"other trees. {REASONS}"
+        "other trees. An action that cannot be done (a missing tool, crafting table, furnace or material, or a wrong "
+        "recipe) takes no time and returns 'Nothing happens: ' and the reason; one that fails on the way takes time "
+        "and returns 'In vain: ' and the reason. If no reasons are given, both return 'It failed' and the biome. All "
+        "end with the inventory."
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
@@ -83,8 +74,6 @@ class Minecraft(Environment):
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        if self.options.terse:
-            self.about = self.about.replace(REASONS, NO_REASONS)
         self.terrain: Terrain = terrain_of(0)
         """The map of the task's seed. Plans never see it."""
         self.player = MinecraftPlayer()
@@ -101,7 +90,7 @@ class Minecraft(Environment):
         For each seed, there is one task for each object of the paper's groups or, in the split ``parallel``, one task
         for each number of parallel goals.
         """
-        return tasks.select(selection, MinecraftOptions.read(options).ticks)
+        return tasks.select(selection)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -114,13 +103,9 @@ class Minecraft(Environment):
         return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
-        """Return the options, the version of the recipes, and how this environment deviates from the real game."""
-        options = {name: str(value) for name, value in self.options.model_dump().items()}
-        return {
-            **options,
-            "recipes": f"Minecraft {VERSION}, from minedojo 0.1",
-            "deviation": "quartz is minable in ordinary ground",
-        }
+        """Return the version of the recipes, and how this environment deviates from the real game."""
+        deviation = "quartz is minable in ordinary ground"
+        return {"recipes": f"Minecraft {VERSION}, from minedojo 0.1", "deviation": deviation}
 
     @property
     def goals(self) -> Goals:
@@ -135,9 +120,7 @@ class Minecraft(Environment):
         parallel = task.type in tasks.PARALLEL
         inventory = dict(tasks.PARALLEL_START) if parallel else {}
         self.player = MinecraftPlayer(inventory, first_held=dict.fromkeys(inventory, 0))
-        self._limit = self.options.ticks or (
-            int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
-        )
+        self._limit = self.options.ticks or (tasks.PARALLEL_TICKS if parallel else tasks.GROUPS[task.type].ticks)
         self.player.look(self.terrain)
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 

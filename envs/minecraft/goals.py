@@ -52,26 +52,13 @@ NEVER = -1.0
 """The value of a feature that is a time or distance, if this time or distance does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
-"""The table of recorded goals, which ``envs/minecraft/recording.py`` writes."""
+"""The table of recorded goals, which ``tools/record_goals.py`` writes."""
 
 
 class MinecraftGoals(Goals):
     """The goals of Minecraft. Each goal is one action. Its duration depends on the player's place and the time."""
 
     environment: "Minecraft"
-
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the goal would be refused, or "" if it would be tried.
-
-        If the map does not contain enough of the item, the result is "", too, since no agent knows this in advance.
-        """
-        try:
-            player.effects_of(self.environment.terrain, self.environment.player, goal)
-        except NoneLeft:
-            return ""
-        except GoalRefused as reason:
-            return str(reason)
-        return ""
 
     def is_open(self, goal: Action) -> bool:
         """Return True if the player has the materials and the tool that the plan states, even if they are wrong."""
@@ -90,11 +77,7 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, followed by other goals that yield the same item.
-
-        These are goals for other sources of the item and then recipes for the item whose ingredients can be gathered,
-        such as the recipe for wool from string.
-        """
+        """Return the goal, followed by goals for other sources of the same item."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
@@ -105,13 +88,8 @@ class MinecraftGoals(Goals):
         if source is None or source.verb != goal.name:
             return (goal,)
         gained = source.yielded_item(item)
-        others = [
-            _gathering_goal(other, gained, count, goal)
-            for other in game_data.SOURCES.values()
-            if gained in other.gives and other is not source
-        ]
-        crafted = [making_goal(recipe, count) for recipe in game_data.RECIPES.get(gained, ()) if _is_gathered(recipe)]
-        return (goal, *others, *crafted)
+        others = [other for other in game_data.SOURCES.values() if gained in other.gives and other is not source]
+        return (goal, *(_gathering_goal(other, gained, count, goal) for other in others))
 
     def known(self) -> Sequence[Action]:
         """Return all goals of the environment."""
@@ -197,10 +175,6 @@ def _gathering_goal(source: Source, item: str, count: int, goal: Action) -> Acti
     return Action(source.verb, ({name: count}, *goal.args[1:]))
 
 
-def _is_gathered(recipe: Recipe) -> bool:
-    return all(game_data.source_of(item) is not None for item in recipe.ingredients)
-
-
 def making_goal(recipe: Recipe, count: int) -> Action:
     """Return the goal of making at least ``count`` items by a recipe, with exactly the materials that are needed."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
@@ -271,16 +245,12 @@ def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
 
 def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
     recipe, count = player.read_recipe(verb, obj, materials)
-    item, station, used = recipe.output, recipe.station, recipe.needs(count)
-    if station not in (None, tool):
-        raise GoalRefused(f"it takes {station} as the tool to {verb} {item}, and the plan uses {tool or 'none'}")
+    player.check_station(recipe, tool or "")
+    item, used = recipe.output, recipe.needs(count)
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
     changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))
     return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)
 
 
 def _equip(obj: ArgValue) -> Contract:
-    player.check_item(obj)
-    if not game_data.wearable(obj):
-        raise GoalRefused(f"{obj} cannot be equipped")
-    return Contract([_held_need(obj, 1)])
+    return Contract([_held_need(player.read_wearable(obj), 1)])

@@ -10,7 +10,6 @@ here. If the paper did not measure a skill, the skill has the chance of the most
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from math import ceil
 
 from pydantic import JsonValue
@@ -236,7 +235,7 @@ def _make(
     lacking = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
     if lacking:
         raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
-    _check_station(recipe, player, _held_tool(player, tool))
+    check_station(recipe, _held_tool(player, tool))
     gains = {recipe.output: recipe.makes * recipe.times(count)}
     ticks = SMELTING_TICKS * recipe.times(count) if verb == "smelt" else CRAFTING_TICKS[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
@@ -244,14 +243,17 @@ def _make(
 
 
 def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
-    if not isinstance(obj, str):
-        raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
-    check_item(obj)
-    if not game_data.wearable(obj):
+    item = read_wearable(obj)
+    if not player.held(item):
+        raise GoalRefused(f"you hold no {item}")
+    return GoalEffects(f"equip the {item}", "equip", EQUIPPING_TICKS, worn=item)
+
+
+def read_wearable(obj: JsonValue) -> str:
+    """Return the item that a goal names, if it can be equipped. Raises GoalRefused if it cannot."""
+    if not (isinstance(obj, str) and game_data.wearable(obj)):
         raise GoalRefused(f"{obj} cannot be equipped")
-    if not player.held(obj):
-        raise GoalRefused(f"you hold no {obj}")
-    return GoalEffects(f"equip the {obj}", "equip", EQUIPPING_TICKS, worn=obj)
+    return obj
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
@@ -284,34 +286,17 @@ def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
 
 
 def check_item(item: str) -> None:
-    """Raise GoalRefused if no item has this name. The message suggests the most similar name, if any is similar."""
-    if item not in game_data.ITEMS and item in game_data.SOURCES:
-        raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(game_data.SOURCES[item].gives)}")
+    """Raise GoalRefused if no item has this name."""
     if item not in game_data.ITEMS:
-        similar = get_close_matches(item, sorted(game_data.ITEMS), 1)
-        raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {similar[0]}" if similar else ""))
+        raise GoalRefused(f"there is no item called {item}")
 
 
 def find_source(verb: str, item: str) -> Source:
     """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is no such source."""
     source = game_data.source_of(item)
-    if source is not None and source.verb == verb:
-        return source
-    if item in game_data.SOURCES and game_data.SOURCES[item].verb == verb:
-        raise GoalRefused(f"{item} gives another item: ask for {' or '.join(game_data.SOURCES[item].gives)}")
-    cannot = "mined" if verb == "mine" else "had by killing"
-    raise GoalRefused(f"{item} cannot be {cannot}{_describe_alternative(item)}")
-
-
-def _describe_alternative(item: str) -> str:
-    """Return the end of a message, which says how the item is obtained instead, or "" if it cannot be obtained."""
-    if source := game_data.source_of(item):
-        return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
-    verbs = dict.fromkeys(_PARTICIPLES[recipe.verb] for recipe in game_data.RECIPES.get(item, ()))
-    return f": it is {' or '.join(verbs)}" if verbs else ""
-
-
-_PARTICIPLES = {"craft": "crafted", "smelt": "smelted"}
+    if source is None or source.verb != verb:
+        raise GoalRefused(f"{item} cannot be {'mined' if verb == 'mine' else 'had by killing'}")
+    return source
 
 
 def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
@@ -322,11 +307,10 @@ def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe
     item, count = read_object(obj)
     stated = read_counts(materials, "the materials")
     recipe = find_recipe(verb, item, stated)
-    needs, times = recipe.needs(count), recipe.times(count)
+    needs = recipe.needs(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         raise GoalRefused(
-            f"the recipe takes more: {recipe.makes} {item} takes {format_counts(recipe.ingredients)}, "
-            f"so {count} ({times} times the recipe) takes {format_counts(needs)}, "
+            f"the recipe takes more: {count} {item} takes {format_counts(needs)}, "
             f"and the plan states {format_counts(stated)}"
         )
     return recipe, count
@@ -339,7 +323,7 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     """
     recipes = [recipe for recipe in game_data.RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
-        raise GoalRefused(f"{item} cannot be {_PARTICIPLES[verb]}{_describe_alternative(item)}")
+        raise GoalRefused(f"{item} cannot be {'crafted' if verb == 'craft' else 'smelted'}")
     for recipe in recipes:
         if set(recipe.ingredients) == set(stated):
             return recipe
@@ -372,22 +356,18 @@ def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
 def check_tool(source: Source, tool: str, item: str) -> None:
     """Raise GoalRefused if the source cannot be mined with the tool. ``item`` is the item that the goal names."""
     enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
-    if not source.tool or enough:
-        return
-    needed = source.lowest_tool + (" or better" if source.tier else "")
-    if tool:
-        raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {tool}")
-    raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
+    if source.tool and not enough:
+        needed = source.lowest_tool + (" or better" if source.tier else "")
+        raise GoalRefused(f"it takes {needed} to mine {item}, and the plan uses {tool or 'none'}")
 
 
-def _check_station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
-    if recipe.station is None or recipe.station == stated:
-        return
-    holding = "" if player.held(recipe.station) else f", and you hold no {recipe.station}"
-    raise GoalRefused(
-        f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
-        f"the plan uses {stated or 'none'}{holding}"
-    )
+def check_station(recipe: Recipe, tool: str) -> None:
+    """Raise GoalRefused if the recipe needs a crafting table or a furnace, and the plan uses another tool or none."""
+    if recipe.station not in (None, tool):
+        raise GoalRefused(
+            f"it takes {recipe.station} as the tool to {recipe.verb} {recipe.output}, "
+            f"and the plan uses {tool or 'none'}"
+        )
 
 
 def format_counts(counts: Mapping[str, int]) -> str:

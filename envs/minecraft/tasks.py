@@ -17,15 +17,6 @@ from planbook.envs.types import Action, Selection, Task
 
 ENVIRONMENT = "minecraft"
 SPLITS = ("table21", "full", "parallel")
-ALIASES: Mapping[str, str] = {
-    "wooden_pressure": "wooden_pressure_plate",
-    "door": "wooden_door",
-    "stone_brick": "stonebrick",
-    "stonebrick_stairs": "stone_brick_stairs",
-    "level": "lever",
-    "heavy_weighted_plate": "heavy_weighted_pressure_plate",
-}
-"""Maps names that only the paper's tables use to the names in Minecraft 1.11.2."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
@@ -41,14 +32,14 @@ class Group(NamedTuple):
 
 
 def _group(ticks: int, names: str) -> Group:
-    return Group(ticks, tuple(ALIASES.get(name, name) for name in names.split()))
+    return Group(ticks, tuple(names.split()))
 
 
 GROUPS: Mapping[str, Group] = {
     "MT1_basic": _group(
         3000,
-        "planks stick wooden_slab wooden_pressure bowl wooden_button chest oak_stairs sign fence fence_gate boat "
-        "trapdoor door",
+        "planks stick wooden_slab wooden_pressure_plate bowl wooden_button chest oak_stairs sign fence fence_gate boat "
+        "trapdoor wooden_door",
     ),
     "MT2_tool_simple": _group(
         3000,
@@ -58,8 +49,8 @@ GROUPS: Mapping[str, Group] = {
     "MT3_hunt_and_food": _group(6000, "bed painting carpet item_frame cooked_porkchop cooked_beef cooked_mutton"),
     "MT4_dig_down": _group(
         3000,
-        "stone_stairs stone_slab armor_stand cobblestone_wall quartz_block stone_brick stone torch coal "
-        "stonebrick_stairs stone_pressure_plate stone_button level",
+        "stone_stairs stone_slab armor_stand cobblestone_wall quartz_block stonebrick stone torch coal "
+        "stone_brick_stairs stone_pressure_plate stone_button lever",
     ),
     "MT5_equipment": _group(
         6000,
@@ -70,10 +61,13 @@ GROUPS: Mapping[str, Group] = {
     "MT7_iron_stage": _group(
         6000,
         "iron_bars iron_nugget minecart hopper hopper_minecart furnace_minecart cauldron chest_minecart iron_door "
-        "iron_trapdoor tripwire_hook heavy_weighted_plate rail",
+        "iron_trapdoor tripwire_hook heavy_weighted_pressure_plate rail",
     ),
     "MT8_challenge": _group(12000, "diamond"),
 }
+"""The items have their names in Minecraft 1.11.2. Six have other names in the paper's tables: wooden_pressure, door,
+stone_brick, stonebrick_stairs, level and heavy_weighted_plate.
+"""
 EQUIP = "MT5_equipment"
 """The group whose objects the agent must also equip."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
@@ -103,38 +97,35 @@ TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
 
-def select(selection: Selection, ticks: int | None) -> list[Task]:
+def select(selection: Selection) -> list[Task]:
     """Return the selected tasks, taken from each type in turn.
 
-    ``ticks`` is the value of the option ``ticks``. Raises BadSelection if a selected task or type does not exist, or if
-    the split has none of the selected types.
+    Raises BadSelection if a selected task or type does not exist.
     """
     if selection.ids:
-        return [_task_by_id(task_id, ticks) for task_id in selection.ids]
+        return [_task_by_id(task_id) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, ENVIRONMENT)
     offered = tuple(PARALLEL if split == "parallel" else GROUPS)
     types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
-    if not types:
-        raise BadSelection(f"{ENVIRONMENT}: none of these types is in the split {split!r}; it has {', '.join(offered)}")
     seeds = selection.seeds or DEFAULT_SEEDS
-    return list(interleave((_tasks_of_type(kind, split, seeds, ticks) for kind in types), selection.limit))
+    return list(interleave((_tasks_of_type(kind, split, seeds) for kind in types), selection.limit))
 
 
-def _tasks_of_type(kind: str, split: str, seeds: Sequence[int], ticks: int | None) -> Iterator[Task]:
+def _tasks_of_type(kind: str, split: str, seeds: Sequence[int]) -> Iterator[Task]:
     for seed in seeds:
         if kind in PARALLEL:
-            yield parallel_task(kind, seed, ticks)
+            yield parallel_task(kind, seed)
             continue
         for item in GROUPS[kind].objects:
             if split == "full" or item not in NOT_IN_TABLE_21:
                 yield single_task(item, seed)
 
 
-def _task_by_id(task_id: str, ticks: int | None) -> Task:
+def _task_by_id(task_id: str) -> Task:
     name, _, seed = task_id.rpartition("/")
     item = name.partition("/")[2]
     if seed.isdecimal() and (name in PARALLEL or item in _TYPE_OF):
-        task = parallel_task(name, int(seed), ticks) if name in PARALLEL else single_task(item, int(seed))
+        task = parallel_task(name, int(seed)) if name in PARALLEL else single_task(item, int(seed))
         if task.id == task_id:
             return task
     raise BadSelection(
@@ -157,7 +148,7 @@ def single_task(item: str, seed: int) -> Task:
     )
 
 
-def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
+def parallel_task(kind: str, seed: int) -> Task:
     """Return a task with several parallel goals. The seed determines the goals and the map."""
     rng = random.Random(f"{kind}/{seed}")
     counts = {item: rng.randint(1, CANDIDATES[item][1]) for item in rng.sample(list(CANDIDATES), PARALLEL[kind])}
@@ -169,7 +160,7 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
         split="parallel",
         type=kind,
         goal=f"obtain {', '.join(parts[:-1])} and {parts[-1]}",
-        params={"goals": goals, "ticks": ticks or PARALLEL_TICKS},
+        params={"goals": goals},
         seed=seed,
     )
 

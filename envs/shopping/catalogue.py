@@ -258,10 +258,10 @@ def load_shop(items: str, attributes: str, goals: str) -> Shop:
 
     Raises BadSelection if a file cannot be read or does not have WebShop's format, or if there are no wishes.
     """
-    attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
     products: dict[str, Product] = {}
     try:
-        for entry in _read(items, list):
+        attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
+        for entry in _read(items):
             id = str(entry["asin"]).upper()
             if id != "NAN" and len(id) <= MAX_ID_LENGTH and id not in products:
                 products[id] = _product(id, entry, attribute_table.get(id, {}))
@@ -278,20 +278,15 @@ def load_shop(items: str, attributes: str, goals: str) -> Shop:
     return Shop(products, wishes)
 
 
-def _read(file: str, expected: type) -> Any:
+def _read(file: str) -> Any:
     try:
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        return json.loads(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
-    if not isinstance(content, expected):
-        raise BadSelection(
-            f"shopping: {file} must be {'a product list' if expected is list else 'an object keyed by id'}"
-        )
-    return content
 
 
 def _table(file: str) -> Entry:
-    return {id.upper(): entry for id, entry in _read(file, dict).items()} if file else {}
+    return {id.upper(): entry for id, entry in _read(file).items()} if file else {}
 
 
 def _product(id: str, entry: Entry, attributes: Entry) -> Product:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, model_validator
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.requirements import files_digest
-from planbook.envs.selection import chosen_split, find_task, interleave
+from planbook.envs.selection import chosen_split, interleave
 from planbook.envs.shopping import webshop
 from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, load_shop, own_shop
 from planbook.envs.shopping.webshop import ProductSearch, ShopPages, ShopState, clean, reward
@@ -51,11 +51,7 @@ def search_index(items: str, attributes: str, goals: str) -> ProductSearch:
 
 
 def _tasks(split: str, shop: Shop) -> Sequence[Task]:
-    if split not in SPLITS:
-        raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
     begin, end = SPLITS[split]
-    if not shop.wishes[begin:end]:
-        raise BadSelection(f"shopping: the split {split!r} begins after goal {begin}; only {len(shop.wishes)} exist")
     return [_task(split, number, shop) for number in range(begin, min(end, len(shop.wishes)))]
 
 
@@ -124,15 +120,11 @@ agent.click("Buy Now")
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
+        """Return all tasks if tasks are selected by id. Otherwise return the split's tasks, from each type in turn."""
         shop = get_shop(ShoppingOptions.read(options))
         if selection.ids:
-            return [
-                find_task(_tasks(task_id.partition("/")[0], shop), task_id, "shopping") for task_id in selection.ids
-            ]
+            return [task for split in SPLITS for task in _tasks(split, shop)]
         split = chosen_split(selection, tuple(SPLITS), "shopping")
-        if selection.seeds:
-            raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
         tasks = _tasks(split, shop)
         types = dict.fromkeys([*TYPES, *(task.type for task in tasks)])
         return list(interleave([task for task in tasks if task.type == kind] for kind in types))
@@ -143,10 +135,6 @@ agent.click("Buy Now")
         chosen = ShoppingOptions.read(options)
         files = [Path(name) for name in (chosen.items, chosen.attributes, chosen.goals) if name]
         return {"products": files_digest(files or [KINDS])}
-
-    def versions(self) -> Mapping[str, str]:
-        """Return the digest of the products."""
-        return self.checksums((), self.options)
 
     # Episodes.
 
@@ -175,10 +163,6 @@ agent.click("Buy Now")
         """Return whether the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
-
-    def measures(self) -> Mapping[str, float]:
-        """Return the reward."""
-        return {"reward": self._reward()}
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the kind of the current page, and the options chosen for the product."""

@@ -1,20 +1,17 @@
 """The tabletop environment of the DEPS paper (appendix A.2) in text. Its only action moves a thing to a place.
 
-The module also defines goals, among which the planning method DEPS chooses, and the preconditions of moves. With the
-preconditions, a dry run checks a plan before the plan runs.
+The module also defines the goals among which the planning method DEPS chooses.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from itertools import combinations, islice
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
-from planbook.envs.optional_members import Features, Goals
-from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
-from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
+from planbook.envs.optional_members import Goals
+from planbook.envs.selection import chosen_types, interleave, read_seeded_id
 from planbook.envs.tabletop.table import (
     ACCEPTED_KINDS,
     CONTAINERS,
@@ -31,8 +28,6 @@ from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 DEFAULT_SEEDS = range(5)
 """There are five seeds, since the paper plays each type of task five times."""
-DEV_SEEDS = 10_000
-"""This number is added to the selected seeds in the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -49,7 +44,7 @@ class Tabletop(Environment):
         "soon as everything it asks for is in place; not everything on the table is part of the task."
     )
     types = tuple(SCENES)
-    splits = ("test", "dev")
+    splits = ("test",)
     seeded = True
     action_limit = 15
     handoff = "state"
@@ -61,30 +56,15 @@ class Tabletop(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return a task for each selected type and seed. In the split ``dev``, DEV_SEEDS is added to the seeds."""
+        """Return a task for each selected type and seed."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
-        offset = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
-        seeds = selection.seeds or DEFAULT_SEEDS
-        if not offset and max(seeds) >= DEV_SEEDS:
-            raise BadSelection(f"tabletop: the split test has the seeds 0 to {DEV_SEEDS - 1}, not {max(seeds)}")
-        types = chosen_types(selection, cls.types, cls.name)
-        return list(interleave(([cls._task(kind, offset + seed) for seed in seeds] for kind in types), selection.limit))
-
-    @classmethod
-    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the seeds of a split's tasks. In the split ``dev``, DEV_SEEDS is added to the selected seeds."""
-        return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
+        seeds, types = selection.seeds or DEFAULT_SEEDS, chosen_types(selection, cls.types, cls.name)
+        return list(interleave(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
 
     @classmethod
     def _task(cls, kind: str, seed: int) -> Task:
-        split = "dev" if seed >= DEV_SEEDS else "test"
-        return Task(id=f"{kind}/{seed}", env=cls.name, split=split, type=kind, goal=GOALS[kind], seed=seed)
-
-    @classmethod
-    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of moves in the task's scene. They follow from the rules for moves."""
-        return preconditions(make_scene(task.type, task.seed))
+        return Task(id=f"{kind}/{seed}", env=cls.name, split="test", type=kind, goal=GOALS[kind], seed=seed)
 
     def begin(self, task: Task) -> Observation:
         """Set up the scene, and return the first observation."""
@@ -174,10 +154,6 @@ class Tabletop(Environment):
         self.table.layout = native
 
 
-MAX_GOALS = 2_000
-"""Maximum number of moves among which DEPS looks for a substitute for an invalid line of a plan."""
-
-
 class TabletopGoals(Goals):
     """The goals on the table. Each goal is one move. If two goals need the same place, only one can be reached."""
 
@@ -187,107 +163,33 @@ class TabletopGoals(Goals):
     def _table(self) -> Table:
         return self.environment.table
 
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the move would be refused now, or "" if it would be made."""
-        return self._table.refusal(*goal.args)
-
     def is_open(self, goal: Action) -> bool:
         """Return whether the move is possible now. The agent can see everything on which this depends."""
-        return not self.refusal(goal)
+        return not self._table.refusal(*goal.args)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
         """Return the moved thing and the target of the move, each with the count 1.
 
         A box does not count as a material, since it takes several things.
         """
-        moved, supports = str(goal.args[0]), self._supports(goal)
-        places = [] if not supports or self._kind(supports[0]) == "box" else [SEPARATOR.join(supports)]
-        return dict.fromkeys((moved, *places), 1)
-
-    def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal. If its target is a spot, also return the moves of the same thing to all other free spots."""
-        thing, target = goal.args
-        if self._kind(target) != "spot":
-            return (goal,)
-        others = [spot for spot in self._table.free_spots() if spot != target]
-        return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
+        moved, target = map(str, goal.args)
+        place = self._table.things.get(target)
+        if place and place.kind == "box":
+            return {moved: 1}
+        return {moved: 1, SEPARATOR.join(self._table.supports(target)): 1}
 
     def known(self) -> Sequence[Action]:
-        """Return up to MAX_GOALS moves: each thing is moved to every place or thing that accepts its kind.
+        """Return the moves of each thing to every place or thing that accepts its kind.
 
         If the table has bases for a pyramid, each block is also moved onto every pair of other blocks.
         """
-        return list(islice(self._moves(), MAX_GOALS))
-
-    def _moves(self) -> Iterator[Action]:
+        moves: list[Action] = []
         things = self._table.things
         bases = [name for name, thing in things.items() if thing.kind == "base"]
         blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
         for moved in self._table.layout:
             targets = [name for name, thing in things.items() if things[moved].kind in ACCEPTED_KINDS[thing.kind]]
-            yield from (Action("pick_place", (moved, name)) for name in targets if name != moved)
-            for pair in combinations(blocks, 2):
-                if moved in blocks and moved not in pair:
-                    yield Action("pick_place", (moved, SEPARATOR.join(pair)))
-
-    def features(self, goal: Action) -> Features:
-        """Return the kinds of the thing and its target, the target's level, and the number of things in the way."""
-        supports = self._supports(goal)
-        levels = [self._table.position(name)[2] for name in supports]
-        return {
-            "kind": self._kind(goal.args[0]),
-            "target": self._kind(supports[0]) if supports else "",
-            "level": float(max(levels, default=0)),
-            "in the way": float(self._in_the_way(goal)),
-        }
-
-    def horizon(self, goal: Action) -> float:
-        """Return the number of moves that the goal takes: one for the thing, and one for each thing in the way."""
-        return 1.0 + self._in_the_way(goal)
-
-    def _kind(self, name: object) -> str:
-        thing = self._table.things.get(name) if isinstance(name, str) else None
-        return thing.kind if thing else ""
-
-    def _supports(self, goal: Action) -> tuple[str, ...]:
-        target = goal.args[1]
-        names = self._table.supports(target) if isinstance(target, str) else ()
-        return tuple(name for name in names if name in self._table.things)
-
-    def _in_the_way(self, goal: Action) -> int:
-        """Return how many things lie on the moved thing and on the target, directly or on one another.
-
-        Things on the target do not count if the target is a box or two blocks.
-        """
-        supports = self._supports(goal)
-        single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
-        moved = goal.args[0]
-        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._table.things]
-        things: set[str] = set()
-        while roots:
-            above = set(self._table.things_on(roots.pop())) - things - {str(moved)}
-            things |= above
-            roots += above
-        return len(things)
-
-
-LAYOUT = Fact("what lies where")
-"""The only fact of the preconditions. Its value is a tuple of the items of ``Table.layout``."""
-
-
-def preconditions(scene: TableScene) -> Preconditions:
-    """Return the preconditions of a scene's moves."""
-
-    def pick_place(thing: ArgValue, target: ArgValue) -> Contract:
-        if thing is UNKNOWN or target is UNKNOWN:
-            return Contract(changes=[Change(LAYOUT, UNKNOWN)])
-
-        def move(layout: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
-            table = Table(scene.things, dict(layout))
-            table.move(thing, target)
-            return tuple(table.layout.items())
-
-        need = Need(LAYOUT, lambda now: Table(scene.things, dict(now)).refusal(thing, target))
-        return Contract([need], [Change(LAYOUT, move)], sure=True)
-
-    return Preconditions({"pick_place": pick_place}, start={LAYOUT: tuple(scene.layout.items())})
+            if moved in blocks:
+                targets += [SEPARATOR.join(pair) for pair in combinations(blocks, 2) if moved not in pair]
+            moves += (Action("pick_place", (moved, name)) for name in targets if name != moved)
+        return moves

@@ -1,7 +1,6 @@
 """TextCraft: crafting items by recipes, in text. It is an environment of the ADaPT paper.
 
-- ``environment``: the environment class, its tasks, the goals for the planning method DEPS, and the preconditions of
-  actions.
+- ``environment``: the environment class, its tasks, and the goals for the planning method DEPS.
 - ``recipes``: the recipes, the parser of crafting commands, and the reasons why commands are refused.
 """
 

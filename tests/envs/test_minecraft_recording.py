@@ -4,12 +4,12 @@ import csv
 
 import pytest
 
-from planbook.envs.minecraft import recording
 from planbook.envs.minecraft.environment import Minecraft
 from planbook.envs.minecraft.goals import RECORDED
-from planbook.envs.minecraft.recording import HEADER, SEEDS, render_table
 from planbook.envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
+from tools import record_goals
 from tools.bench.selector import SEEDS as MEASURED
+from tools.record_goals import HEADER, SEEDS, render_table
 
 
 def rows() -> list[dict[str, str]]:
@@ -19,18 +19,18 @@ def rows() -> list[dict[str, str]]:
 
 @pytest.mark.deep
 def test_the_shipped_table_is_what_the_command_writes() -> None:
-    assert RECORDED.read_bytes() == render_table().encode(), "run python -m planbook.envs.minecraft.recording"
+    assert RECORDED.read_bytes() == render_table().encode(), "run python -m tools.record_goals"
 
 
 def test_the_shipped_table_is_small_and_begins_with_the_rows_of_the_first_environments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recording, "SEEDS", SEEDS[:2])
+    monkeypatch.setattr(record_goals, "SEEDS", SEEDS[:2])
     text = RECORDED.read_text(encoding="utf-8")
     assert text.startswith(render_table())
     assert len(text) < 300_000
     assert f"seeds {SEEDS[0]} to {SEEDS[-1]}" in HEADER
-    assert "python -m planbook.envs.minecraft.recording" in HEADER
+    assert "python -m tools.record_goals" in HEADER
 
 
 def test_no_recorded_seed_is_used_for_measurements() -> None:
@@ -38,7 +38,7 @@ def test_no_recorded_seed_is_used_for_measurements() -> None:
 
 
 def test_the_columns_are_the_features_and_the_ticks() -> None:
-    task = parallel_task("parallel_2", 0, None)
+    task = parallel_task("parallel_2", 0)
     environment = Minecraft()
     environment.reset(task)
     features = environment.goals.features(parallel_goals(task)[0])

@@ -131,8 +131,8 @@ def test_texts_of_a_product_file_cannot_imitate_buttons(files: dict[str, str]) -
     assert environment.verdict().solved
 
 
-def test_versions_distinguish_product_files(files: dict[str, str]) -> None:
-    shipped, own = Shopping().versions(), Shopping(ShoppingOptions(**files)).versions()
+def test_checksums_distinguish_product_files(files: dict[str, str]) -> None:
+    shipped, own = Shopping.checksums(()), Shopping.checksums((), ShoppingOptions(**files))
     assert set(shipped) == set(own) == {"products"}
     assert shipped["products"] != own["products"]
 
@@ -142,7 +142,7 @@ def test_versions_distinguish_product_files(files: dict[str, str]) -> None:
     [
         (None, "cannot be read"),
         ("[", "cannot be read"),
-        ("{}", "must be a product list"),
+        ('{"B01": {}}', "not in WebShop's format"),
         ("[3]", "not in WebShop's format"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
         ("[]", "there are no goals"),
@@ -164,5 +164,5 @@ def test_invalid_options_are_refused() -> None:
 
 
 def test_a_split_beyond_the_number_of_goals_is_refused(files: dict[str, str]) -> None:
-    with pytest.raises(BadSelection, match="only 2 exist"):
+    with pytest.raises(BadSelection, match="shopping has no task that fits the selection"):
         Shopping.select(Selection(split="dev"), ShoppingOptions(**files))

@@ -51,8 +51,8 @@ def test_a_selection_takes_the_types_in_turn() -> None:
     ("selection", "message"),
     [
         (Selection(ids=("test/100",)), "no task 'test/100'"),
-        (Selection(ids=("17",)), "ids have the form SPLIT/NUMBER"),
-        (Selection(seeds=(1,)), "not made from seeds"),
+        (Selection(ids=("17",)), "no task '17'; the first is 'test/0'"),
+        (Selection(seeds=(100,)), "no task has one of the selected seeds"),
     ],
 )
 def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> None:

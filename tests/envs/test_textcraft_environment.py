@@ -4,7 +4,6 @@ import pytest
 
 from planbook.envs import Action, EpisodeEnded, Observation, Selection
 from planbook.envs.textcraft import Textcraft
-from planbook.envs.textcraft.environment import MAX_GOALS
 from tests.envs.playing import do, started
 
 HOPPER_MINECART = "test/1"
@@ -69,17 +68,17 @@ def test_variations_of_a_command_are_understood(args: tuple[str, ...]) -> None:
         ("get -1 oak logs", "'-1 oak logs' is no count and item"),
         ("get 99999999 oak logs", "'99999999 oak logs' is no count and item"),
         ("get 1 unobtainium", "there is no item called 'unobtainium'"),
-        ("get 4 oak planks", "it has to be crafted: craft 4 oak planks using 1 oak logs"),
+        ("get 4 oak planks", "oak planks cannot be got, it has to be crafted."),
         ("get 1 white wool", "white wool cannot be got, it has to be crafted."),
-        ("get 2 planks", "planks is a kind of item, so name one of that kind, such as acacia planks"),
+        ("get 2 planks", "planks is a kind of item, so name one of that kind."),
         ("craft 1 hopper", "name the ingredients"),
         ("craft 1 chest using ", "name the ingredients"),
         ("craft 1 hopper using 1 chest, iron ingot", "say how many iron ingot"),
-        ("craft 1 hopper using 1 chest, 4 iron ingot", "one reads: craft 1 hopper using 1 chest, 5 iron ingot."),
+        ("craft 1 hopper using 1 chest, 4 iron ingot", "no recipe makes hopper from exactly 1 chest, 4 iron ingot."),
         ("craft 1 hopper using 1 chest", "no recipe makes hopper from exactly 1 chest"),
         ("craft 1 hopper using 1 chest, 5 iron ingot, 1 stick", "no recipe makes hopper from exactly 1 chest, 5 iron"),
         ("craft 1 chest using 8 planks", "planks is a kind of item"),
-        ("craft 1 chest using 4 oak planks, 4 birch planks", "one reads: craft 1 chest using 8 planks; planks is any"),
+        ("craft 1 chest using 4 oak planks, 4 birch planks", "no recipe makes chest from exactly 4 oak planks, 4"),
         ("craft 4 planks using 1 oak logs", "planks is a kind of item"),
         ("craft 1 oak logs using 1 oak wood", "oak logs cannot be crafted, it has to be got"),
         ("craft 1 beehive using 1 oak logs", "no recipe makes beehive from exactly 1 oak logs."),
@@ -94,14 +93,6 @@ def test_a_refusal_gives_the_reason_and_changes_nothing(call: str, reason: str) 
     assert refused.text.startswith("Nothing happens: ")
     assert reason in refused.text
     assert environment.state() == "Inventory: 3 string."
-
-
-def test_a_refusal_lists_the_members_of_a_kind() -> None:
-    refused = do(start(PAINTING), "craft 1 painting using 8 stick, 1 white wool")
-    members = refused.text.partition("wool is any of: ")[2].rstrip(".").split(", ")
-    assert len(members) == 15
-    assert {"black wool", "red wool"} < set(members)
-    assert "white wool" not in members
 
 
 def test_a_snapshot_restores_the_inventory_in_any_instance() -> None:
@@ -119,25 +110,6 @@ def test_a_snapshot_restores_the_inventory_in_any_instance() -> None:
     assert other.inventory() == environment.inventory()
 
 
-def test_the_refusal_of_a_goal_is_that_of_the_environment() -> None:
-    environment = start()
-    do(environment, "get 2 oak logs")
-    calls = [
-        Action("get", ("1 oak logs",)),
-        Action("get", ("1 oak planks",)),
-        Action("craft", ("4 oak planks", "1 oak logs")),
-        Action("craft", ("1 chest", "8 oak planks")),
-        Action("craft", ("4 oak planks using 1 oak logs",)),
-    ]
-    for call in calls:
-        snapshot, refusal = environment.snapshot(), environment.goals.refusal(call)
-        assert environment.snapshot() == snapshot
-        observation = environment.act(call)
-        assert observation.accepted == (refusal == "")
-        assert refusal in observation.text
-        environment.restore(snapshot)
-
-
 def test_the_materials_of_a_goal_are_the_stated_ingredients() -> None:
     goals = start().goals
     assert goals.materials(Action("craft", ("1 hopper", "1 chest, 5 iron ingot"))) == {"chest": 1, "iron ingot": 5}
@@ -146,37 +118,15 @@ def test_the_materials_of_a_goal_are_the_stated_ingredients() -> None:
     assert not goals.is_open(Action("craft", ("1 hopper", "1 chest")))
 
 
-def test_the_routes_of_a_goal_are_other_members_of_a_kind_and_other_recipes() -> None:
-    environment = start(PAINTING)
-    goals = environment.goals
-    goal = Action("craft", ("4 stick", "2 oak planks"))
-    routes = goals.routes(goal)
-    assert routes[0] == goal
-    assert Action("craft", ("1 stick", "2 bamboo")) in routes
-    assert Action("craft", ("4 stick", "2 spruce planks")) in routes
-    assert len(routes) == len(set(routes)) == 1 + 7 + 1
-    for single in (Action("get", ("2 bamboo",)), Action("craft", ("4 stick", "3 oak planks"))):
-        assert goals.routes(single) == (single,)
-    for route in goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
-        assert goals.refusal(route).startswith("not enough")
-
-
 def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
     for task_id in (HOPPER_MINECART, PAINTING):
         environment = start(task_id)
         assert environment.task is not None
         known = environment.goals.known()
-        assert len(known) == len(set(known)) <= MAX_GOALS
+        assert len(known) == len(set(known))
         made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
-        assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.bench.shown}
+        assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.shown}
         assert f"1 {environment.task.params['target']}" in made
         for goal in known:
-            refusal = environment.goals.refusal(goal)
-            assert refusal == "" if goal.name == "get" else "not enough" in refusal
-
-
-def test_only_the_count_of_a_get_goal_is_multiplied() -> None:
-    goals = start().goals
-    assert goals.times(Action("get", ("1 oak logs",)), 3) == Action("get", ("3 oak logs",))
-    planks = Action("craft", ("4 oak planks", "1 oak logs"))
-    assert goals.times(planks, 8) == planks
+            seen = start(task_id).act(goal)
+            assert seen.accepted if goal.name == "get" else "not enough" in seen.text

@@ -67,10 +67,10 @@ def test_tasks_are_selected_by_limit_type_and_id() -> None:
     ("selection", "message"),
     [
         (Selection(ids=("test/200",)), "no task 'test/200'"),
-        (Selection(ids=("beehive",)), "ids have the form SPLIT/SEED"),
+        (Selection(ids=("beehive",)), "no task 'beehive'; the first is 'test/0'"),
         (Selection(split="train"), "no split 'train'"),
         (Selection(types=("depth_5",)), "no task type depth_5"),
-        (Selection(seeds=(1,)), "by id, such as test/17"),
+        (Selection(seeds=(200,)), "no task has one of the selected seeds"),
     ],
 )
 def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> None:

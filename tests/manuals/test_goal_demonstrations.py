@@ -165,7 +165,8 @@ def _never(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonVa
 def test_examples_are_not_tasks_of_the_splits() -> None:
     objects = {each.params["object"] for each in Minecraft.tasks(Selection(split="full"))}
     assert objects.isdisjoint(each.params["object"] for name in PLANNERS for each, _ in sections("minecraft", name))
-    assert {each.split for name in PLANNERS for each, _ in sections("tabletop", name)} == {"dev"}
+    shown = {each.seed for name in PLANNERS for each, _ in sections("tabletop", name)}
+    assert min(shown) >= 10_000, "no run plays these seeds by default"
 
 
 @pytest.mark.parametrize("environment", SEEDS)

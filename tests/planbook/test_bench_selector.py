@@ -56,7 +56,7 @@ def test_a_game_counts_as_won_within_a_length_if_an_episode_of_that_length_is_wo
     end = selector._end(*selector._parallel("parallel_3", seed), chosen, seed)
     for length in (int(end) - 1, int(end)):
         environment = Minecraft(MinecraftOptions(ticks=length))
-        task = tasks.parallel_task("parallel_3", seed, None)
+        task = tasks.parallel_task("parallel_3", seed)
         environment.reset(task)
         selector._end(environment, [[goal] for goal in tasks.parallel_goals(task)], chosen, seed)
         assert environment.verdict().solved is (length >= end)

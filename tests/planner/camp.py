@@ -27,9 +27,6 @@ class CampGoals(Goals):
 
     environment: "Camp"
 
-    def refusal(self, goal: Action) -> str:
-        return self.environment.refusal_of(goal)
-
     def is_open(self, goal: Action) -> bool:
         tool = goal.args[1] if goal.name == "mine" and len(goal.args) > 1 else None
         takes = {**self.materials(goal), **({str(tool): 1} if tool else {})}

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planbook.envs import Observation, Task
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import SURVIVE, make_task
-from planbook.envs.crafter.rules import rules
+from planbook.envs.crafter.rules import tables
 from planbook.envs.crafter.view import player_view
 from planbook.planner import Outcome
 from planbook.planner.graph.database import GraphDatabase
@@ -314,8 +314,8 @@ def test_the_manual_names_no_amounts() -> None:
 
 def test_the_manual_names_every_achievement_and_action() -> None:
     manual = str(read_graph(graph_path("crafter")).manual)
-    assert [name for name in (*rules().achievements, *ACTIONS) if name not in manual] == []
-    assert len(ACTIONS) == len(rules().actions) == 17
+    assert [name for name in (*tables().achievements, *ACTIONS) if name not in manual] == []
+    assert len(ACTIONS) == len(tables().actions) == 17
 
 
 def test_no_prompt_tells_the_cost_of_a_table_or_furnace(default: tuple[NodeModels, list[Counter[str]]]) -> None:

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from planbook.envs import Action, Observation, Selection, Task, action
+from planbook.envs import Action, Observation, Task, action
 from planbook.envs.preconditions import ArgValue, Contract, Preconditions
-from planbook.envs.tabletop import Tabletop
 from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, play
 from planbook.planner.agent import functions_to_check
@@ -17,7 +16,7 @@ from planbook.planner.dry_runs import make_dry_run
 from planbook.planner.roles import Roles
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import TASK
+from tests.planner.episode_kit import TASK, THING
 from tests.planner.streaming_kit import PieceModel
 
 CALLS = st.one_of(
@@ -83,20 +82,17 @@ def test_functions_and_variables_of_earlier_cells_are_not_assumed_to_be_harmless
 
 
 def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(sandbox: Sandbox) -> None:
-    moves = [
-        f"agent.pick_place('{block}', '{spot}')\n"
-        for block, spot in (("orange_block", "spot_3"), ("pink_block", "spot_4"))
-    ]
-    model = PieceModel(
-        [f"```python\n{moves[0]}print(1)\n{moves[1]}print(2)\n```\n"], lambda text: text.splitlines(keepends=True)
-    )
-    task = Tabletop.tasks(Selection(ids=("put_block_in_bowl/0",)))[0]
+    toy = Toy()
+    toy.reset(TASK)
+    box = next(f"box_{n}" for n in range(1, 9) if THING in toy.act(Action("open", (f"box_{n}",))).text)
+    taking = f"agent.open('{box}')\nagent.take('{THING}', '{box}')\nprint(1)\n"
+    model = PieceModel([f"```python\n{taking}agent.put('{THING}')\n```\n"], lambda text: text.splitlines(keepends=True))
     settings = EpisodeSettings(actions=10, dry_run=True, stream=True)
     roles, method = Roles(lambda role: model, {}), METHODS["code-as-policies"]
-    streaming = Episode(task, Tabletop(), sandbox, MemoryJournal(), settings=settings, roles=roles)
+    streaming = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=settings, roles=roles)
     play(streaming, method.play, method.options())
     assert [feedback.text for feedback in streaming.feedbacks if feedback.faults] == []
-    assert [step.action.args[0] for step in streaming.steps] == ["orange_block", "pink_block"]
+    assert [step.action.name for step in streaming.steps] == ["open", "take", "put"]
 
 
 def test_a_frame_that_replaces_actions_has_no_dry_run(playing: Episode) -> None:

@@ -26,13 +26,14 @@ CRAFTED, MOVED = GoalMatcher(CRAFTING), GoalMatcher(TABLE)
 @pytest.mark.parametrize(
     ("line", "goal"),
     [
-        ("get 3 oak logs", Action("get", ("3 oak logs",))),
-        ("agent.get('lily of the valley', 2)", Action("get", ("2 lily of the valley",))),
+        ("get 1 oak log", Action("get", ("1 oak logs",))),
+        ("agent.get('lily of the valley')", Action("get", ("1 lily of the valley",))),
         ("agent.craft('stick', 1, '2 bamboo')", Action("craft", ("1 stick", "2 bamboo"))),
         ("craft 4 oak planks from 1 oak log", Action("craft", ("4 oak planks", "1 oak logs"))),
         ("craft a painting from 8 sticks and 1 red wool", Action("craft", ("1 painting", "8 stick, 1 red wool"))),
         ("make a painting with 8 sticks and 1 red wool", None),
         ("craft 8 oak planks from 2 oak logs", None),
+        ("get 3 oak logs", None),
         ("get 2 oak planks", None),
         ("craft 1 diamond sword", None),
     ],
@@ -68,11 +69,10 @@ def test_a_goal_without_an_object_is_matched_with_no_line() -> None:
     assert GoalMatcher(Waiting(Toy())).nearest("wait for the box_1") is None
 
 
-@given(move=st.sampled_from(TABLE.known()), goal=st.sampled_from(CRAFTING.known()), count=st.integers(1, 99))
-def test_the_text_of_a_goal_means_that_goal(move: Action, goal: Action, count: int) -> None:
+@given(move=st.sampled_from(TABLE.known()), goal=st.sampled_from(CRAFTING.known()))
+def test_the_text_of_a_goal_means_that_goal(move: Action, goal: Action) -> None:
     assert MOVED.nearest(f"agent.{move}") == move
-    counted = CRAFTING.times(goal, count)
-    assert CRAFTED.nearest(f"agent.{counted}") == counted
+    assert CRAFTED.nearest(f"agent.{goal}") == goal
 
 
 @given(

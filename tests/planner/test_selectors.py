@@ -6,7 +6,6 @@ import pytest
 
 from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
-from planbook.envs.tabletop import Tabletop
 from planbook.planner.strategies.deps.selectors import (
     FIXED,
     NEAREST,
@@ -60,30 +59,27 @@ def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
     assert candidates_of(goals, [PICKAXE, STICK, SAND]) == [Candidate(2, SAND)], "the pickaxe's planks are kept for it"
 
 
-def test_a_route_takes_nothing_that_a_later_goal_needs() -> None:
-    environment = Minecraft()
-    environment.reset(Minecraft.tasks(Selection())[0])
-    environment.player.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
-    wool, from_string = Action("kill", ({"wool": 1}, None)), Action("craft", ({"wool": 1}, {"string": 4}, None))
-    bow = Action("craft", ({"bow": 1}, {"stick": 3, "string": 3}, "crafting_table"))
-    assert candidates_of(environment.goals, [wool]) == [Candidate(0, wool), Candidate(0, from_string)]
-    assert candidates_of(environment.goals, [wool, bow]) == [Candidate(0, wool), Candidate(1, bow)]
-    assert candidates_of(environment.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
+class Placing(Goals):
+    """Goals of putting a block on a spot. The other spots are routes."""
+
+    def materials(self, goal: Action) -> dict[str, int]:
+        return dict.fromkeys(map(str, goal.args), 1)
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        block, spot = goal.args
+        return (goal, *(Action("place", (block, other)) for other in ("spot_1", "spot_2", "spot_3") if other != spot))
 
 
-def test_a_route_may_use_up_what_its_own_goal_would_use_up() -> None:
-    environment = Tabletop()
-    environment.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
-    table = environment.table
-    block = next(name for name in table.layout if name.endswith("_block") and not table.things_on(name))
-    bowl = next(name for name in table.things if name.endswith("_bowl"))
-    first, second, *others = table.free_spots()
-    aside, then = Action("pick_place", (block, first)), Action("pick_place", (block, bowl))
-    routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, then]) if each.position == 0]
-    assert routes == [first, second, *others]
-    later = Action("pick_place", ("x", second))
-    routes = [each.action.args[1] for each in candidates_of(environment.goals, [aside, later])]
-    assert routes == [first, *others], "a later move needs that spot"
+def test_a_route_takes_what_its_own_goal_would_take_and_nothing_that_another_goal_needs() -> None:
+    goals = Placing(Camp())
+    aside, then = Action("place", ("block", "spot_1")), Action("place", ("block", "bowl"))
+    routes = [each.action.args[1] for each in candidates_of(goals, [aside, then]) if each.position == 0]
+    assert routes == ["spot_1", "spot_2", "spot_3"]
+    later = Action("place", ("x", "spot_2"))
+    routes = [each.action.args[1] for each in candidates_of(goals, [aside, later]) if each.position == 0]
+    assert routes == ["spot_1", "spot_3"], "a later move needs that spot"
+    routes = [each.action.args[1] for each in candidates_of(goals, [later, aside]) if each.position == 1]
+    assert routes == ["spot_1", "spot_3"], "an earlier move needs that spot"
 
 
 def test_the_fixed_selector_takes_the_first_candidate(goals: Goals) -> None:

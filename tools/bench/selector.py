@@ -14,12 +14,13 @@ from statistics import fmean, stdev
 
 from planbook.envs import Action, Features
 from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
-from planbook.envs.minecraft.recording import SEEDS as TRAINING_SEEDS
 from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
 from planbook.results.statistics import Z_95, mcnemar, paired_difference, wilson
 from tools import horizons
 from tools.bench import Row
 from tools.bench.timing import seconds
+from tools.record_goals import SEEDS as TRAINING_SEEDS
+from tools.record_goals import is_possible
 
 SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)
@@ -94,7 +95,7 @@ def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: 
     """
     selector = selector_of(world.goals, name, f"bench/{seed}")
     while goals:
-        routes = [(index, act) for index, acts in enumerate(goals) for act in acts if not world.goals.refusal(act)]
+        routes = [(index, act) for index, acts in enumerate(goals) for act in acts if is_possible(world, act)]
         if not routes:
             return ENDLESS
         chosen = selector.choose(world.goals, [Candidate(number, act) for number, (_, act) in enumerate(routes)]).chosen
@@ -105,7 +106,7 @@ def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: 
 
 
 def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
-    task = tasks.parallel_task(kind, seed, None)
+    task = tasks.parallel_task(kind, seed)
     world = Minecraft(MinecraftOptions(ticks=ENDLESS))
     world.reset(task)
     return world, [[goal] for goal in tasks.parallel_goals(task)]

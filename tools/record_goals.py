@@ -4,7 +4,7 @@ The horizon of a goal is the time that it takes to reach the goal. Selectors lea
 module writes. Each row contains the features that were observed before a goal was tried, and the number of ticks until
 the goal was reached. Goals are tried in random order, and each by a random route (a way to get the same item).
 
-``python -m planbook.envs.minecraft.recording`` writes the table that ships with planbook.
+``python -m tools.record_goals`` writes the table that ships with planbook.
 """
 
 import csv
@@ -17,6 +17,7 @@ from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, wearable
 from planbook.envs.minecraft.goals import RECORDED, making_goal
+from planbook.envs.minecraft.player import GoalRefused, NoneLeft, effects_of
 from planbook.envs.optional_members import Features
 from planbook.envs.types import Action, Task
 
@@ -33,7 +34,7 @@ FREE_ITEM = "diamond"
 """The object of the task in free play. It is almost never obtained, so the episodes do not end early."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
-    "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
+    "and the ticks until each was reached.\n# Made by: python -m tools.record_goals\n"
 )
 Row = tuple[Features, int]
 """The features before a goal, and the ticks until it was reached."""
@@ -53,7 +54,7 @@ def render_table() -> str:
 def _rows_of_seed(seed: int) -> Iterator[Row]:
     rng = random.Random(f"recording/{seed}")
     for kind in tasks.PARALLEL:
-        yield from _parallel_rows(tasks.parallel_task(kind, seed, TICKS), rng)
+        yield from _parallel_rows(tasks.parallel_task(kind, seed), rng)
     yield from _free_rows(tasks.single_task(FREE_ITEM, seed), rng)
 
 
@@ -91,7 +92,21 @@ def _try_goal(environment: Minecraft, goal: Action) -> Iterator[Row]:
 
 
 def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
-    return [goal for goal in goals if not environment.goals.refusal(goal)]
+    return [goal for goal in goals if is_possible(environment, goal)]
+
+
+def is_possible(environment: Minecraft, goal: Action) -> bool:
+    """Return False if a goal would be refused now.
+
+    If the map does not contain enough of the item, the goal counts as possible, since no agent knows this in advance.
+    """
+    try:
+        effects_of(environment.terrain, environment.player, goal)
+    except NoneLeft:
+        return True
+    except GoalRefused:
+        return False
+    return True
 
 
 def _making_goals(environment: Minecraft) -> list[Action]:
