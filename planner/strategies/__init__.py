@@ -170,8 +170,12 @@ def _as_method(member: Any, where: str) -> Method:
     """
     if not isinstance(member, Method):
         raise UnknownStrategy(f"{where} is of type {type(member).__name__}, not a Method: {METHOD_LINE}")
-    if not callable(member.play):
-        raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
+    if (
+        not callable(member.play)
+        or inspect.iscoroutinefunction(member.play)
+        or inspect.isgeneratorfunction(member.play)
+    ):
+        raise UnknownStrategy(f"{where}: the `play` of a Method must be a plain function (episode, options)")
     try:
         inspect.signature(member.play).bind(None, None)
     except TypeError as error:
