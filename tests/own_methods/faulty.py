@@ -26,7 +26,7 @@ def divide(number: int) -> float:
 
 number = 3
 one_argument = Method(play, Options, "its function lacks an argument")  # type: ignore[arg-type]
-coroutine = Method(waits, Options, "its function is a coroutine")  # type: ignore[arg-type]
+coroutine = Method(waits, Options, "its function is a coroutine")
 wrong: Any = NotOptions
 wrong_options = Method(fails, wrong, "its options are no Options")
 second = Method(fails, Options, "the file has two methods")
