@@ -2,7 +2,6 @@
 
 - ``run`` creates, opens and closes runs, and reads the endings of their episodes.
 - ``folder`` creates and claims the folder of a run, reads and writes run.json, and finds the files that it names.
-- ``bodies`` checks the bodies of the events that are read.
 - ``installed`` reads the versions of installed software, and finds versions and inputs that changed after a run began.
 """
 

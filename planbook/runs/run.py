@@ -18,7 +18,6 @@ from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
-from planbook.runs.bodies import check_body
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -161,7 +160,7 @@ class Run:
             if claim is not None:
                 cleanup.callback(os.close, claim)
             location = recorded_location(file.store, store) if file.store else folder / STORE_FILE
-            events = cleanup.enter_context(closing(Store(location, to_write=to_play, check_body=check_body)))
+            events = cleanup.enter_context(closing(Store(location, to_write=to_play)))
             if to_play:
                 events.claim()
             cleanup.pop_all()
