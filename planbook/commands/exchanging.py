@@ -190,11 +190,10 @@ def _describe_export(exported: "ExportResult") -> str:
     left_out, task_only = tally(exported.left_out), tally(exported.task_only)
     location = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    empty = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
     kept = "nothing" if exported.form == "chat" else "only the task and ending"
     partial = f"; {kept} of {task_only}" if task_only else ""
     left_out_note = f"; left out: {left_out}" if left_out else ""
-    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){empty}{partial}{left_out_note}."
+    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}{left_out_note}."
 
 
 def _print_schema() -> CommandResult:

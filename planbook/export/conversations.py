@@ -1,39 +1,25 @@
-"""Write the conversations of episodes for fine-tuning: a line of JSON for each, in the form that chat models take.
-
-Unusable replies, and planbook's complaints about them, are left out unless they are asked for.
-"""
+"""Write the conversations of episodes for fine-tuning: a line of JSON for each, in the form that chat models take."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import BinaryIO
 
-from planbook.console import ERRORS
-from planbook.planner import NO_ANSWER, NOT_RUN, PROMPTS, Call, FeedbackKind, Message, Trajectory
+from planbook.planner import NO_ANSWER, NOT_RUN, Call, Message, Trajectory
 
-COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
-"""The texts before and after the description of the problem in a message that complains about an unusable reply."""
 Conversation = tuple[Message, ...]
 
 
-def write_conversations(
-    episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO, *, with_repairs: bool
-) -> tuple[int, int]:
+def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> int:
     """Write the conversations of episodes with models in these roles, or in all roles if ``roles`` is empty.
 
-    Return their number, and the number of model replies in the episodes. With ``with_repairs``, unusable replies and
-    the complaints about them are written, too.
+    Return the number of conversations.
     """
-    written, replies, asked = 0, 0, set[str]()
+    written = 0
     for trajectory in episodes:
-        replies += len(trajectory.calls)
-        asked.update(call.role for call in trajectory.calls)
-        conversations = conversations_of(trajectory, roles, with_repairs=with_repairs)
+        conversations = conversations_of(trajectory, roles)
         written += len(conversations)
         file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
-    if asked and roles and asked.isdisjoint(roles):
-        chosen, known = ", ".join(roles), ", ".join(sorted(asked))
-        ERRORS.print(f"--roles {chosen}: these episodes asked no model in this role; they have {known}", soft_wrap=True)
-    return written, replies
+    return written
 
 
 def conversation_line(conversation: Conversation) -> str:
@@ -42,27 +28,21 @@ def conversation_line(conversation: Conversation) -> str:
     return json.dumps({"messages": messages}, ensure_ascii=False, separators=(",", ":"))
 
 
-def conversations_of(
-    trajectory: Trajectory, roles: Collection[str] = (), *, with_repairs: bool = False
-) -> list[Conversation]:
+def conversations_of(trajectory: Trajectory, roles: Collection[str] = ()) -> list[Conversation]:
     """Return the conversations of an episode, in the order in which they ended.
 
     If ``roles`` are given, return only conversations with models in these roles. If the messages of a call begin with
     an earlier conversation, the call continues it; only the longer conversation is returned.
     """
-    calls = [_without_marks(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
-    unusable = set(_unusable_replies(trajectory, calls))
     conversations: dict[Conversation, None] = {}
-    for call in calls:
+    for call in sorted(trajectory.calls, key=lambda call: call.order):
         if roles and call.role not in roles:
             continue
-        messages = call.messages if with_repairs else without_complaint(call.messages)
+        messages = _without_marks(call)
         for length in range(1, len(messages) + 1):
             conversations.pop(messages[:length], None)  # this call continues the conversation
-        if with_repairs or call.order not in unusable:
-            conversations[*messages, _reply_of(call)] = None
-    failed = {call.messages for call in calls if call.order in unusable}
-    return [turns for turns in conversations if is_chat(turns) and not (with_repairs and turns[:-1] in failed)]
+        conversations[*messages, Message(role="assistant", content=call.reply.text or NO_ANSWER)] = None
+    return list(filter(is_chat, conversations))
 
 
 def is_chat(messages: Sequence[Message]) -> bool:
@@ -72,50 +52,14 @@ def is_chat(messages: Sequence[Message]) -> bool:
     return len(turns) >= 2 and len(turns) % 2 == 0 and alternates and all(turn.content.strip() for turn in messages)
 
 
-def without_complaint(messages: Conversation) -> Conversation:
-    """Return the messages without the last two, if these are an unusable reply and the complaint about it."""
-    if len(messages) > 2 and [message.role for message in messages[-2:]] == ["assistant", "user"]:
-        return messages[:-2] if _is_complaint(messages[-1].content) else messages
-    return messages
-
-
-def _is_complaint(text: str) -> bool:
-    begin, end = COMPLAINT
-    return text.startswith(begin) and text.endswith(end) and len(text) > len(begin) + len(end)
-
-
-def _without_marks(call: Call) -> Call:
-    """Return the call with earlier replies as the model wrote them, without the notes that planbook added to them.
+def _without_marks(call: Call) -> Conversation:
+    """Return the messages of a call with earlier replies as the model wrote them, without planbook's notes in them.
 
     These notes mark code that was not run.
     """
-    messages = (
+    return tuple(
         message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
         if message.role == "assistant"
         else message
         for message in call.messages
     )
-    return call.model_copy(update={"messages": tuple(messages)})
-
-
-def _reply_of(call: Call) -> Message:
-    return Message(role="assistant", content=call.reply.text or NO_ANSWER)
-
-
-def _unusable_replies(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
-    """Yield the ``order`` of each call whose reply was unusable.
-
-    Such a reply is empty, is followed by a message that complains about it, or contains a plan that cannot be parsed.
-    """
-    unparsed = {
-        (cell.scope, cell.order)
-        for round_ in trajectory.rounds
-        for cell in round_.cells
-        if cell.feedback.kind is FeedbackKind.PARSE
-    }
-    for index, call in enumerate(calls):
-        following = next((later.messages for later in calls[index + 1 :] if later.scope == call.scope), ())
-        repeated = following[:-1] == (*without_complaint(call.messages), _reply_of(call))
-        complained = repeated and _is_complaint(following[-1].content)
-        if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in unparsed:
-            yield call.order

@@ -68,8 +68,6 @@ class ExportResult(BaseModel):
     episodes: int = 0
     conversations: int | None = None
     """For the format chat: the number of lines, each of which holds a conversation."""
-    replies: int | None = None
-    """For the format chat: the number of model replies in the chosen episodes, by models in all roles."""
     left_out: Counter[str] = Field(default_factory=Counter)
     task_only: Counter[str] = Field(default_factory=Counter)
     runs: tuple[str, ...]
@@ -88,9 +86,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) 
             if form == "parquet":
                 write_rows(episodes, file)
             elif form == "chat":
-                exported.conversations, exported.replies = write_conversations(
-                    episodes, choice.roles, file, with_repairs=choice.with_repairs
-                )
+                exported.conversations = write_conversations(episodes, choice.roles, file)
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:

@@ -9,7 +9,7 @@ import pytest
 from planbook.export.conversations import conversations_of
 from planbook.export.importing import parse_episode
 from planbook.planner import Message
-from tests.flows import BUILD, asks, invoke, scripted
+from tests.flows import BUILD, asks, invoke
 from tests.planbook.export.conftest import METHODS
 
 
@@ -37,7 +37,7 @@ def conversations(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
 def test_every_reply_is_written_and_no_conversation_is_the_start_of_another(
     name: str, runs: dict[str, Path], tmp_path: Path
 ) -> None:
-    found = conversations(runs[name], "--with-repairs", out=tmp_path / "x.chat")
+    found = conversations(runs[name], out=tmp_path / "x.chat")
     for place, one in enumerate(found):
         assert not any(other[: len(one)] == one for at, other in enumerate(found) if at != place)
     replies = {message["content"] for one in found for message in one if message["role"] == "assistant"}
@@ -55,22 +55,6 @@ def test_conversations_are_chosen_by_role_and_success(runs: dict[str, Path], tmp
     assert 0 < len(solved) < len(everything)
 
 
-def test_a_run_without_models_has_no_conversations(tmp_path: Path) -> None:
-    assert invoke("replay", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
-    printed = invoke("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
-    assert printed.returncode == 0
-    assert "no model was asked in them" in printed.printed
-    assert "left out" not in printed.printed
-
-
-def test_a_role_that_no_model_was_asked_in_is_reported_with_the_roles(runs: dict[str, Path], tmp_path: Path) -> None:
-    run, out = runs["adapt-textcraft-stepwise"], tmp_path / "x.chat"
-    exported = invoke("export", run, "--format", "chat", "--roles", "builder", "--out", out)
-    assert (
-        "--roles builder: these episodes asked no model in this role; they have executor, planner" in exported.printed
-    )
-
-
 def play(model: str, folder: Path) -> None:
     invoke("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model", model, "--out", folder)
 
@@ -85,26 +69,14 @@ def reply(messages, sampling):
 """
 
 
-def test_an_unusable_reply_and_the_complaint_about_it_are_left_out(tmp_path: Path) -> None:
+def test_an_unusable_reply_is_written_with_the_answer_to_it(tmp_path: Path) -> None:
     folder, out = tmp_path / "run", tmp_path / "x.chat"
     (tmp_path / "model.py").write_text(UNUSABLE_ONCE)
     play(f"scripted:{tmp_path / 'model.py'}:reply", folder)
-    unusable, mended, last = (each["reply"]["text"] for each in asks(folder))
-    (found,) = conversations(folder, out=out)
-    assert [message["role"] for message in found] == ["system", "user", "assistant", "user", "assistant"]
-    assert [found[2]["content"], found[4]["content"]] == [mended, last]
-    assert unusable not in json.dumps(found)
-    repaired, continued = conversations(folder, "--with-repairs", out=out)
+    unusable, mended, _ = (each["reply"]["text"] for each in asks(folder))
+    repaired, _ = conversations(folder, out=out)
     assert [repaired[2]["content"], repaired[4]["content"]] == [unusable, mended]
     assert "could not be used" in repaired[3]["content"]
-    assert continued == found
-
-
-def test_a_conversation_without_a_usable_reply_is_not_written(tmp_path: Path) -> None:
-    play(scripted("rubbish"), tmp_path / "run")
-    assert len(asks(tmp_path / "run")) >= 3
-    for flags in ((), ("--with-repairs",)):
-        assert conversations(tmp_path / "run", *flags, out=tmp_path / "x.chat") == []
 
 
 def test_a_growing_conversation_is_written_once_and_a_second_sample_separately(tmp_path: Path) -> None:
