@@ -9,14 +9,13 @@ import json
 import os
 import re
 import shutil
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planbook.config import Config, differing_names
 from planbook.envs import file_digest, validation_faults
@@ -25,12 +24,9 @@ from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 from planbook.store import Event
-from planbook.wording import counted
 
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
-NAME_CHARACTERS = 60
-"""In the name of a run's folder, the names of the environment and the planner are cut after this many characters."""
 BATCH = 5_000
 """Number of events that are written in one transaction."""
 SEVERAL = "several"
@@ -66,7 +62,7 @@ class _Files:
     def read(self, path: Path) -> Iterator[Trajectory]:
         """Yield the episodes of a file. After the first fault in any file, only check the episodes, and yield none."""
         first_episode, sha256 = len(self.facts), file_digest(path)
-        is_empty, repeated = True, defaultdict[Path, list[str]](list)
+        is_empty = True
         for location, episode in read_episodes(path):
             is_empty = False
             if isinstance(episode, BadEpisode):
@@ -74,9 +70,9 @@ class _Files:
                 continue
             key = (episode.run.planner, episode.task.env, episode.task.id, episode.repeat)
             if first := self._locations.get(key):
-                repeated[first[0]].append(
+                self.faults.append(
                     f"{path}, {location}: {episode.task.id}, repeat {episode.repeat}, by {episode.run.planner} is "
-                    f"already in {first[0]}, {first[1]}"
+                    f"already in {first[0]}, {first[1]}; leave one of the two out, or import each run separately"
                 )
                 continue
             self._locations[key] = path, location
@@ -85,10 +81,6 @@ class _Files:
             self.solved += episode.ending.outcome.solved
             if not self.faults:
                 yield episode
-        for fault, *others in repeated.values():  # if a file has a run again, one line says it for all episodes
-            more = f", as well as {counted(len(others), 'other episode')} of this file" if others else ""
-            remedy = "import each run into its own folder, or leave one of the two out"
-            self.faults.append(f"{fault}{more}; {remedy}")
         if is_empty:
             self.faults.append(f"{path}: the file has no episodes")
         self.files.append(ImportedFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))
@@ -98,12 +90,6 @@ class _Files:
         """The part of run.json that describes the files."""
         origins = [ImportOrigin(episodes=len(list(group)), facts=facts) for facts, group in groupby(self.facts)]
         return Imported(files=tuple(self.files), origins=tuple(origins))
-
-    @property
-    def environment_versions(self) -> dict[str, JsonValue]:
-        """The versions that the environment reported. Return {} if they differ between the original runs."""
-        versions = [facts["world"] for facts in self.facts if facts["world"]]
-        return versions[0] if versions and all(other == versions[0] for other in versions) else {}
 
     def check(self) -> None:
         """Raise BadArgument if there are faults. The message lists them."""
@@ -125,7 +111,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         files, config = _fill(temporary, paths)
-        folder = out or new_folder(config, name=_name(config))
+        folder = out or new_folder(config, name="import")
         temporary.replace(folder)
     except OSError as error:
         raise BadRun(f"{target} cannot be created: {error.strerror}; name another folder with --out") from error
@@ -152,8 +138,6 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
                 rows.clear()
         files.check()
         run.store.put_all(rows)
-        if files.environment_versions:
-            run.store.put("run", "versions", 0, files.environment_versions)
         config = config_of(files.imported, files.environments)
         run.mark_imported(files.imported, config)
     return files, config
@@ -176,12 +160,6 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
 
 def _single(names: set[str]) -> str:
     return names.copy().pop() if len(names) == 1 else SEVERAL
-
-
-def _name(config: Config) -> str:
-    """Return a name for the run's folder, made of the environment and the planner, whose names may be any text."""
-    stems = (Path(name.partition(":")[0]).stem for name in (config.env, config.planner) if name != SEVERAL)
-    return "-".join(("imported", *(re.sub(r"[^\w.-]", "_", stem)[:NAME_CHARACTERS] for stem in stems)))
 
 
 # Files of episodes
@@ -273,31 +251,12 @@ def parse_episode(text: str | bytes) -> Trajectory:
     try:
         trajectory = Trajectory.model_validate_json(line, strict=True)
     except ValidationError as error:
-        raise BadEpisode(*_faults(error, line)) from error
+        raise BadEpisode(*validation_faults(error)) from error
     if "schema_version" not in trajectory.model_fields_set:
-        raise BadEpisode(_schema_fault(line))
+        raise BadEpisode(f"schema: Field required; this version of planbook reads {TRAJECTORY_SCHEMA}")
     if faults := list(faults_of(trajectory)):
         raise BadEpisode(*faults)
     return trajectory
-
-
-def _faults(error: ValidationError, line: bytes) -> list[str]:
-    """Return all faults of a line, each with its field. If the line names another schema, return only this fault."""
-    is_json = error.errors(include_input=False)[0]["type"] != "json_invalid"
-    return [_schema_fault(line)] if is_json and _schema_of(line) != TRAJECTORY_SCHEMA else validation_faults(error)
-
-
-def _schema_fault(line: bytes) -> str:
-    schema = _schema_of(line)
-    if isinstance(schema, str) and schema.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
-        other = json.dumps(schema)[:60]
-        return f"schema: {other} belongs to another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
-    return f"schema: this is not an episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
-
-
-def _schema_of(line: bytes) -> Any:
-    value = json.loads(line)
-    return value.get("schema") if isinstance(value, dict) else None
 
 
 # Contradictions in an episode
