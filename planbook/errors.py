@@ -2,8 +2,7 @@
 
 PlanbookError
 ├── BadArgument     an option has an invalid value
-├── BadRun          a run's folder cannot be read, or cannot be used for what was requested
-└── ClusterLost     the connection to the Ray cluster that plays a run was lost
+└── BadRun          a run's folder cannot be read, or cannot be used for what was requested
 """
 
 from collections.abc import Mapping
@@ -31,10 +30,6 @@ class BadRun(PlanbookError):
     """A run's folder cannot be read, or cannot be used for what was requested."""
 
 
-class ClusterLost(PlanbookError):
-    """The connection to the Ray cluster that plays a run was lost."""
-
-
 REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
 """Errors that are reported in one line. Any other error is a bug, and is shown with its traceback."""
 
@@ -45,7 +40,6 @@ EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
     MissingMechanism: MISSING,
     ModelError: MISSING,
-    ClusterLost: MISSING,
     WorkerFailed: BROKEN,
 }
 

@@ -212,7 +212,7 @@ def play_run(
     try:
         stopped = _play_with_progress(run, title, execution, listener, watch)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
-    except (ModelError, errors.ClusterLost) as error:
+    except ModelError as error:
         how = "the same command continues" if in_series else f"resume with: {_resume_line(run, execution)}"
         raise type(error)(f"{error}. Once this is solved, {how}") from error
     finally:
