@@ -139,8 +139,6 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     """Play a skill on the tasks of its evidence, in a separate run. Return its exit code and the result."""
     from planbook.export import verification as skill_files
 
-    if not skill_files.has_evidence(folder):
-        return errors.BROKEN, skill_files.unverified_skill(folder)
     evidence = skill_files.read_evidence(folder)
     config = skill_files.verifying_config(folder, evidence, settings.env, settings.env_options)
     out = settings.out and settings.out / folder.resolve().name
@@ -152,8 +150,6 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
 
 def _describe_skill(skill: "VerifiedSkill") -> str:
     """Describe the result of verifying a skill in one line."""
-    if not skill.run:
-        return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
     files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
     verdicts = (
         f"the verdict differs or is missing for {', '.join(skill.changed)}"
