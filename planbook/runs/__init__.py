@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         Run,
         broken_paths,
         last_path,
-        played_again_lines,
         recorded_endings,
         superseded_scopes,
     )

@@ -272,9 +272,3 @@ class Execution(InvocationSettings):
         """Return the settings that the run records."""
         unsafe: dict[str, JsonValue] = {"unsafe_no_sandbox": True} if self.unsafe_no_sandbox else {}
         return {"jobs": self.jobs, "executor": self.executor, **unsafe}
-
-    def command_options(self) -> list[str]:
-        """Return the command-line options that repeat these settings."""
-        options = ["--jobs", str(self.jobs)] if self.jobs != 1 else []
-        options += ["--executor", self.executor] if self.executor != "threads" else []
-        return [*options, "--unsafe-no-sandbox"] if self.unsafe_no_sandbox else options
