@@ -76,14 +76,6 @@ def test_an_episode_that_kills_three_processes_is_broken(tmp_path: Path) -> None
 
 
 @pytest.mark.deep
-def test_an_episode_that_advances_with_each_process_is_not_broken(tmp_path: Path, undisturbed: Episodes) -> None:
-    finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
-    assert finished.returncode == 0, finished.printed
-    assert episodes_of(tmp_path) == undisturbed
-    assert process_count(tmp_path) == 5
-
-
-@pytest.mark.deep
 @pytest.mark.parametrize(("victim", "workers"), [("worker", 3), ("zygote", 2)])
 def test_a_killed_worker_or_zygote_is_replaced(
     tmp_path: Path, undisturbed: Episodes, victim: str, workers: int
