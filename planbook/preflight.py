@@ -21,13 +21,13 @@ from planbook.knowledge import check_ablations, learned_event, learning_path, me
 from planbook.manuals import existing_demonstrations
 from planbook.planner import METHODS, Body, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
+    DECISIVE,
     INPUTS_KEY,
     InputChange,
     Run,
     RunInputs,
     changed_versions,
     changes,
-    decisive_changes,
     is_run,
     recorded_endings,
     versions,
@@ -216,7 +216,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
         message = f"This run began with different inputs: {_join(other_inputs)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
     if (
-        (refused := decisive_changes(changes(_latest_inputs(run), current)))
+        (refused := [change for change in changes(_latest_inputs(run), current) if change.part in DECISIVE])
         and not execution.allow_changed
         and _would_mix_episodes(run, plays_again)
     ):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         new_folder,
         without_folders,
     )
-    from planbook.runs.installed import InputChange, changed_versions, changes, decisive_changes, versions
+    from planbook.runs.installed import DECISIVE, InputChange, changed_versions, changes, versions
     from planbook.runs.run import (
         AGAIN,
         DIVERGED,

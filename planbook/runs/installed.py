@@ -74,10 +74,6 @@ DECISIVE = ("data", "prompts", "knowledge")
 """Fields of ``RunInputs``. If an input in one of them changes, new episodes cannot be compared with earlier ones."""
 
 
-CODE_INPUTS = ("the judge ", "the server ", "the tools of ")
-"""How the names of inputs begin that an older planbook did not record."""
-
-
 class InputChange(NamedTuple):
     """A version or input that has changed: its recorded and its current version or digest.
 
@@ -114,16 +110,3 @@ def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
         inputs = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
         found += [change for change in inputs if change.then != change.now]
     return found
-
-
-def decisive_changes(all_changes: list[InputChange]) -> list[InputChange]:
-    """Return those of the changes after which new episodes cannot be compared with earlier ones.
-
-    A new judge, server or module of theirs is not one: an older planbook did not record it. If it is really new, the
-    file or the setting that names it has changed, too.
-    """
-    return [
-        change
-        for change in all_changes
-        if change.part in DECISIVE and not (change.then is None and change.name.startswith(CODE_INPUTS))
-    ]
