@@ -2,13 +2,14 @@
 
 PlanbookError
 ├── BadArgument     an option has an invalid value
-├── BadRun          a run's folder cannot be read, or cannot be used for what was requested
-└── ClusterLost     the connection to the Ray cluster that plays a run was lost
+└── BadRun          a run's folder cannot be read, or cannot be used for what was requested
 """
 
 from collections.abc import Mapping
 
-from planbook.envs import EnvsError, MissingRequirement
+from pydantic import ValidationError
+
+from planbook.envs import EnvsError, MissingRequirement, validation_faults
 from planbook.manuals import ManualsError
 from planbook.planner import ModelError, PlannerError
 from planbook.rules import RulesError
@@ -29,18 +30,16 @@ class BadRun(PlanbookError):
     """A run's folder cannot be read, or cannot be used for what was requested."""
 
 
-class ClusterLost(PlanbookError):
-    """The connection to the Ray cluster that plays a run was lost."""
-
-
 REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
 """Errors that are reported in one line. Any other error is a bug, and is shown with its traceback."""
+
+DAMAGED = (ValidationError, KeyError)
+"""Errors that readers of a run raise if one of the run's records is damaged."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
     MissingMechanism: MISSING,
     ModelError: MISSING,
-    ClusterLost: MISSING,
     WorkerFailed: BROKEN,
 }
 
@@ -48,3 +47,9 @@ EXIT_CODES: Mapping[type[Exception], int] = {
 def exit_code(error: Exception) -> int:
     """Return the exit code of a reported error."""
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), BAD_INPUT)
+
+
+def damaged_run(run: object, error: Exception) -> BadRun:
+    """Return the error that reports a damaged record of a run. ``error`` is what its reader has raised."""
+    fault = validation_faults(error)[0] if isinstance(error, ValidationError) else repr(error)
+    return BadRun(f"{run}: a record is damaged ({fault}); restore the run from a copy")

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.sandbox.answers import running_call
     from planbook.sandbox.caching import cached_up_to
     from planbook.sandbox.checks import check, check_part, check_procedure
     from planbook.sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
@@ -114,6 +113,5 @@ __all__ = [
     "parse",
     "parse_source",
     "read_reply",
-    "running_call",
     "statements_of",
 ]

@@ -18,7 +18,6 @@ from functools import cache, lru_cache
 from hashlib import sha512
 from importlib import resources
 from pathlib import Path
-from threading import Thread
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -254,19 +253,6 @@ class Answers:
     def _error(self, error: Exception) -> bytes:
         text = _error_text(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
         return _message("error", type(error).__name__, text, self.take_changes(), self._clock)
-
-
-def running_call(thread: Thread) -> str:
-    """Describe the call to a host function that a thread is carrying out for a plan, or return "" if there is none.
-
-    For example: ``agent.open('box'), called in line 3``. A called function may itself run a plan; then the innermost
-    call is described.
-    """
-    frame = sys._current_frames().get(thread.ident or 0)
-    while frame is not None and frame.f_code is not Answers.answer.__code__:
-        frame = frame.f_back
-    message = frame.f_locals["message"] if frame is not None else [""]
-    return _call_text(message) if message[0] == "call" else ""
 
 
 def _call_text(message: list[Any]) -> str:

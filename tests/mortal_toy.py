@@ -15,7 +15,7 @@ class Mortality(BaseModel):
     """Each episode appends its process id to a file in ``folder`` when it begins.
 
     ``deadly`` is the task whose episode kills its process. It does so the first ``deaths`` times, right before its
-    third action, or with ``later`` one action later each time. ``pause`` is the duration of an action in seconds.
+    third action. ``pause`` is the duration of an action in seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,7 +24,6 @@ class Mortality(BaseModel):
     pause: float = 0.0
     deadly: str = ""
     deaths: int = 0
-    later: bool = False
 
 
 class MortalToy(Toy):
@@ -38,7 +37,7 @@ class MortalToy(Toy):
         with begun.open("a") as file:
             print(os.getpid(), file=file)
         lives = len(begun.read_text().split())
-        self._left = 1 + lives if self.options.later else 2
+        self._left = 2
         self._dies = task.id == self.options.deadly and lives <= self.options.deaths
         return super().begin(task)
 

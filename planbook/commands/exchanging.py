@@ -133,8 +133,6 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     """Play a skill on the tasks of its evidence, in a separate run. Return its exit code and the result."""
     from planbook.export import verification as skill_files
 
-    if not skill_files.has_evidence(folder):
-        return errors.BROKEN, skill_files.unverified_skill(folder)
     evidence = skill_files.read_evidence(folder)
     config = skill_files.verifying_config(folder, evidence, settings.env, settings.env_options)
     out = settings.out and settings.out / folder.resolve().name
@@ -146,8 +144,6 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
 
 def _describe_skill(skill: "VerifiedSkill") -> str:
     """Describe the result of verifying a skill in one line."""
-    if not skill.run:
-        return f"not verified, as {skill.folder} has no {', '.join(skill.changed_files)}; export the skill again"
     verdicts = f"changed verdicts: {', '.join(skill.changed) or 'none'}"
     files = f"changed files: {', '.join(skill.changed_files) or 'none'}"
     reduced = f"; played with planbook's own {', '.join(skill.reduced_limits)}" if skill.reduced_limits else ""
@@ -180,11 +176,10 @@ def _describe_export(exported: "ExportResult") -> str:
     left_out, task_only = tally(exported.left_out), tally(exported.task_only)
     location = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    empty = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
     kept = "nothing" if exported.form == "chat" else "only the task and ending"
     partial = f"; {kept} of {task_only}" if task_only else ""
     left_out_note = f"; left out: {left_out}" if left_out else ""
-    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){empty}{partial}{left_out_note}."
+    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}{left_out_note}."
 
 
 def _print_schema() -> CommandResult:

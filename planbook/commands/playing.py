@@ -38,7 +38,6 @@ from planbook.runs import (
     is_run,
     last_path,
     new_folder,
-    played_again_lines,
     recorded_endings,
 )
 from planbook.sandbox import Fault, FaultKind, Limits
@@ -198,7 +197,7 @@ def play_run(
     try:
         stopped = _play_with_progress(run, title, execution, listener, watch)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
-    except (ModelError, errors.ClusterLost) as error:
+    except ModelError as error:
         how = "the same command continues" if in_series else f"resume with: {_resume_line(run, execution)}"
         raise type(error)(f"{error}. Once this is solved, {how}") from error
     finally:
@@ -239,7 +238,6 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
             *failure_lines(summary),
             *([UNSAFE] if run.file.unsafe_no_sandbox else []),
             *_first_error(run, recorded_endings(run)),
-            *played_again_lines(run),
             *spending_lines(summary),
             *payoff_line(summary.paying),
         ),
@@ -275,12 +273,12 @@ def _short_error(fault: Fault) -> str:
 
 
 def _resume_line(run: Run, execution: Execution, *more: str) -> str:
-    """Return the command that resumes a run with the same options and ``more``.
+    """Return the command that resumes a run with ``more`` options.
 
     If the run uses Python objects as environment or models, no command can resume it. In this case, return the call of
     ``planbook.run`` that does.
     """
-    options = [*execution.command_options(), *more]
+    options = ["--unsafe-no-sandbox", *more] if execution.unsafe_no_sandbox else [*more]
     if any(name.startswith("object:") for name in (run.config.env, *run.config.models.values())):
         same = " ".join(["the same objects", *(["and", *options] if options else [])])
         return f"planbook.run(resume={str(run.folder)!r}, ...), with {same}"

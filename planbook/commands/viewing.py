@@ -250,6 +250,8 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
                 results[run.resolve()] = read_folder(run, price)
             except errors.REPORTED as error:
                 unreadable[str(run)] = str(error)
+            except errors.DAMAGED as error:
+                unreadable[str(run)] = str(errors.damaged_run(run, error))
     for reason in unreadable.values():
         ERRORS.print(f"Left out: {reason}", style="yellow", markup=False, soft_wrap=True)
     if not results:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
-from planbook.console import ERRORS
 from planbook.planner import NO_ANSWER, NOT_RUN, PROMPTS, Call, FeedbackKind, Message, Trajectory
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
@@ -15,22 +14,17 @@ COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
 Conversation = tuple[Message, ...]
 
 
-def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> tuple[int, int]:
+def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> int:
     """Write the conversations of episodes with models in these roles, or in all roles if ``roles`` is empty.
 
-    Return their number, and the number of model replies in the episodes.
+    Return the number of conversations.
     """
-    written, replies, asked = 0, 0, set[str]()
+    written = 0
     for trajectory in episodes:
-        replies += len(trajectory.calls)
-        asked.update(call.role for call in trajectory.calls)
         conversations = conversations_of(trajectory, roles)
         written += len(conversations)
         file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
-    if asked and roles and asked.isdisjoint(roles):
-        chosen, known = ", ".join(roles), ", ".join(sorted(asked))
-        ERRORS.print(f"--roles {chosen}: these episodes asked no model in this role; they have {known}", soft_wrap=True)
-    return written, replies
+    return written
 
 
 def conversation_line(conversation: Conversation) -> str:

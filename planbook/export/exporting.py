@@ -6,15 +6,13 @@ file names the schema under the key ``schema``.
 """
 
 import json
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from pydantic import BaseModel, Field
@@ -47,8 +45,6 @@ class ExportResult(BaseModel):
     episodes: int = 0
     conversations: int | None = None
     """For the format chat: the number of lines, each of which holds a conversation."""
-    replies: int | None = None
-    """For the format chat: the number of model replies in the chosen episodes, by models in all roles."""
     left_out: Counter[str] = Field(default_factory=Counter)
     task_only: Counter[str] = Field(default_factory=Counter)
     runs: tuple[str, ...]
@@ -77,7 +73,7 @@ def export(
             if form == "parquet":
                 write_rows(episodes, file)
             elif form == "chat":
-                exported.conversations, exported.replies = write_conversations(episodes, roles, file)
+                exported.conversations = write_conversations(episodes, roles, file)
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:
@@ -145,8 +141,7 @@ def _reason_for_task_only(ending: Ending | None, solved: bool, everything: bool)
 # Files of episodes
 
 STANDARD_OUTPUT = Path("-")
-GROUP_CHARACTERS = 16_000_000
-"""A group of rows is written when its JSON has this many characters. This limits the use of memory."""
+ROWS_PER_GROUP = 64
 COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
     "planner": lambda trajectory: trajectory.run.planner,
     "env": lambda trajectory: trajectory.task.env,
@@ -189,11 +184,8 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
     Raises BadArgument if the file cannot be written.
     """
     if path == STANDARD_OUTPUT:
-        with TemporaryFile() as file:
-            yield file
-            file.seek(0)
-            shutil.copyfileobj(file, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
     try:
         with open_atomic(path) as file:
@@ -226,26 +218,17 @@ def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
     kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
     kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
     schema = arrow.schema(list(kinds.items()), metadata={"schema": TRAJECTORY_SCHEMA})
+    rows = map(_row, episodes)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for group in _groups(episodes):
+        while group := list(islice(rows, ROWS_PER_GROUP)):
             try:
                 writer.write_table(arrow.Table.from_pylist(group, schema=schema))
             except (arrow.ArrowException, OverflowError) as error:
                 raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit into Parquet: {error}") from error
 
 
-def _groups(episodes: Iterable[Trajectory]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the episodes as rows, in groups that are small enough for the memory."""
-    group, size = list[dict[str, Any]](), 0
-    for episode in episodes:
-        line = line_of(episode)
-        group.append({name: sanitize(read(episode)) for name, read in COLUMNS.items()} | {TRAJECTORY: line})
-        size += len(line)
-        if size >= GROUP_CHARACTERS:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+def _row(episode: Trajectory) -> dict[str, Any]:
+    return {name: sanitize(read(episode)) for name, read in COLUMNS.items()} | {TRAJECTORY: line_of(episode)}
 
 
 def import_arrow() -> tuple[Any, Any]:

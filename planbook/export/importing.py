@@ -15,7 +15,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from planbook.config import Config, differing_names
 from planbook.envs import file_digest, validation_faults
@@ -79,12 +79,6 @@ class _Files:
         origins = [ImportOrigin(episodes=len(list(group)), facts=facts) for facts, group in groupby(self.facts)]
         return Imported(files=tuple(self.files), origins=tuple(origins))
 
-    @property
-    def environment_versions(self) -> dict[str, JsonValue]:
-        """The versions that the environment reported. Return {} if they differ between the original runs."""
-        versions = [facts["world"] for facts in self.facts if facts["world"]]
-        return versions[0] if versions and all(other == versions[0] for other in versions) else {}
-
     def check(self) -> None:
         """Raise BadArgument if there are faults. The message lists them."""
         if self.faults:
@@ -105,7 +99,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> dict[str, Any]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         files, config = _fill(temporary, paths)
-        folder = out or new_folder(config, name="imported")
+        folder = out or new_folder(config, name="import")
         temporary.replace(folder)
     except OSError as error:
         raise BadRun(f"{target} cannot be created: {error.strerror}; name another folder with --out") from error
@@ -132,8 +126,6 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
                 rows.clear()
         files.check()
         run.store.put_all(rows)
-        if files.environment_versions:
-            run.store.put("run", "versions", 0, files.environment_versions)
         config = config_of(files.imported, files.environments)
         run.mark_imported(files.imported, config)
     return files, config
@@ -247,31 +239,12 @@ def parse_episode(text: str | bytes) -> Trajectory:
     try:
         trajectory = Trajectory.model_validate_json(line, strict=True)
     except ValidationError as error:
-        raise BadEpisode(*_faults(error, line)) from error
+        raise BadEpisode(*validation_faults(error)) from error
     if "schema_version" not in trajectory.model_fields_set:
-        raise BadEpisode(_schema_fault(line))
+        raise BadEpisode(f"schema: Field required; this version of planbook reads {TRAJECTORY_SCHEMA}")
     if faults := list(faults_of(trajectory)):
         raise BadEpisode(*faults)
     return trajectory
-
-
-def _faults(error: ValidationError, line: bytes) -> list[str]:
-    """Return all faults of a line, each with its field. If the line names another schema, return only this fault."""
-    is_json = error.errors(include_input=False)[0]["type"] != "json_invalid"
-    return [_schema_fault(line)] if is_json and _schema_of(line) != TRAJECTORY_SCHEMA else validation_faults(error)
-
-
-def _schema_fault(line: bytes) -> str:
-    schema = _schema_of(line)
-    if isinstance(schema, str) and schema.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
-        other = json.dumps(schema)[:60]
-        return f"schema: {other} belongs to another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
-    return f"schema: this is not an episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
-
-
-def _schema_of(line: bytes) -> Any:
-    value = json.loads(line)
-    return value.get("schema") if isinstance(value, dict) else None
 
 
 # Contradictions in an episode

@@ -9,9 +9,8 @@ import hashlib
 import json
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import cache
 from itertools import chain, count
 from os.path import exists  # returns False if a string is too long for a path; the methods of Path raise
@@ -19,12 +18,11 @@ from pathlib import Path
 from typing import Literal
 
 from jinja2 import Environment, FileSystemLoader, Template
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.config import FOUND, Config
-from planbook.envs import EnvsError, Task, holds_secret, known_environments
+from planbook.envs import Task, holds_secret, known_environments
 from planbook.errors import BadArgument
-from planbook.inputs import code_files
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
 from planbook.options import pairs
@@ -39,7 +37,7 @@ from planbook.planner import (
 from planbook.rules import Knowledge, render_environment, render_manual
 from planbook.runs import Run, without_folders
 from planbook.sandbox import Limits
-from planbook.wording import counted, listed
+from planbook.wording import counted
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SKILL, SCRIPT, MANUAL)
@@ -50,7 +48,6 @@ EXAMPLES = 3
 NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
-_FILES = re.compile(r"[\w./-]+\.(?:py|ya?ml|json)\b")
 UNVERIFIED = "it comes from the library, and this run did not verify it; export it from the run that learned it"
 
 
@@ -94,13 +91,6 @@ class SkillEvidence(EvidenceModel):
     versions: dict[str, str]
     sha256: dict[str, str] = {}
     tasks: tuple[VerifiedTask, ...] = Field(min_length=1)
-
-    @field_validator("tasks")
-    @classmethod
-    def _check_tasks(cls, tasks: tuple[VerifiedTask, ...]) -> tuple[VerifiedTask, ...]:
-        if twice := [id for id, number in Counter(row.task.id for row in tasks).items() if number > 1]:
-            raise ValueError(f"listed more than once: {listed(twice, 1)}")
-        return tasks
 
 
 def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[str, str]]:
@@ -181,10 +171,7 @@ def _files(
     if evidence.env_options or evidence.env not in known_environments():
         arguments = shlex.join(_environment_arguments(evidence))
         evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {arguments}"})
-    code: list[str] = []
-    with suppress(EnvsError):  # the task file, which names the judges, may be missing now
-        code = [path.name for path in code_files(config).values()]
-    texts[SKILL] = _skill_text(evidence, procedure, source, code)
+    texts[SKILL] = _skill_text(evidence, procedure, source)
     digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
     evidence = evidence.model_copy(update={"sha256": digests})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
@@ -223,15 +210,7 @@ def _as_argument(value: JsonValue) -> str:
     return value if isinstance(value, str) and pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 
-def _command(evidence: SkillEvidence, code: list[str]) -> tuple[str, str]:
-    """Return the command that plays the first task, and the names of the files that it needs, among them ``code``."""
-    environment = _environment_arguments(evidence)
-    play = ["planbook", "exec", SCRIPT, *environment, "--task", evidence.tasks[0].task.id]
-    files = dict.fromkeys([*(Path(file).name for file in _FILES.findall(" ".join(environment))), *code])
-    return shlex.join(play), ", ".join(f"`{file}`" for file in files)
-
-
-def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str, code: list[str]) -> str:
+def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> str:
     solved = sum(task.solved for task in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
     goals = list(dict.fromkeys(task.task.goal.removesuffix(".") for task in evidence.tasks))[:EXAMPLES]
@@ -241,10 +220,10 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str, code
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
         "compatibility": f"Needs planbook and its environment {procedure.environment}",
     }
-    play, files = _command(evidence, code)
+    play = ["planbook", "exec", SCRIPT, *_environment_arguments(evidence), "--task", evidence.tasks[0].task.id]
     return _template().render(
         header=header, evidence=evidence, procedure=procedure, source=source, verdict=verdict,
-        play=play, files=files, script=SCRIPT, manual=MANUAL, file=EVIDENCE,
+        play=shlex.join(play), script=SCRIPT, manual=MANUAL, file=EVIDENCE,
     )  # fmt: skip
 
 

@@ -1,8 +1,7 @@
 """Verifies Agent Skills: compares a skill's files and verdicts with its evidence. A skill may come from a stranger."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from os.path import isfile  # returns False if a string is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from planbook.wording import listed
 
 
 class VerifiedSkill(BaseModel):
-    """The result of verifying a skill. If the skill has no evidence, there are no tasks, and ``run`` is ""."""
+    """The result of verifying a skill."""
 
     name: str
     folder: str
@@ -44,15 +43,11 @@ class VerifiedSkill(BaseModel):
 
 def skill_folders(folder: Path) -> list[Path]:
     """Return the folder itself if it is a skill, or else the skills in it. Raises BadArgument if it has no skills."""
-    skills = [path for path in (folder, *sorted(folder.glob("*/"))) if has_evidence(path) or (path / SCRIPT).is_file()]
+    folders = (folder, *sorted(folder.glob("*/")))
+    skills = [path for path in folders if (path / EVIDENCE).exists() or (path / SCRIPT).exists()]
     if not skills:
         raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
     return skills[:1] if skills[0] == folder else skills
-
-
-def has_evidence(folder: Path) -> bool:
-    """Return True if the skill in a folder has evidence. Without evidence, it cannot be verified."""
-    return (folder / EVIDENCE).is_file()
 
 
 def is_own_file(folder: Path, name: str) -> bool:
@@ -95,21 +90,14 @@ def reduced_limits(limits: Limits) -> dict[str, Any]:
 def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    The evidence contains neither folders nor secrets: the user gives them with ``env`` and ``env_options``. Raises
-    BadArgument if the evidence names code or a server that the user has not named, since the evidence is not trusted.
+    The evidence is not trusted, so the options of the environment are those that the user gives. Raises BadArgument if
+    the evidence names an environment that is not installed, and the user has not named it.
     """
     if not env and evidence.env not in known_environments():
         raise BadArgument(
             f"{folder} is a skill for the environment {evidence.env}, whose code would run on this machine; "
             "name it yourself if you trust it: --env FILE.py:NAME"
         )
-    for name, value in evidence.env_options.items():
-        suspects = (text for text in _texts(value) if "://" in text or isfile(folder / text) or isfile(text))
-        if name not in env_options and (suspect := next(suspects, None)):
-            raise BadArgument(
-                f"the skill in {folder} was verified with the option {name}={suspect}, which may name code to run or a "
-                f"server to act on; name it yourself if you trust it: -o {name}=VALUE"
-            )
     try:
         text = read_text(folder, SCRIPT)
     except (OSError, UnicodeDecodeError) as error:
@@ -119,7 +107,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
         planner="code",
         planner_options=code_of(procedure).model_dump(mode="json"),
         env=env or evidence.env,
-        env_options={**evidence.env_options, **env_options},
+        env_options=dict(env_options),
         actions=evidence.actions,
         limits=evidence.limits.model_copy(update=reduced_limits(evidence.limits)),
         seed=evidence.seed,
@@ -130,29 +118,14 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
             f"{folder} is a skill for the environment {procedure.environment!r}, not {name!r}; "
             f"name {procedure.environment!r} with --env"
         )
-    validate(config.environment.Options, config.env_options, "--option" if env_options else EVIDENCE)
+    validate(config.environment.Options, config.env_options, "--option")
     return config
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    """Yield all strings in a JSON value, but not the keys of its objects."""
-    if isinstance(value, str):
-        yield value
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(part)
 
 
 def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
     """Return the tasks of the evidence as the environment defines them now. Raises BadSelection if one is missing."""
     selections = (Selection(split=row.task.split or None, ids=(row.task.id,)) for row in evidence.tasks)
     return [task for chosen in selections for task in config.environment.select(chosen, config.environment_options)]
-
-
-def unverified_skill(folder: Path) -> VerifiedSkill:
-    """Return the result for a skill without evidence. Its verification counts as failed."""
-    return VerifiedSkill(
-        name=folder.resolve().name, folder=str(folder), tasks=0, solved=0, changed_files=(EVIDENCE,), changed=(), run=""
-    )
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:

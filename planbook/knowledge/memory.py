@@ -5,7 +5,7 @@ demonstrations that the run's planning method shows to its models.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,20 +69,11 @@ def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:
 
 
 RETRIEVAL = "retrieval"
-ABLATIONS: Mapping[str, str] = {
-    "rules": "no rules at all: the planner has only its skill and reflection libraries",
-    "libraries": "neither skills nor reflections",
-    "online": "rules are built after the last episode; skills and reflections are still learned after each",
-    "cases": "the Builder gets one prompt for every case",
-    "classification": "the Builder is not asked whose fault an error was",
-    "formulation": "the rules as a list, although there is a manual",
-    "types": "rules without a type",
-    "examples": "rules without an example",
-    "logs": "rules without a validation log",
-    "helpers": "no helper methods: they are not rules, not predefined and not encouraged",
-    RETRIEVAL: "every rule in the prompt, not only those that the task needs",
-    "cooperation": "the Builder does not see the planner's thoughts, and the planner names no rules",
-}
+ABLATIONS = (
+    "rules", "libraries", "online", "cases", "classification", "formulation", "types", "examples", "logs", "helpers",
+    RETRIEVAL, "cooperation",
+)  # fmt: skip
+"""Names of the parts. ``docs/learning.md`` says what a run does without each of them."""
 SKILL = "skill:"
 SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
 """Matches the name of a single part: ``rule_N`` for a rule, or ``skill:TYPE`` for the skill and procedure of a type."""
@@ -96,9 +87,10 @@ def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
     """
     single = [] if building else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
-        known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
-        others = "" if building else " rule_N, skill:TYPE and"
-        raise BadArgument(f"--without {unknown[0]}: there is no such part; the parts are{others}\n{known}")
+        others = "" if building else "rule_N, skill:TYPE, "
+        raise BadArgument(
+            f"--without {unknown[0]}: there is no such part; the parts are {others}{', '.join(ABLATIONS)}"
+        )
 
 
 def check_single_parts(names: Iterable[str], known: "Iterable[Knowledge]") -> None:

@@ -2,7 +2,6 @@
 
 - ``run`` creates, opens and closes runs, and reads the endings of their episodes.
 - ``folder`` creates and claims the folder of a run, reads and writes run.json, and finds the files that it names.
-- ``bodies`` checks the bodies of the events that are read.
 - ``installed`` reads the versions of installed software, and finds versions and inputs that changed after a run began.
 """
 
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
         Run,
         broken_paths,
         last_path,
-        played_again_lines,
         recorded_endings,
         superseded_scopes,
     )

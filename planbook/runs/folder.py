@@ -313,11 +313,10 @@ class RunFile(BaseModel):
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of a run") from error
         except ValidationError as error:
-            first, *others = validation_faults(error, "the whole file")
-            more = f", and {len(others)} more" if others else ""
+            fault = validation_faults(error, "the whole file")[0]
             raise BadRun(
                 f"{folder / CONFIG_FILE} is not the run.json of a run, or was written by a later version of planbook: "
-                f"{first}{more}"
+                f"{fault}"
             ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error

@@ -18,7 +18,6 @@ from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
-from planbook.runs.bodies import check_body
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -41,9 +40,7 @@ from planbook.store import (
     create_schema,
     recorded_location,
     without_password,
-    without_restart,
 )
-from planbook.wording import outcome_of, reason_of
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"
@@ -161,7 +158,7 @@ class Run:
             if claim is not None:
                 cleanup.callback(os.close, claim)
             location = recorded_location(file.store, store) if file.store else folder / STORE_FILE
-            events = cleanup.enter_context(closing(Store(location, to_write=to_play, check_body=check_body)))
+            events = cleanup.enter_context(closing(Store(location, to_write=to_play)))
             if to_play:
                 events.claim()
             cleanup.pop_all()
@@ -379,22 +376,3 @@ def broken_paths(run: Run) -> list[str]:
         )
     broken = {index for index, ending in recorded_endings(run).items() if ending.outcome is Outcome.BROKEN}
     return [last_path(run, entry) for entry in run.entries() if entry.index in broken]
-
-
-def played_again_lines(run: Run) -> Iterator[str]:
-    """Yield a line for each attempt whose episode was played again, with its outcome and that of the new attempt."""
-    excluded = superseded_scopes(run)
-    if not excluded:
-        return
-    endings, entries = recorded_endings(run), {entry.path: entry for entry in run.entries()}
-    for path in sorted(excluded):
-        entry = entries[without_restart(path)]
-        ending = endings.get(entry.index)
-        now = "not played yet" if ending is None else _in_words(ending)
-        rows = (row for row in run.store.events(path, "outcome") if row.scope == path)
-        then = ", ".join(_in_words(Ending.model_validate(row.body)) for row in rows)
-        yield f"Played again: {entry.task.id}, which was {then}; now {now}."
-
-
-def _in_words(ending: Ending) -> str:
-    return outcome_of(ending) + reason_of(ending)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from planbook.store.tables import (
         RESTART,
         Event,
-        Losses,
         Schema,
         StoreLocation,
         restart_scope,

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.errors import InsufficientPrivilege, UndefinedTable, UniqueViolation
+from psycopg.errors import UniqueViolation
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import Connection, Engine, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
@@ -36,7 +36,6 @@ HEARTBEAT = (
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
 """Parameters that a URL in run.json may have. Others could name files, or pass options to the server."""
-ENCODINGS = ("UTF8", "SQL_ASCII")
 ADD = """
 WITH texts AS (
     INSERT INTO {text} (hash, body) SELECT * FROM unnest(%s::text[], %s::text[]) ON CONFLICT DO NOTHING
@@ -72,43 +71,12 @@ PATIENCE_SECONDS = 2
 
 def create_schema(location: Schema) -> None:
     """Create the schema and its empty tables. Raises BadRun if the database cannot be reached, or refuses."""
-    with closing(_connect(location)) as connection:
-        encoding = connection.info.parameter_status("server_encoding")
-        if encoding not in ENCODINGS:
-            raise BadRun(
-                f"{location}: the database's encoding is {encoding}; create a database with: "
-                "createdb --template template0 --encoding UTF8 --locale C NAME"
-            )
-        try:
-            connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(location.schema)))
-        except InsufficientPrivilege as error:
-            info = connection.info
-            raise BadRun(
-                f"{location} cannot hold a run: {_first_line(error)}; let its owner run: "
-                f'GRANT CREATE ON DATABASE "{info.dbname}" TO "{info.user}"'
-            ) from error
-        except psycopg.Error as error:
-            raise _not_created(location, error) from error
-    engine = _open_engine(location)
     try:
-        METADATA.create_all(engine)
-    except DBAPIError as error:
-        raise _not_created(location, error.orig or error) from error
-    finally:
-        engine.dispose()
-
-
-def _not_created(location: Schema, error: BaseException) -> BadRun:
-    retry = "begin the run again when the database can be reached"
-    remedy = retry if _is_lost(error) else "name another database with --store"
-    return BadRun(f"{location} could not be created: {_first_line(error)}; {remedy}")
-
-
-def _is_lost(error: BaseException) -> bool:
-    """Return True if the connection is lost, or False if the server refused a statement."""
-    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-        return False
-    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))  # connection exception, shutdown
+        with closing(_connect(location)) as connection:
+            connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(location.schema)))
+    except psycopg.Error as error:
+        raise _unusable(location, error) from error
+    Postgres(location, to_write=True).close()  # creates the tables
 
 
 class Postgres:
@@ -121,12 +89,11 @@ class Postgres:
         self._location = location
         self._names = {name: Identifier(location.schema, name) for name in ("event", "text")}
         self._engine = _open_engine(location)
-        self._lost = ""
-        with self.reading() as connection:
-            connection.execute(select(EVENT.c.id).limit(1))
         if to_write:
             with self.writing() as connection:
-                METADATA.create_all(connection)  # a run of an older planbook has no ledger
+                METADATA.create_all(connection)
+        with self.reading() as connection:
+            connection.execute(select(EVENT.c.id).limit(1))
         self._writer = _connect(location) if to_write else None
         self._session: psycopg.Connection[Any] | None = None
         self._locked: set[int] = set()
@@ -147,7 +114,7 @@ class Postgres:
                 f"{self._location}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"
             ) from error
         except psycopg.Error as error:
-            raise self._database_error("written", error) from error
+            raise _unusable(self._location, error) from error
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -156,9 +123,7 @@ class Postgres:
             with self._engine.connect() as connection:
                 yield connection
         except DBAPIError as error:
-            if isinstance(error.orig, UndefinedTable):
-                raise BadRun(f"{self._location} holds no run: its tables no longer exist") from error
-            raise self._database_error("read", error.orig or error) from error
+            raise _unusable(self._location, error.orig or error) from error
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -170,7 +135,7 @@ class Postgres:
             with self._engine.begin() as connection:
                 yield connection
         except DBAPIError as error:
-            raise self._database_error("written", error.orig or error) from error
+            raise _unusable(self._location, error.orig or error) from error
 
     def last_settled_row(self, number: int) -> int:
         """Return the id of the last event. First wait until all events with smaller ids are committed.
@@ -232,7 +197,7 @@ class Postgres:
                 self._locked.add(number)
                 return True
         except psycopg.Error as error:
-            raise self._database_error("locked", error) from error
+            raise _unusable(self._location, error) from error
 
     def _in_session(self, query: str, number: int) -> bool:
         if self._session is None:
@@ -253,16 +218,6 @@ class Postgres:
         self._writer = self._session = None
         self._engine.dispose()
 
-    def _database_error(self, verb: str, error: BaseException) -> BadRun:
-        """Return the error to raise. If the connection is lost, its message is that of the first error."""
-        if not _is_lost(error):
-            return BadRun(f"{self._location} cannot be {verb}: {_first_line(error)}; nothing recorded so far is lost")
-        self._lost = self._lost or _first_line(error)
-        return BadRun(
-            f"{self._location} cannot be {verb}: {self._lost}; nothing recorded so far is lost: resume the run when "
-            "the database can be reached"
-        )
-
 
 def _connect(location: Schema, *, autocommit: bool = True) -> psycopg.Connection[Any]:
     """Open a connection, which commits each statement by default. Raises BadRun if the server cannot be reached."""
@@ -270,9 +225,7 @@ def _connect(location: Schema, *, autocommit: bool = True) -> psycopg.Connection
         parameters = {**DEFAULTS, **conninfo_to_dict(location.url), "client_encoding": "utf8"}
         return psycopg.connect(**parameters, autocommit=autocommit)
     except psycopg.Error as error:
-        raise BadRun(
-            f"{without_password(location.url)} cannot be reached: {_first_line(error)}; {_remedy(error)}"
-        ) from error
+        raise _unusable(location, error) from error
 
 
 def check_host(location: Schema) -> None:
@@ -296,22 +249,19 @@ def check_host(location: Schema) -> None:
         )
 
 
-def _remedy(error: psycopg.Error) -> str:
-    if error.pgconn is not None and error.pgconn.needs_password:
-        return "it asks for a password: set PGPASSWORD, or write it into ~/.pgpass"
-    if "password authentication failed" in str(error):
-        return "the password is wrong: check the URL, PGPASSWORD and ~/.pgpass"
-    if "does not exist" in str(error):
-        return "create it with createdb or createuser, or name another one in the URL"
-    return "check that the server is running and accepts connections from this machine"
-
-
 def _open_engine(location: Schema) -> Engine:
     return create_engine(
         "postgresql+psycopg://",
         creator=lambda: _connect(location, autocommit=False),
         execution_options={"schema_translate_map": {None: location.schema}},
         max_overflow=-1,
+    )
+
+
+def _unusable(location: Schema, error: BaseException) -> BadRun:
+    return BadRun(
+        f"{location} cannot be read or written: {_first_line(error)}; check server, database and PGPASSWORD; nothing "
+        "that was recorded is lost"
     )
 
 

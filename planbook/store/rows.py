@@ -1,12 +1,12 @@
 """The rows of a run's tables: packs the bodies of events into rows, and reads them back.
 
-A long string is stored only once, in the table of texts. Rows may come from a stranger, so they are checked.
+A long string is stored only once, in the table of texts.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from planbook.errors import BadRun
+from planbook.errors import BadRun, damaged_run
 from planbook.planner import Body
 from planbook.store.tables import EVENT, METADATA, TEXT, Event
 
@@ -93,8 +93,6 @@ AFTER_SLASH = chr(ord("/") + 1)
 """The character that follows "/". The scopes below ``task/3`` are those from ``task/3/`` up to ``task/30``, exclusive.
 
 This range is looked up in the index; a comparison with LIKE would not use it."""
-BodyCheck = Callable[[str, Any], None]
-"""Raises ValueError if the body of an event of this kind is not as it should be."""
 ROWS = 500
 """Number of events that are read at a time."""
 SELECT_ALL = sa.select(EVENT).order_by(EVENT.c.id)
@@ -108,49 +106,26 @@ SELECT_IN_SCOPE = SELECT_ALL.where(
 SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
 
 
-def any_body(kind: str, body: Any) -> None:
-    """Accept the body of any event."""
-
-
 def read_events(
-    connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any], check: BodyCheck, run: object
+    connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any], run: object
 ) -> Iterator[tuple[int, Event]]:
     """Yield (row number, event) for each row that a query selects. The events have their original bodies.
 
-    Raises BadRun if an event is not as planbook records it, according to ``check``. ``run`` is its name in the message.
+    Raises BadRun, with the name ``run``, if a body is not JSON or one of its texts is missing.
     """
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
-        packed = [_parsed(row.body) for row in rows]
-        missing = sorted({digest for body in packed for digest in texts_of(body)} - texts.keys())
-        for start in range(0, len(missing), ROWS):
-            chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
-            texts.update({row.hash: row.body for row in connection.execute(chunk)})
-        for row, value in zip(rows, packed, strict=True):
-            try:
-                event = _event(row, value, texts, check)
-            except (KeyError, ValueError) as error:
-                reason = error if isinstance(error, ValueError) else "one of its texts is missing"
-                place = f"event {row.id} ({row.scope}, {row.kind} {row.n})"
-                raise BadRun(f"{run}: {place} is not as planbook records it: {reason}") from error
-            yield row.id, event
-
-
-def _event(row: Any, packed: dict[str, Any] | None, texts: Mapping[str, str], check: BodyCheck) -> Event:
-    if packed is None:
-        raise ValueError("its body is not a JSON object")
-    body = unpack(packed, texts)
-    check(row.kind, body)
-    return Event(row.scope, row.kind, row.n, body, row.at)
-
-
-def _parsed(text: Any) -> dict[str, Any] | None:
-    """Return a body as it is stored, or None if it is not a JSON object."""
-    try:
-        body = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return body if isinstance(body, dict) else None
+        try:
+            packed = [json.loads(row.body) for row in rows]
+            missing = sorted({digest for body in packed for digest in texts_of(body)} - texts.keys())
+            for start in range(0, len(missing), ROWS):
+                chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
+                texts.update({row.hash: row.body for row in connection.execute(chunk)})
+            bodies = [unpack(body, texts) for body in packed]
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise damaged_run(run, error) from error
+        for row, body in zip(rows, bodies, strict=True):
+            yield row.id, Event(row.scope, row.kind, row.n, body, row.at)
 
 
 def check_definitions(connection: sa.Connection, path: Path) -> None:

@@ -28,8 +28,6 @@ from planbook.store.rows import (
     SELECT_ALL,
     SELECT_IN_SCOPE,
     SELECT_KIND_AFTER_ROW,
-    BodyCheck,
-    any_body,
     check_definitions,
     pack,
     read_events,
@@ -86,8 +84,8 @@ class EpisodeJournal:
 class Store:
     """The events of one run. Several threads and processes may write; each event is its own transaction."""
 
-    def __init__(self, location: StoreLocation, *, to_write: bool = True, check_body: BodyCheck = any_body) -> None:
-        self.location, self._check_body = location, check_body
+    def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
+        self.location = location
         self.journals_closed = False
         """True once no more events of episodes are recorded, although threads may still be playing episodes."""
         self._database = _open(location, to_write=to_write)
@@ -147,7 +145,7 @@ class Store:
 
     def _read(self, query: Select[Any], parameters: Mapping[str, Any]) -> Iterator[tuple[int, Event]]:
         with self._database.reading() as connection:
-            yield from read_events(connection, query, parameters, self._check_body, self.location)
+            yield from read_events(connection, query, parameters, self.location)
 
     def lock(self, index: int) -> AbstractContextManager[bool]:
         """Lock the episode with this index until the block ends. Yield False if it is locked already.

@@ -47,10 +47,9 @@ LEASE = sa.Table(
     sa.Column("episode", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("lost", sa.Integer, nullable=False),
-    sa.Column("events", sa.Integer, nullable=False),
 )
 """The leases: for each leased episode, the worker that has leased it last. ``lost`` is the number of workers in a row
-that were lost while playing it, and ``events`` the highest number of events that it had when a worker was lost."""
+that were lost while playing it."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -208,16 +207,6 @@ def _put(connection: sa.Connection, call: str, amount: Amount) -> None:
 LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))
 
 
-class Losses(NamedTuple):
-    """The number of workers in a row that were lost while playing an episode, without progress between them.
-
-    ``events`` is the highest number of events that the episode had when a worker was lost.
-    """
-
-    lost: int
-    events: int
-
-
 class Leases:
     """Keeps the leases on episodes in a table. A worker may lease an episode only while it holds the episode's lock.
 
@@ -233,27 +222,21 @@ class Leases:
         with self._writing() as connection:
             connection.execute(sa.delete(LEASE))
 
-    def losses(self, episode: int, count: Callable[[], int]) -> Losses:
-        """Return how many workers in a row were lost while playing an episode, without progress between them.
+    def losses(self, episode: int) -> int:
+        """Return how many workers in a row were lost while playing an episode.
 
-        The caller must hold the episode's lock. So if there is a lease, the worker that it names was lost. ``count``
-        returns the number of the episode's events. If this has grown since the last loss, the count of losses begins
-        again.
+        The caller must hold the episode's lock. So if there is a lease, the worker that it names was lost.
         """
         with self._reading() as connection:
             lease = connection.execute(LEASE_OF, {"of": episode}).first()
-        if lease is None:
-            return Losses(0, 0)
-        events = count()
-        return Losses(1 if events > lease.events else lease.lost + 1, max(events, lease.events))
+        return 0 if lease is None else int(lease.lost) + 1
 
-    def take(self, episode: int, worker: str, losses: Losses) -> None:
-        """Lease an episode to a worker."""
-        row = {"episode": episode, "worker": worker, **losses._asdict()}
+    def take(self, episode: int, worker: str, lost: int) -> None:
+        """Lease an episode to a worker, after ``lost`` workers in a row were lost while playing it."""
         with self._writing() as connection:
-            if losses.lost:
+            if lost:
                 connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
-            connection.execute(sa.insert(LEASE), row)
+            connection.execute(sa.insert(LEASE).values(episode=episode, worker=worker, lost=lost))
 
     def give_back(self, episode: int) -> None:
         """Delete the lease of a worker that leaves an episode before its end, so that it does not count as lost."""

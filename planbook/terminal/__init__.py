@@ -7,6 +7,7 @@ import errno
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from os.path import isfile  # returns False if a string is too long for a path; the methods of Path raise
 
 import click
 from rich import live
@@ -18,7 +19,7 @@ from rich.text import Text
 from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
-from planbook.runs import Entry, Run
+from planbook.runs import CONFIG_FILE, Entry, Run
 from planbook.wording import DESCRIBED, counted, describe, format_clock, format_money, in_words, outcome_of, score_of
 from planbook.workers.control import call_every
 
@@ -34,6 +35,9 @@ def report_error(error: Exception) -> int | None:
 
     Any other error is not printed, and the result is None.
     """
+    runs = [argument for argument in sys.argv[1:] if isfile(f"{argument}/{CONFIG_FILE}")]
+    if runs and isinstance(error, errors.DAMAGED):
+        error = errors.damaged_run(" or ".join(runs), error)
     if isinstance(error, click.exceptions.Abort):  # Ctrl-C
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED

@@ -7,7 +7,7 @@ A request is an event of the kind ``control`` in the scope ``run``. It reaches a
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Literal
 
@@ -17,7 +17,6 @@ from planbook.config import InvocationSettings
 from planbook.errors import BadRun
 from planbook.planner import Body, BudgetEnded, EpisodeStopped, EventKind, JournalFailed
 from planbook.runs import Run
-from planbook.sandbox import running_call
 from planbook.store import Store
 
 LOG = logging.getLogger(__name__)
@@ -27,9 +26,6 @@ SCOPE = "run"
 TRIES = 20
 """Maximum number of attempts to write an event. An attempt fails if another process writes an event with its number."""
 Request = Literal["pause", "go on", "stop", "finish calls"]
-RUNNING = "running"
-"""A key in some events of the kind ``control``. Such an event is not a request, but the reply of a worker in another
-process to "stop". The value of the key is the call that the worker must finish before it can stop."""
 
 
 class Switches:
@@ -119,32 +115,22 @@ class RequestListener:
             requests: list[Any] = [*self._run.store.events(SCOPE, "control")]
             for request in requests[self._handled :]:
                 self._handled += 1
-                self._handle(request.body["do"], request.body.get(RUNNING, ""))
+                self._handle(request.body["do"])
             if self._is_played and not self.switches.stopped and not self._is_played():
                 self.abandoned = True
                 self.switches.finish_calls()
 
-    def _handle(self, request: Request, running: str) -> None:
+    def _handle(self, request: Request) -> None:
         switches = self.switches
-        if running and not self._is_played:
-            LOG.warning(STILL_RUNNING, running)
-        elif request in ("stop", "finish calls") and not running:
-            is_new = not switches.stopped  # else, this process made the request, or obeys an earlier one
-            self.stopped |= is_new
+        if request in ("stop", "finish calls"):
+            self.stopped |= not switches.stopped  # else, this process made the request, or obeys an earlier one
             (switches.stop if request == "stop" else switches.finish_calls)()
-            if is_new and self._is_played:
-                self._report_running_calls()
         elif request == "pause" and not (switches.paused or switches.stopped):
             switches.pause()
             self._stop_clock()
         elif request == "go on" and switches.paused:
             self._start_clock()
             switches.go_on()
-
-    def _report_running_calls(self) -> None:
-        """Tell the leader which calls keep this process from stopping. The user may not see the log of this process."""
-        for call in running_calls(threading.enumerate()):
-            append_event(self._run.store, SCOPE, "control", {"do": "stop", RUNNING: call})
 
 
 def count_handled_requests(store: Store) -> int:
@@ -196,7 +182,6 @@ def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]
 REPORT_SECONDS = 0.2
 """While threads are running, ``in_threads`` calls ``poll`` at least once in this many seconds."""
 STOPPING = "Stopping at the next action or model call. Press Ctrl-C again to stop immediately."
-STILL_RUNNING = "Still running: %s."
 Message = BaseException | bool
 """A message from a thread: the error that ended it, True if it has finished, or False if it only asks for ``poll``."""
 
@@ -227,8 +212,6 @@ def in_threads(
         all_ended = True
     except KeyboardInterrupt:
         LOG.warning(STOPPING)
-        for call in running_calls(threads):
-            LOG.warning(STILL_RUNNING, call)
     finally:
         if not all_ended:
             stop()
@@ -239,11 +222,6 @@ def in_threads(
     if isinstance(stopped_by, BudgetEnded):
         raise stopped_by
     return stopped_by is None
-
-
-def running_calls(threads: Iterable[threading.Thread]) -> list[str]:
-    """Return the calls that threads are carrying out for plans, such as "agent.look(), called in line 2"."""
-    return list(filter(None, map(running_call, threads)))
 
 
 def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
@@ -294,9 +272,3 @@ class Execution(InvocationSettings):
         """Return the settings that the run records."""
         unsafe: dict[str, JsonValue] = {"unsafe_no_sandbox": True} if self.unsafe_no_sandbox else {}
         return {"jobs": self.jobs, "executor": self.executor, **unsafe}
-
-    def command_options(self) -> list[str]:
-        """Return the command-line options that repeat these settings."""
-        options = ["--jobs", str(self.jobs)] if self.jobs != 1 else []
-        options += ["--executor", self.executor] if self.executor != "threads" else []
-        return [*options, "--unsafe-no-sandbox"] if self.unsafe_no_sandbox else options

@@ -1,5 +1,6 @@
 """Play a run: start workers, report the endings that they record, and replace lost workers."""
 
+import importlib
 import logging
 import queue
 from collections.abc import Callable
@@ -19,20 +20,19 @@ from planbook.workers.control import Execution, Request, Switches, in_threads, s
 from planbook.workers.processes import (
     Job,
     OpenPool,
-    WorkerLost,
     WorkerPool,
     WorkerReport,
-    check_cluster,
     cluster_pool,
     local_pool,
     work,
 )
-from planbook.workers.worker import MAX_LOST, EpisodeWorker, OpenEpisodes, play_in_threads, worker_name, workers_of
+from planbook.workers.worker import EpisodeWorker, OpenEpisodes, play_in_threads, worker_name, workers_of
 
 LOG = logging.getLogger(__name__)
 LOST = "A worker process was lost; its episodes continue in another one."
-NOT_STARTED = "A worker process ended before it could begin. Starting another one."
-NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
+MAX_FAILURES = 6
+"""A run ends if workers fail this many times in a row, and no episode ends in between. This number is larger than
+MAX_LOST, so an episode that ends its worker is given up before."""
 OnEnding = Callable[[Entry, Ending], None]
 
 
@@ -134,28 +134,24 @@ class RunDriver:
     def _keep_working(self, pool: WorkerPool, job: Job) -> None:
         """Run a job in a worker until it ends. If the worker is lost, or its sandbox fails, start another worker.
 
-        If the worker ends with another error, this error is raised. Raises WorkerFailed if two workers in a row do not
-        start, or if the sandbox fails MAX_LOST times. Raises ClusterLost if no worker can be reached any more. After
-        the run was stopped, no error of a worker is raised.
+        If the worker ends with another error, this error is raised. Raises WorkerFailed after MAX_FAILURES failures in
+        a row between which no episode has ended. After the run was stopped, no error of a worker is raised.
         """
-        not_started = failures = 0
+        failures = 0
         while not self._switches.stopped:
+            open_before = len(self._open)
             try:
                 error = pool.work(replace(job, spent=self._run.meter.spent)).error
                 if error is None or self._switches.stopped or isinstance(error, EpisodeStopped):
                     return
                 raise error
-            except WorkerLost as lost:
+            except WorkerFailed:
+                failures = 1 if len(self._open) < open_before else failures + 1
                 if self._switches.stopped:
                     return
-                LOG.warning(LOST if lost.begun else NOT_STARTED)
-                not_started = 0 if lost.begun else not_started + 1
-                if not_started > 1:  # a single worker may have been killed by chance
-                    raise WorkerFailed(NEVER_STARTED) from lost
-            except WorkerFailed:
-                failures += 1
-                if failures == MAX_LOST:
+                if failures == MAX_FAILURES:
                     raise
+                LOG.warning(LOST)
 
     def _report(self) -> None:
         for entry, ending in self._open.take_ended():
@@ -217,12 +213,12 @@ def join_run(run: Run, execution: Execution) -> WorkerReport:
 def pool_opener(executor: Executor) -> OpenPool:
     """Return the function that opens a pool of workers for an executor: the value of ``--executor``.
 
-    Raises MissingRequirement if Ray is needed but not installed, or if its cluster cannot be reached.
+    Raises MissingRequirement if Ray is needed but not installed.
     """
     if executor != "ray":
         return local_pool
     try:
-        check_cluster()
+        importlib.import_module("ray")
     except ImportError as error:
         raise missing_extra("cluster", "--executor ray") from error
     return cluster_pool

@@ -38,8 +38,7 @@ from planbook.planner import (
     pass_on,
     request_key,
 )
-from planbook.runs import Fork, Run, is_run, last_path, recorded_endings
-from planbook.sandbox import nearest_names
+from planbook.runs import Fork, Run, is_run, last_path
 from planbook.store import Event, without_restart
 
 LEARNING_ROLES = ("builder", "consolidator", "formulator")
@@ -95,20 +94,15 @@ def open_model(
         full_name = f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec
         model = load_model(full_name, stopped=stopped, timeouts=timeouts)
     except UnknownModel as error:
-        message = f"{error}. {_list_shipped(name)}" if kind == "recorded" and "+" not in name else str(error)
-        raise UnknownModel(message) from error
+        if kind != "recorded" or "+" in name:
+            raise
+        names = ", ".join(sorted(file.stem for file in RECORDINGS.glob("*.jsonl")))
+        raise UnknownModel(f"{error}. Shipped recordings: {names}") from error
     if kind != "object":
         model.name = spec
     if isinstance(model, RecordedModel):
         model.strict = strict
     return model
-
-
-def _list_shipped(name: str) -> str:
-    """Return a sentence that lists the shipped recordings with names similar to ``name``, or all if there are none."""
-    shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
-    similar = nearest_names(Path(name).stem, shipped, limit=5)
-    return f"Shipped recordings{' with similar names' if similar else ''}: {', '.join(similar or shipped)}"
 
 
 def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
@@ -169,19 +163,12 @@ class RecordedRunModel:
         self._replies: dict[str, Reply] = {}
         self._entries = RecordedReplies()
         with closing(Run.open(self.folder)) as run:
-            ended = recorded_endings(run)
-            self._open = {entry.path for entry in run.entries() if entry.index not in ended}
             for event in run.store.events(kind="ask"):
                 self._add(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply. Raises NotRecorded if there is none."""
         match = self._entries.find(messages, sampling, strict=self.strict)
-        if match is None and "/".join(journal_place().split("/")[:2]) in self._open:
-            raise NotRecorded(
-                f"{self.folder} is unfinished: this episode has not ended there, so it has no further replies. "
-                f"Finish it first (planbook run --resume {self.folder}), or name a --model that can answer"
-            )
         if match is None:
             message = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
             raise NotRecorded(f"{message}. The run differs from the recorded one here; name a --model that can answer")

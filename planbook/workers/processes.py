@@ -1,8 +1,7 @@
 """Workers in other processes: new processes on this machine, or actors of a Ray cluster.
 
-Ray is imported only when it is used. It takes minutes to notice that no cluster answers at an address, and it ends this
-whole process a minute after the cluster's head has died. So this module checks the cluster without Ray, before a run
-begins and while it is played.
+Ray is imported only when it is used. It ends this whole process about a minute after the cluster's head has died. Then
+the run can be resumed.
 """
 
 import importlib
@@ -10,29 +9,26 @@ import json
 import logging
 import os
 import pickle
-import socket
 import subprocess
 import sys
 import threading
-import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import wait
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
-from urllib.parse import urlsplit
 
 from planbook.envs import MissingRequirement
-from planbook.errors import BadRun, ClusterLost
+from planbook.errors import BadRun
 from planbook.knowledge import memory_of
 from planbook.planner import EpisodeStopped, Meter, Spending
 from planbook.runs import Run, RunFile
+from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from
 from planbook.store import Store, StoreLocation
-from planbook.workers.control import RequestListener, call_every
+from planbook.workers.control import RequestListener
 from planbook.workers.worker import play_in_threads, worker_name
 
 
@@ -105,19 +101,18 @@ def sendable(error: BaseException) -> BaseException:
 # Pools of workers
 
 
-class WorkerLost(Exception):
-    """The process of a worker has died, or cannot be reached. ``begun`` is True if the worker had begun its job."""
+NO_REPORT = "worker processes ended again and again; is there enough memory?"
 
-    def __init__(self, *, begun: bool) -> None:
-        self.begun = begun
-        super().__init__("a worker process was lost")
+
+class WorkerLost(WorkerFailed):
+    """The process of a worker has died, or cannot be reached."""
 
 
 class WorkerPool(NamedTuple):
     """Runs up to ``capacity`` workers at the same time, on ``machines`` machines.
 
     ``work`` is a function that runs a job in a new worker and returns the worker's report. It raises WorkerLost if the
-    worker is lost, or ClusterLost if no worker can be reached any more.
+    worker is lost.
     """
 
     capacity: int
@@ -155,7 +150,6 @@ serve()
 """The program of a worker process. It exempts the imported modules from garbage collection.
 
 ``multiprocessing`` is not used, because it would import the user's main program in the worker, too."""
-BEGUN = b"begun\n"
 
 
 def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any:
@@ -163,7 +157,7 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
 
     Raises WorkerLost if the process ends without a report.
     """
-    begun, report = False, b""
+    report = b""
     with (
         suppress(BrokenPipeError),  # the process has ended before it read its job
         subprocess.Popen(
@@ -178,12 +172,11 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
         assert process.stdout is not None
         process.stdin.write(f"{json.dumps(sys.path)}\n".encode() + pickle.dumps(job))
         process.stdin.flush()
-        begun = process.stdout.readline() == BEGUN
         report = process.stdout.read()
     try:
         return pickle.loads(report)
     except (EOFError, pickle.UnpicklingError) as error:
-        raise WorkerLost(begun=begun) from error
+        raise WorkerLost(NO_REPORT) from error
 
 
 def serve() -> NoReturn:
@@ -198,8 +191,6 @@ def serve() -> NoReturn:
     os.dup2(2, 1)  # anything printed from now on goes to standard error
     threading.Thread(target=_exit_with_driver, daemon=True).start()
     with suppress(BrokenPipeError):  # the driver has ended
-        results.write(BEGUN)
-        results.flush()
         results.write(pickle.dumps(work(job)))
         results.flush()
     os._exit(0)
@@ -215,47 +206,29 @@ def _exit_with_driver() -> NoReturn:
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 """Environment variables that silence a warning of Ray and turn off its usage reports. The user's values are kept."""
-CONNECT_SECONDS = 5.0
-GREET_SECONDS = 10.0
-"""Time limit for the answer of a cluster's head to a greeting."""
-CHECK_SECONDS = 1.0
-"""Seconds between two checks of the cluster."""
-OWN_SILENCE, JOINED_SILENCE = 2.0, 30.0
-"""A cluster is lost if one of its parts does not answer for this many seconds. The first number is for a cluster that
-this process has started: nobody restarts its head. The second is for a cluster that this process has joined: its head
-may be restarted, and Ray waits a minute for it."""
-LOCAL_ADDRESSES = ("local", "auto")
-"""Addresses with a meaning for Ray: "local" starts a cluster on this machine, and "auto" finds a running one."""
 
 
 class RemoteJob:
     """An actor that carries out one job in a process of the cluster."""
-
-    def begin(self) -> None:
-        """Do nothing. The call returns once the actor's process is running."""
 
     def carry_out(self, job: Job) -> WorkerReport:
         """Return the report of the job."""
         return work(job)
 
 
-def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
+def work_in_actor(job: Job) -> Any:
     """Run a job in a new actor, which occupies one processor of the cluster, and return the actor's report.
 
-    ``check`` is called regularly, and raises ClusterLost if the cluster can no longer be reached. Raises WorkerLost if
-    only the actor is lost.
+    Raises WorkerLost if the actor is lost.
     """
     ray = importlib.import_module("ray")
     actor: Any = ray.remote(RemoteJob).options(num_cpus=1, max_restarts=0).remote()
-    begun, report = actor.begin.remote().future(), actor.carry_out.remote(job).future()
     try:
-        while not wait([report], CHECK_SECONDS).done:
-            check()
-        return report.result()
+        return ray.get(actor.carry_out.remote(job))
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:
-        raise WorkerLost(begun=begun.done() and begun.exception() is None) from error
+        raise WorkerLost(NO_REPORT) from error
     finally:
         ray.kill(actor)
 
@@ -264,53 +237,25 @@ def work_in_actor(job: Job, check: Callable[[], None]) -> Any:
 def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool with one worker for each processor of a Ray cluster, but at least one and at most ``jobs`` workers.
 
-    If this process has already joined a cluster, that cluster is used. Otherwise, the cluster at the address in
-    RAY_ADDRESS is joined. If that is not set, a new cluster is started on this machine, and shut down at the end.
+    The cluster at the address in RAY_ADDRESS is joined. If that is not set, a new cluster is started on this machine,
+    and shut down at the end. Raises MissingRequirement if the cluster cannot be used.
     """
     ray = importlib.import_module("ray")
-    joined = ray.is_initialized()
-    address = cluster_address()
-    if not joined:
-        _join(address)
+    _join(os.environ.get("RAY_ADDRESS", "") or "local")
     try:
         processors = int(ray.cluster_resources().get("CPU", 0))
         machines = sum(node["Alive"] for node in ray.nodes())
-        max_silence = OWN_SILENCE if not joined and address == "local" else JOINED_SILENCE
-        with watching(_parts(), max_silence) as check:
-            capacity = max(1, min(jobs, processors))
-            yield WorkerPool(capacity, partial(work_in_actor, check=check), machines)
+        yield WorkerPool(max(1, min(jobs, processors)), work_in_actor, machines)
     finally:
-        if not joined:
-            ray.shutdown()
-
-
-def _parts() -> dict[str, str]:
-    """Return the addresses of the cluster's head, and of the raylet: the process of Ray that runs workers here.
-
-    If this process is a Ray client, return no addresses.
-    """
-    ray = importlib.import_module("ray")
-    context = ray.get_runtime_context()
-    if not context.gcs_address:  # a Ray client, which needs no check: it notices that its cluster is gone
-        return {}
-    nodes = {node["NodeID"]: node for node in ray.nodes()}
-    own = nodes[context.get_node_id()]
-    return {"head": context.gcs_address, "raylet": f"{own['NodeManagerAddress']}:{own['NodeManagerPort']}"}
-
-
-def check_cluster() -> None:
-    """Check that a cluster answers at RAY_ADDRESS, if it is set.
-
-    Raises MissingRequirement if no cluster answers, or ImportError if Ray is not installed.
-    """
-    if not importlib.import_module("ray").is_initialized():
-        check_address(cluster_address())
+        ray.shutdown()
 
 
 def _join(address: str) -> None:
     ray = importlib.import_module("ray")
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
+    if address != "local":  # by default, Ray tries for 13 minutes to reach a cluster; now it tries once
+        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")
     logging.getLogger("ray").setLevel(logging.ERROR)
     # Even with log_to_driver=False, Ray prints every lost worker on standard output. The driver already reports these.
     setattr(importlib.import_module("ray._private.worker"), "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
@@ -320,72 +265,3 @@ def _join(address: str) -> None:
         raise MissingRequirement(
             f"Ray at {address} cannot be used: {error}; set RAY_ADDRESS to a cluster, or unset it to start one here"
         ) from error
-
-
-def cluster_address() -> str:
-    """Return the address in RAY_ADDRESS, or "local" if it is not set: then a new cluster is started on this machine."""
-    return os.environ.get("RAY_ADDRESS", "") or "local"
-
-
-def check_address(address: str) -> None:
-    """Check that a Ray cluster answers at an address. If none does, raises MissingRequirement within seconds."""
-    if address in LOCAL_ADDRESSES:
-        return
-    if problem := _connection_problem(address) or _head_problem(address):
-        raise MissingRequirement(
-            f"no Ray cluster answers at {address}, the address in RAY_ADDRESS: {problem}; check it with `ray status "
-            f"--address {address}`, name another cluster, or unset RAY_ADDRESS to start one here"
-        )
-
-
-@contextmanager
-def watching(parts: Mapping[str, str], max_silence: float) -> Iterator[Callable[[], None]]:
-    """Watch the parts of a cluster in a background thread. ``parts`` maps their names to addresses (HOST:PORT).
-
-    Yield a function that raises ClusterLost if a part has not answered for ``max_silence`` seconds.
-    """
-    answered, losses = dict.fromkeys(parts, time.monotonic()), list[str]()
-
-    def probe() -> None:
-        for name, address in parts.items():
-            problem = _connection_problem(address)
-            if not problem:
-                answered[name] = time.monotonic()
-            elif time.monotonic() - answered[name] >= max_silence:
-                losses.append(
-                    f"the Ray cluster was lost: its {name} at {address} no longer answers ({problem}); "
-                    "nothing recorded so far is lost"
-                )
-
-    def check() -> None:
-        if losses:
-            raise ClusterLost(losses[0])
-
-    with call_every(CHECK_SECONDS, probe):
-        yield check
-
-
-def _connection_problem(address: str) -> str:
-    """Return the reason why an address cannot be reached, or "" if it can."""
-    parsed = urlsplit(address if "://" in address else f"//{address}")
-    try:
-        if not parsed.hostname or not parsed.port:
-            return "it is not HOST:PORT"
-        socket.create_connection((parsed.hostname, parsed.port), CONNECT_SECONDS).close()
-    except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
-    return ""
-
-
-def _head_problem(address: str) -> str:
-    """Return a problem if the server at an address is not the head of a cluster, or else "".
-
-    The address of a Ray client server (ray://HOST:PORT) is not checked.
-    """
-    if "://" in address:
-        return ""
-    client = importlib.import_module("ray._raylet").GcsClient
-    greeting = threading.Thread(target=client, kwargs={"address": address}, daemon=True)
-    greeting.start()
-    greeting.join(GREET_SECONDS)
-    return "a server answers, but not like the head of a cluster" if greeting.is_alive() else ""

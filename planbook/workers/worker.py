@@ -34,7 +34,7 @@ from planbook.planner import (
 )
 from planbook.runs import DIVERGED, Entry, Run, changed_versions, index_of, superseded_scopes
 from planbook.sandbox import Sandbox
-from planbook.store import Losses, Watch, restart_scope
+from planbook.store import Watch, restart_scope
 from planbook.workers.control import Switches, append_event, in_threads
 from planbook.workers.models import roles_of
 
@@ -42,7 +42,7 @@ LOG = logging.getLogger(__name__)
 IDLE_SECONDS = 0.1
 """Seconds between two attempts to lease an episode, while all open episodes are leased by other workers."""
 MAX_LOST = 3
-"""If this many workers in a row are lost while they play an episode, without progress between them, it is given up.
+"""If this many workers in a row are lost while they play an episode, it is given up.
 
 The last of these workers plays no other episode in the meantime, so its loss affects only this episode."""
 LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
@@ -154,17 +154,17 @@ class EpisodeQueue:
                 if self._switches.stopped:
                     raise EpisodeStopped
                 with self._run.store.lock(entry.index) as acquired:
-                    losses = self._losses(entry) if acquired else None
-                    if losses is not None:
-                        with self._lock.acquire(alone=losses.lost == MAX_LOST - 1), self._end_lease_on_error(entry):
-                            if losses.lost or not self._is_leader:
-                                self._run.store.leases.take(entry.index, self._name, losses)
+                    lost = self._losses(entry) if acquired else None
+                    if lost is not None:
+                        with self._lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
+                            if lost or not self._is_leader:
+                                self._run.store.leases.take(entry.index, self._name, lost)
                             yield entry
                         return
             self.open_episodes.wait()
         yield None
 
-    def _losses(self, entry: Entry) -> Losses | None:
+    def _losses(self, entry: Entry) -> int | None:
         """Return how many workers were lost while playing a locked episode, or None if the episode has ended.
 
         If too many were lost, the episode is given up here, which is an ending, too.
@@ -173,11 +173,11 @@ class EpisodeQueue:
         if entry not in self.open_episodes:
             return None
         store = self._run.store
-        losses = store.leases.losses(entry.index, lambda: sum(1 for _ in store.events(entry.path)))
-        if losses.lost:
+        lost = store.leases.losses(entry.index)
+        if lost:
             store.ledger.release_below(entry.path)
-        if losses.lost < MAX_LOST:
-            return losses
+        if lost < MAX_LOST:
+            return lost
         self.open_episodes.mark_ended(entry, give_up(self._run, entry, LOST))
         return None
 

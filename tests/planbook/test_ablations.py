@@ -161,5 +161,5 @@ def test_an_unknown_part_is_refused_with_the_list_of_parts(tmp_path: Path) -> No
     refused = invoke(*BUILD, "--without", "everything", "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert "--without everything: there is no such part; the parts are" in refused.printed
-    assert all(f"{name}: {meaning}" in refused.printed for name, meaning in ABLATIONS.items())
+    assert all(name in refused.printed for name in ABLATIONS)
     assert not (tmp_path / "run").exists()

@@ -113,7 +113,7 @@ def test_errors_are_the_same_as_on_the_command_line(tmp_path: Path) -> None:
 
 
 def test_a_folder_can_be_used_after_a_run_failed_to_begin(tmp_path: Path) -> None:
-    with pytest.raises(BadRun, match="cannot be reached"):
+    with pytest.raises(BadRun, match="cannot be read or written"):
         planbook.run(env="toy", out=tmp_path / "run", store="postgresql://me@127.0.0.1:1/db")
     assert planbook.run(env="toy", split="all:1", out=tmp_path / "run").solved == 1
 

@@ -132,8 +132,7 @@ def test_a_stopped_run_can_be_resumed(tmp_path: Path, capfd: pytest.CaptureFixtu
         wait_until(lambda: count(folder, "outcome") > 0)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    options = " ".join(Execution(jobs=2, executor=executor).command_options())
-    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder} {options}" in capfd.readouterr().out
+    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().out
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True), executor=executor) as codes:
         pass
@@ -197,13 +196,6 @@ def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) ->
     assert not is_claimed(tmp_path / "run")
     over.set()
     watcher.join()
-
-
-def test_execution_settings_become_options_for_the_next_invocation() -> None:
-    assert Execution().command_options() == []
-    every_option = Execution(jobs=3, unsafe_no_sandbox=True, executor="processes")
-    expected = ["--jobs", "3", "--executor", "processes", "--unsafe-no-sandbox"]
-    assert every_option.command_options() == expected
 
 
 def test_a_joined_process_reports_that_the_process_that_began_the_run_has_ended(tmp_path: Path) -> None:

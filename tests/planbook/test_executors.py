@@ -17,7 +17,6 @@ from planbook.runs import Run
 from planbook.workers import check_reachable, local_pool
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import Finished, asks, events, invoke, scripted
-from tests.watched import count
 
 PROCESSES = ("--executor", "processes")
 SLOW = {"pause": 0.3}
@@ -74,14 +73,6 @@ def test_an_episode_that_kills_three_processes_is_broken(tmp_path: Path) -> None
 
 
 @pytest.mark.deep
-def test_an_episode_that_advances_with_each_process_is_not_broken(tmp_path: Path, undisturbed: Episodes) -> None:
-    finished = play(tmp_path, "--json", deadly="fetch_two/3", deaths=4, later=True)
-    assert finished.returncode == 0, finished.printed
-    assert episodes_of(tmp_path) == undisturbed
-    assert process_count(tmp_path) == 5
-
-
-@pytest.mark.deep
 @pytest.mark.parametrize(("victim", "workers"), [("worker", 3), ("zygote", 2)])
 def test_a_killed_worker_or_zygote_is_replaced(
     tmp_path: Path, undisturbed: Episodes, victim: str, workers: int
@@ -122,18 +113,6 @@ def test_ctrl_c_ends_every_process_and_the_run_can_be_resumed(tmp_path: Path, un
     assert not any(map(alive, processes(tmp_path)))
     assert invoke("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
     assert episodes_of(tmp_path) == undisturbed
-
-
-@pytest.mark.parametrize("executor", ["processes", pytest.param("ray", marks=pytest.mark.deep)])
-def test_ctrl_c_names_the_action_that_is_running_in_another_process(tmp_path: Path, executor: str) -> None:
-    if executor == "ray":
-        pytest.importorskip("ray")
-    driver = start(command(tmp_path, "--executor", executor, *TASKS, pause=2))
-    wait_until(lambda: count(tmp_path / "run", "act"), 150)  # Ray starts slowly
-    os.killpg(driver.pid, signal.SIGINT)
-    printed, _ = driver.communicate(timeout=60)
-    assert driver.returncode == 130, printed
-    assert "Still running: agent.open('box_" in printed
 
 
 @pytest.mark.deep

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import MissingRequirement
-from planbook.workers import processes as workers_module
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
 from tests.flows import invoke
@@ -23,12 +20,31 @@ pytestmark = pytest.mark.deep
 RAY = ("--executor", "ray")
 
 
+WITHOUT_TOKENS = {"RAY_AUTH_MODE": "disabled"}
+START_CLUSTER = """
+import ray, sys
+context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+print(context.address_info["gcs_address"], flush=True)
+sys.stdin.read()
+"""
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The address of a cluster that the tests of this module share."""
-    context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield context.address_info["gcs_address"]
-    ray.shutdown()
+    """The address of a cluster that the tests of this module share. It ends when its standard input is closed."""
+    command, pipe = [sys.executable, "-c", START_CLUSTER], subprocess.PIPE
+    env = os.environ | WITHOUT_TOKENS
+    with subprocess.Popen(command, cwd=ROOT, env=env, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        address = next(line for line in process.stdout if line.count(":") == 1 and line.strip().split(":")[1].isdigit())
+        yield address.strip()
+        process.communicate()
+
+
+@pytest.fixture
+def _joined(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**WITHOUT_TOKENS, "RAY_ADDRESS": cluster}.items():
+        monkeypatch.setenv(name, value)
 
 
 def start_run(folder: Path, *more: object, pause: float = 0.4) -> "subprocess.Popen[str]":
@@ -44,7 +60,7 @@ def resume(folder: Path, *more: object) -> list[tuple[Any, ...]]:
     return episodes_of(folder)
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("_joined")
 def test_a_cluster_plays_the_same_episodes_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     finished = invoke(*command(tmp_path, *RAY, *TASKS, pause=0.4))
     assert finished.returncode == 0, finished.printed
@@ -53,7 +69,7 @@ def test_a_cluster_plays_the_same_episodes_as_threads(tmp_path: Path, undisturbe
     assert os.getpid() not in processes(tmp_path)
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("_joined")
 @pytest.mark.parametrize("kind", ["a file", "PostgreSQL"])
 def test_a_worker_that_dies_is_replaced(
     tmp_path: Path, kind: str, postgres: Server, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
@@ -65,17 +81,17 @@ def test_a_worker_that_dies_is_replaced(
     assert episodes_of(tmp_path) == undisturbed
 
 
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("_joined")
 def test_an_episode_that_kills_three_workers_is_broken(tmp_path: Path) -> None:
     finished = invoke(*command(tmp_path, *RAY, *TASKS, "--json", deadly="fetch_two/3", deaths=99))
     assert finished.returncode == 1, finished.printed
     assert (finished.result["solved"], finished.result["failures"]) == (11, {"broken": 1})
 
 
+@pytest.mark.usefixtures("_joined")
 def test_workers_end_when_their_driver_is_killed_and_the_run_can_be_resumed(
-    tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", cluster)
     driver = start_run(tmp_path)
     kill(driver.pid)
     driver.communicate(timeout=60)
@@ -96,10 +112,8 @@ def test_a_private_cluster_prints_nothing_and_leaves_no_process(
     wait_until(lambda: not any(map(alive, {*descendants, *processes(tmp_path)})), 10)
 
 
-def test_a_run_can_be_resumed_after_ctrl_c(
-    tmp_path: Path, cluster: str, undisturbed: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", cluster)
+@pytest.mark.usefixtures("_joined")
+def test_a_run_can_be_resumed_after_ctrl_c(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     driver = start_run(tmp_path)
     os.killpg(driver.pid, signal.SIGINT)
     printed, _ = driver.communicate(timeout=15)
@@ -115,36 +129,16 @@ def test_a_run_can_be_resumed_after_its_private_cluster_lost_its_head(
 ) -> None:
     driver = start_run(tmp_path, pause=0.6)
     kill(next(each for each in children(driver.pid) if "gcs_server" in Path(f"/proc/{each}/comm").read_text()))
-    printed, _ = driver.communicate(timeout=30)
-    assert driver.returncode == 3, printed
-    assert "Traceback" not in printed
-    assert "the Ray cluster was lost: its head at " in printed
-    assert f"Once this is solved, resume with: planbook run --resume {tmp_path / 'run'}" in printed
+    driver.communicate(timeout=150)  # Ray ends the process after about a minute, unless the run is finished before
     assert resume(tmp_path, "--jobs", 12) == undisturbed
 
 
-def test_an_address_without_a_cluster_is_reported_before_the_run_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers_module, "GREET_SECONDS", 1.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        for address, problem in {
-            "127.0.0.1:9": "Connection refused",
-            "ray://127.0.0.1:9": "Connection refused",
-            "nonsense": "it is not HOST:PORT",
-            f"127.0.0.1:{port}": "a server answers, but not like the head of a cluster",
-        }.items():
-            with pytest.raises(
-                MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check it with"
-            ):
-                workers_module.check_address(address)
-    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+def test_an_address_that_cannot_be_used_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "nonsense")
     wrong = invoke(*command(tmp_path, *RAY, *TASKS))
     assert wrong.returncode == 3
-    assert "no Ray cluster answers at 127.0.0.1:9" in wrong.printed
-    assert not (tmp_path / "run").exists()
+    assert "Ray at nonsense cannot be used" in wrong.printed
+    assert "set RAY_ADDRESS to a cluster, or unset it to start one here" in wrong.printed
 
 
 def test_without_ray_the_error_names_the_command_that_installs_it(tmp_path: Path) -> None:

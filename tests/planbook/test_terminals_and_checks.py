@@ -79,19 +79,6 @@ def test_ctrl_c_while_the_command_line_is_imported_leaves_no_traceback(tmp_path:
     assert (stopped.returncode, stopped.stdout, stopped.stderr) == (130, "", "Stopped.\n")
 
 
-def test_ctrl_c_names_the_action_that_is_running(tmp_path: Path) -> None:
-    write_shelf(tmp_path, looks=2)
-    environment = (tmp_path / "shelf.py").read_text()
-    slow = "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(2)"
-    (tmp_path / "shelf.py").write_text(environment.replace("self.looks += 1", f"self.looks += 1; {slow}"))
-    (tmp_path / "plan.py").write_text("# Look twice.\nagent.look()\nagent.look()\n")
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "planbook", *EXEC]
-    stopped = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert stopped.returncode == 130, stopped.stderr
-    assert "Still running: agent.look(), called in line 2." in stopped.stderr
-
-
 def test_an_empty_store_is_reported_in_one_line(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")

@@ -2,13 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from threading import current_thread
 
 import pytest
 from pydantic import JsonValue
 
-from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox, Session, answers, running_call
-from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox, Session
 from tests.sandbox.host_functions import echo
 from tests.sandbox.plans import fault_of, snippets
 
@@ -24,27 +22,14 @@ def test_functions_take_positional_and_keyword_arguments(sandbox: Sandbox) -> No
 
 
 def test_an_interrupt_tells_which_call_it_interrupted(sandbox: Sandbox) -> None:
-    def wait(place: str, hours: int = 1) -> None:
+    def wait(place: str, **options: int) -> None:
         raise KeyboardInterrupt
 
     with sandbox.session({"agent.wait": wait}) as session:
         with pytest.raises(KeyboardInterrupt) as interrupt:
-            session.run("x = 'here'\nagent.wait(x, hours=2)")
-        assert interrupt.value.__notes__ == ["It interrupted agent.wait('here', hours=2), called in line 2."]
-
-
-def test_the_running_call_of_a_thread_is_shown_without_control_characters() -> None:
-    shown: list[str] = []
-    specs = function_specs({"f": lambda **kwargs: shown.append(running_call(current_thread()))})
-    Answers(specs, None).answer(["call", 3, "f", [], {"\x1b[2J": "\x1b[31m", "hours": 2}])
-    assert shown == [r"f(\x1b[2J='\x1b[31m', hours=2), called in line 3"]
-
-
-def test_a_thread_that_answers_an_import_has_no_running_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(answers, "library_source", lambda module: shown.append(running_call(current_thread())))
-    Answers({}, None).answer(["import", "json"])
-    assert shown == [""]
+            session.run(r"x = '\x1b[31m'" + "\n" + r"agent.wait(x, hours=2, **{'\x1b[2J': 3})")
+        shown = r"agent.wait('\x1b[31m', hours=2, \x1b[2J=3)"
+        assert interrupt.value.__notes__ == [f"It interrupted {shown}, called in line 2."]
 
 
 def test_defaults_are_those_of_the_function(sandbox: Sandbox) -> None:

@@ -55,22 +55,6 @@ def test_conversations_are_chosen_by_role_and_success(runs: dict[str, Path], tmp
     assert 0 < len(solved) < len(everything)
 
 
-def test_a_run_without_models_has_no_conversations(tmp_path: Path) -> None:
-    assert invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run").returncode == 0
-    printed = invoke("export", tmp_path / "run", "--format", "chat", "--out", tmp_path / "x.jsonl")
-    assert printed.returncode == 0
-    assert "no model was asked in them" in printed.printed
-    assert "left out" not in printed.printed
-
-
-def test_a_role_that_no_model_was_asked_in_is_reported_with_the_roles(runs: dict[str, Path], tmp_path: Path) -> None:
-    run, out = runs["adapt-textcraft-stepwise"], tmp_path / "x.chat"
-    exported = invoke("export", run, "--format", "chat", "--roles", "builder", "--out", out)
-    assert (
-        "--roles builder: these episodes asked no model in this role; they have executor, planner" in exported.printed
-    )
-
-
 def play(model: str, folder: Path) -> None:
     invoke("run", "--planner", "automanual", "--env", "toy", "--split", "all:1", "--model", model, "--out", folder)
 
@@ -85,7 +69,7 @@ def reply(messages, sampling):
 """
 
 
-def test_an_unusable_reply_and_the_complaint_about_it_are_left_out(tmp_path: Path) -> None:
+def test_an_unusable_reply_is_left_out_with_the_complaint_about_it(tmp_path: Path) -> None:
     folder, out = tmp_path / "run", tmp_path / "x.chat"
     (tmp_path / "model.py").write_text(UNUSABLE_ONCE)
     play(f"scripted:{tmp_path / 'model.py'}:reply", folder)

@@ -132,10 +132,13 @@ def _step(episode: Any) -> Any:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "another version": (variant(lambda t: t.update(schema="planbook.trajectory/9")), "another version of planbook"),
-    "something else": ({"messages": []}, "this is not an episode"),
+    "another version": (
+        variant(lambda t: t.update(schema="planbook.trajectory/9")),
+        "schema: Input should be 'planbook.trajectory/2'",
+    ),
+    "something else": ({"messages": []}, "messages: Extra inputs are not permitted"),
     "no JSON": ("{", "Invalid JSON"),
-    "a list": ("[1]", "this is not an episode"),
+    "a list": ("[1]", "Input should be an object"),
     "a text for a number": (variant(lambda t: _step(t).update(order="1")), "order: Input should be a valid integer"),
     "not a number": (json.dumps(FOREIGN).replace('"score": 1.0', '"score": NaN'), "a number is NaN or infinite"),
     "another field": (variant(lambda t: t.update(reward=1)), "reward: Extra inputs are not permitted"),

@@ -91,16 +91,10 @@ def test_changed_texts_are_reported_even_if_every_verdict_holds(skill: Path) -> 
     assert "changed files: SKILL.md, references/manual.md" in finished.printed
 
 
-def test_a_skill_without_evidence_is_reported_as_a_failure(skill: Path) -> None:
-    shutil.copytree(skill, skill.parent / "bare").joinpath("evidence.json").unlink()
-    finished = verify(skill.parent)
-    assert finished.returncode == 1
-    assert [(each["name"], each["changed_files"]) for each in finished.result["skills"]] == [
-        ("bare", ["evidence.json"]),
-        ("toy-fetch", []),
-    ]
-    assert f"bare: not verified, as {skill.parent / 'bare'} has no evidence.json" in finished.printed
-    assert verify(skill.parent / "bare").returncode == 1
+def test_a_skill_without_evidence_is_refused(skill: Path) -> None:
+    (skill / "evidence.json").unlink()
+    for folder in (skill, skill.parent):
+        assert f"{skill / 'evidence.json'} cannot be read as the evidence" in refusal("skills", "verify", folder)
 
 
 def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
@@ -158,12 +152,9 @@ def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_pat
     assert not [text for text in files(skill).values() if re.search(rf"{tmp_path}|{ROOT}|my files|[^/]files/", text)]
     lines = (skill / "SKILL.md").read_text().splitlines()
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
-    named = lines[-1].partition(": copy ")[2].partition(" into this folder")[0].replace("`", "").split(", ")
-    assert set(named) == {"notes.py", "tasks.json", "parts_of_notes.py", "judge_of_notes.py", "left.py"}
-    for name in named:
+    for name in ("notes.py", "tasks.json", "parts_of_notes.py", "judge_of_notes.py", "left.py"):
         (skill / name).write_text((home / name).read_text())
     assert "module:notes.py:Notes, whose code would run on this machine; name it" in refusal("skills", "verify", skill)
-    assert "with the option tasks=tasks.json, which may name code" in refusal("skills", "verify", skill, *env[:2])
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
     elsewhere = invoke("skills", "verify", skill, *env, "--out", tmp_path / "again")
     assert "2 of 2 tasks solved; changed verdicts: none; changed files: none" in elsewhere.printed
@@ -180,8 +171,6 @@ def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(
 
 def test_options_and_evidence_that_do_not_fit_are_refused(skill: Path) -> None:
     assert "--option: nosuch: there is no such option" in refusal("skills", "verify", skill, "-o", "nosuch=1")
-    change(skill, env_options={"text": 300 * "x"})
-    assert "evidence.json: text: there is no such option" in refusal("skills", "verify", skill)
     change(skill, actions=-1)
     refused = refusal("skills", "verify", skill)
     assert "evidence of a skill: actions: Input should be greater than or equal to 0" in refused
@@ -238,12 +227,6 @@ def test_a_skill_is_played_inside_the_chosen_folder(skill: Path, tmp_path: Path)
     change(skill, skill=str(tmp_path / "escaped"))
     assert verify(skill).result["skills"][0]["run"] == str(tmp_path / "again" / "toy-fetch")
     assert not (tmp_path / "escaped").exists()
-
-
-def test_evidence_that_lists_a_task_twice_is_refused(skill: Path) -> None:
-    known = evidence(skill)["tasks"][0]
-    change(skill, tasks=[known, known])
-    assert f"listed more than once: {known['task']['id']}" in refusal("skills", "verify", skill)
 
 
 def test_another_score_and_a_missing_file_of_the_evidence_are_reported(skill: Path) -> None:

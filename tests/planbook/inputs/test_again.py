@@ -27,8 +27,6 @@ def broken_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_only_broken_episodes_are_played_again_and_the_last_ending_counts(broken_run: Path) -> None:
     resumed = invoke("run", "--resume", broken_run, *AGAIN)
     assert resumed.returncode == 0
-    line = "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success."
-    assert line in resumed.printed
     ended = [event.scope for event in events(broken_run, "outcome")]
     assert ended == ["task/0", "task/1", "task/2", "task/1/restart/1"]
     with closing(Run.open(broken_run)) as run:

@@ -150,23 +150,6 @@ def test_a_prompt_that_was_sent_several_times_gets_the_reply_of_each_time(tmp_pa
     assert count_same(rerun(tmp_path / "first", "third")) == 3, "the script begins from the start again, too"
 
 
-def test_the_record_of_an_unfinished_run_says_that_it_is_unfinished(tmp_path: Path) -> None:
-    unfinished = (
-        "--split",
-        "all:2",
-        "--model",
-        scripted("never_done"),
-        "--budget",
-        "calls=1",
-        "--out",
-        tmp_path / "one",
-    )
-    assert invoke("run", *REACT, *unfinished).returncode == 4
-    repeated = invoke("rerun", tmp_path / "one", "--recorded", "--budget", "calls=9", "--out", tmp_path / "two")
-    assert repeated.returncode == 3
-    assert f"{tmp_path / 'one'} is unfinished: this episode has not ended there" in repeated.printed
-
-
 def test_a_building_run_learns_the_same_again(tmp_path: Path) -> None:
     play(*BUILD, "--tasks-per-type", "1", out=tmp_path / "first")
     play("build", "--from", tmp_path / "first", "--model", scripted(), out=tmp_path / "copied")

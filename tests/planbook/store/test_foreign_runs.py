@@ -24,12 +24,11 @@ DEFINITIONS = [
     "CREATE VIRTUAL TABLE words USING fts5(body)",
 ]
 BODIES = [
-    ("DELETE FROM text", "one of its texts is missing"),
-    ("UPDATE event SET body = '{}' WHERE kind = 'task'", "task: Field required"),
-    ("UPDATE event SET body = '[' WHERE kind = 'act'", "its body is not a JSON object"),
-    ("UPDATE event SET body = 7 WHERE kind = 'outcome'", "its body is not a JSON object"),
+    ("DELETE FROM text", "KeyError"),
+    ("UPDATE event SET body = '{}' WHERE kind = 'task'", "Field required"),
+    ("UPDATE event SET body = '[' WHERE kind = 'act'", "JSONDecodeError"),
+    ("UPDATE event SET body = 7 WHERE kind = 'outcome'", "valid dictionary"),
     ("UPDATE event SET body = json_replace(body, '$.feedback.kind', 'new') WHERE kind = 'cell'", "feedback.kind"),
-    ("UPDATE event SET body = json_set(body, '$.seconds', 'x') WHERE kind = 'sitting'", "seconds"),
 ]
 
 
@@ -49,18 +48,26 @@ def test_a_database_with_other_definitions_than_those_of_planbook_is_refused(tmp
 
 
 @pytest.mark.parametrize(("script", "reason"), BODIES)
-def test_an_event_that_planbook_would_not_record_is_named(tmp_path: Path, script: str, reason: str) -> None:
+def test_a_run_with_a_damaged_record_is_named(tmp_path: Path, script: str, reason: str) -> None:
+    toy_run(tmp_path / "odd", "procedures")
+    change(tmp_path / "odd", script)
+    report = planbook("report", tmp_path / "odd")
+    assert report.returncode == errors.BAD_INPUT
+    assert len(report.stderr.splitlines()) == 1
+    assert report.stderr.startswith(f"planbook: {tmp_path / 'odd'}")
+    assert "a record is damaged" in report.stderr
+    assert reason in report.stderr
+
+
+@pytest.mark.parametrize("script", [script for script, _ in BODIES[:-1]])
+def test_runs_beside_a_damaged_run_are_shown(tmp_path: Path, script: str) -> None:
     toy_run(tmp_path / "good", "procedures")
     toy_run(tmp_path / "odd", "procedures")
     change(tmp_path / "odd", script)
     finished = invoke("stats", tmp_path / "good", tmp_path / "odd", "--json")
     assert [Path(row["name"]).name for row in finished.result["rows"]] == ["good"]
-    assert "is not as planbook records it" in finished.printed
-    assert reason in finished.printed
-    report = planbook("report", tmp_path / "odd")
-    assert report.returncode == errors.BAD_INPUT
-    assert len(report.stderr.splitlines()) == 1
-    assert f"planbook: {tmp_path / 'odd' / 'run.db'}: event" in report.stderr
+    assert f"Left out: {tmp_path / 'odd'}" in finished.printed
+    assert "a record is damaged" in finished.printed
 
 
 def test_the_texts_of_two_events_are_read_from_a_run_that_was_not_changed(tmp_path: Path) -> None:

@@ -89,22 +89,20 @@ def test_a_lost_connection_is_reported_in_one_line_and_loses_no_event(
 ) -> None:
     store.put("task/0", "act", 0, {"before": True})
     postgres.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-    messages = []
     for number in (1, 2):
-        with pytest.raises(BadRun, match="nothing recorded so far is lost: resume the run when") as raised:
+        with pytest.raises(BadRun, match=r"cannot be read or written: .* nothing that was recorded is lost$") as raised:
             store.put("task/0", "act", number, {})
-        messages.append(str(raised.value))
-    assert messages[0] == messages[1]
-    assert "\n" not in messages[0]
-    assert postgres.password not in messages[0]
+        assert "\n" not in str(raised.value)
+        assert postgres.password not in str(raised.value)
     with closing(Store(schema)) as again:
         assert [event.body for event in again.events()] == [{"before": True}]
 
 
 def test_a_dropped_schema_is_reported(postgres: Server, schema: Schema) -> None:
     postgres.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(schema.schema)))
-    with pytest.raises(BadRun, match="holds no run: its tables no longer exist"):
-        Store(schema)
+    for to_write in (False, True):
+        with pytest.raises(BadRun, match=r"cannot be read or written: .* does not exist"):
+            Store(schema, to_write=to_write)
 
 
 def test_a_password_is_neither_written_nor_printed(postgres: Server, schema: Schema) -> None:
@@ -122,9 +120,9 @@ def test_a_missing_or_wrong_password_is_reported(
     postgres: Server, schema: Schema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
-    with pytest.raises(BadRun, match=r"set PGPASSWORD, or write it into ~/\.pgpass"):
+    with pytest.raises(BadRun, match=r"no password supplied; check server, database and PGPASSWORD"):
         Store(schema.redacted())
-    with pytest.raises(BadRun, match="the password is wrong"):
+    with pytest.raises(BadRun, match="password authentication failed"):
         create_schema(postgres.url_of("postgres", password="wrong"))
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     with closing(Store(schema.redacted())) as opened:
@@ -134,21 +132,21 @@ def test_a_missing_or_wrong_password_is_reported(
 def test_faulty_urls_are_reported(postgres: Server) -> None:
     with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
         create_schema("mysql://me@host/db")
-    with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
+    with pytest.raises(BadRun, match='database "nowhere" does not exist; check server, database'):
         create_schema(postgres.url_of("nowhere"))
-    with pytest.raises(BadRun, match="check that the server is running and accepts connections from this machine"):
+    with pytest.raises(BadRun, match="Connection refused"):
         create_schema("postgresql://me@127.0.0.1:1/db")
-    with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 cannot be reached: .*nothing"):
+    with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 .* cannot be read or written: .*nothing"):
         create_schema("postgresql://me:secret@host/db?nothing=1")
 
 
-def test_a_refused_statement_is_not_reported_as_a_lost_server(postgres: Server, schema: Schema, store: Store) -> None:
+def test_a_refused_statement_is_reported_and_can_be_repeated(postgres: Server, schema: Schema, store: Store) -> None:
     full = "BEGIN RAISE EXCEPTION 'could not extend file: no space left' USING ERRCODE = 'disk_full'; END"
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         connection.execute(f"CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $${full}$$".encode())
         event = Identifier(schema.schema, "event")
         connection.execute(SQL("CREATE TRIGGER filled BEFORE INSERT ON {} EXECUTE FUNCTION fill()").format(event))
-        with pytest.raises(BadRun, match=r"no space left; nothing recorded so far is lost$"):
+        with pytest.raises(BadRun, match=r"no space left; .*nothing that was recorded is lost$"):
             store.put("task/0", "act", 0, {})
         connection.execute(b"DROP FUNCTION fill CASCADE")
     store.put("task/0", "act", 0, {})
@@ -157,23 +155,17 @@ def test_a_refused_statement_is_not_reported_as_a_lost_server(postgres: Server, 
 def test_a_database_that_cannot_be_written_is_reported(postgres: Server) -> None:
     postgres.execute(b"CREATE DATABASE fixed")
     postgres.execute(b"ALTER DATABASE fixed SET default_transaction_read_only = on")
-    with pytest.raises(BadRun, match="read-only transaction; name another database with --store"):
+    with pytest.raises(BadRun, match=r"cannot be read or written: .*read-only transaction"):
         create_schema(postgres.url_of("fixed"))
 
 
-def test_a_user_who_may_not_create_a_schema_is_shown_the_grant(postgres: Server) -> None:
+def test_a_user_who_may_not_create_a_schema_is_refused(postgres: Server) -> None:
     postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
     try:
-        with pytest.raises(BadRun, match='let its owner run: GRANT CREATE ON DATABASE "postgres" TO "guest"'):
+        with pytest.raises(BadRun, match="cannot be read or written: permission denied for database postgres"):
             create_schema(postgres.url_of("postgres", user="guest"))
     finally:
         postgres.execute(b"DROP ROLE guest")
-
-
-def test_a_database_without_utf8_is_refused(postgres: Server) -> None:
-    postgres.execute(b"CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(BadRun, match="encoding is LATIN1; create a database with: createdb --template template0"):
-        create_schema(postgres.url_of("latin"))
 
 
 @pytest.mark.parametrize("statement", ["CREATE SCHEMA", "CREATE TABLE"])
@@ -185,7 +177,7 @@ def test_a_server_that_dies_while_a_schema_is_created_is_reported(postgres: Serv
         connection.execute(f"CREATE FUNCTION die() RETURNS event_trigger LANGUAGE plpgsql AS '{dies}'".encode())
         when = f"ON ddl_command_start WHEN TAG IN ('{statement}') EXECUTE FUNCTION die()"
         connection.execute(f"CREATE EVENT TRIGGER at_once {when}".encode())
-    with pytest.raises(BadRun, match=r"could not be created: .*; begin the run again"):
+    with pytest.raises(BadRun, match="cannot be read or written"):
         create_schema(postgres.url_of(name))
 
 

@@ -84,7 +84,7 @@ def test_the_folder_has_the_url_of_the_database_without_the_password(
         refused = planbook(*arguments)
         assert refused.returncode == 2
         assert refused.stderr.count("\n") == 1
-        assert "set PGPASSWORD, or write it into ~/.pgpass" in refused.stderr
+        assert "check server, database and PGPASSWORD" in refused.stderr
     assert postgres.password not in "".join(path.read_text() for path in folder.iterdir())
 
 
@@ -139,7 +139,7 @@ def test_a_lost_server_ends_the_run_with_one_line(tmp_path: Path, postgres: Serv
     assert playing.returncode == 2
     lines = [line for line in printed.splitlines() if line.startswith("planbook: ")]
     assert len(lines) == 1
-    assert "nothing recorded so far is lost: resume the run when the database can be reached" in lines[0]
+    assert "nothing that was recorded is lost" in lines[0]
     assert "Traceback" not in printed
     assert invoke("run", "--resume", folder, "--json").result["solved"] == 80
 

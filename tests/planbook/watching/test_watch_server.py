@@ -95,7 +95,7 @@ def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards
     with closing(FollowedRun(folder)) as following, closing(sqlite3.connect(folder / "run.db")) as database:
         with database:
             database.execute(row)
-        with pytest.raises(errors.BadRun, match="one of its texts is missing"):
+        with pytest.raises(errors.BadRun, match="a record is damaged"):
             following.catch_up()
         with database:
             database.execute("DELETE FROM event WHERE n = 99")
