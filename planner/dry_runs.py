@@ -20,12 +20,6 @@ from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 _SIMPLE_TYPES: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
 
 
-"""Stands for the line number of an action that an earlier cell took.
-
-A cell is a piece of plan code that is run as a unit.
-"""
-
-
 @dataclass(frozen=True)
 class KnownState:
     """What is known about the environment's state, in the form that the sandbox's dry run needs.

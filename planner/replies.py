@@ -124,24 +124,23 @@ None stands for a value of any kind.
 def as_json(text: str, kind: type | None = None) -> JsonValue:
     """Return the JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
 
-    It is the last value that is alone between two fences, or else the value that begins at the first bracket. A bracket
-    at the beginning of a line is preferred. Raises ValueError if no value of this kind is there.
+    It is the last value that is alone between two fences, or else the value that begins at the first bracket or, if that
+    begins no JSON, at the first one that begins a line. Raises ValueError if no value of this kind is there.
     """
     text = as_text(text)
     opener, name = _KINDS[kind]
-    for block in reversed(_FENCE.split(text)):
+    for block in (text, *reversed(_FENCE.split(text)[1::2])):
         with suppress(ValueError):
             value, end = _decode(block.strip())
             if end == len(block.strip()) and (kind is None or isinstance(value, kind)):
                 return value
-    problem = f"there is no JSON in the reply that can be read as {name}"
-    opened = re.search(rf"^{opener}", text, re.MULTILINE) or re.search(opener, text)
-    if not opened:
-        raise ValueError(problem)
-    try:
-        return _decode(text[opened.end() - 1 :])[0]
-    except ValueError as error:
-        raise ValueError(f"{problem}: {error}") from None
+    problem, reason = f"there is no JSON in the reply that can be read as {name}", ""
+    for opened in filter(None, (re.search(opener, text), re.search(rf"^{opener}", text, re.MULTILINE))):
+        try:
+            return _decode(text[opened.end() - 1 :])[0]
+        except ValueError as error:
+            reason = f": {error}"
+    raise ValueError(problem + reason)
 
 
 def _decode(text: str) -> tuple[JsonValue, int]:

@@ -107,11 +107,11 @@ class _Checks:
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete
         self._by_name = {place.node.name: place for place in places}
-        self._stored = dict(self._stored_shapes())
-        """Maps each database path at which a node stores a value to the shape of the value."""
+        self._stored = list(self._stored_shapes())
+        """The database paths at which nodes store values, with the shapes of the values. A path may occur twice."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are not known before the graph runs. Their values may have any parts."""
-        self._known_paths = [*paths_of(file.initial), *self._open_paths, *self._stored]
+        self._known_paths = [*paths_of(file.initial), *self._open_paths, *(path for path, _ in self._stored)]
 
     def _stored_shapes(self) -> Iterator[tuple[str, Shape]]:
         for node in (place.node for place in self._places):
@@ -222,10 +222,12 @@ class _Checks:
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open_paths)
         if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known_paths):
             return ""
-        for stored, shape in self._stored.items():
-            if path.startswith(f"{stored}."):
-                has_part = shape.part(path.removeprefix(f"{stored}."))
-                return "" if has_part else f"what is stored at {stored} is {shape.sketch()}"
+        above = [(stored, shape) for stored, shape in self._stored if path.startswith(f"{stored}.")]
+        if any(shape.part(path.removeprefix(f"{stored}.")) for stored, shape in above):
+            return ""
+        if above:
+            stored, shape = above[-1]
+            return f"what is stored at {stored} is {shape.sketch()}"
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it

@@ -1,6 +1,6 @@
 """Read a prompt graph from a YAML file. If the file is faulty, the error lists all faults with their line numbers.
 
-The docstring of ``planbook.planner.graph`` describes the format of the file.
+The page docs/graphs.md describes the format of the file.
 """
 
 from collections.abc import Mapping

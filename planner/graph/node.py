@@ -1,6 +1,6 @@
 """Pydantic models for a graph file: its nodes, with their branches and loops, and the file as a whole.
 
-The docstring of ``planbook.planner.graph`` describes the keys of a graph file. A pass is one run through the graph.
+The page docs/graphs.md describes the keys of a graph file. A pass is one run through the graph.
 """
 
 from collections.abc import Callable, Iterator, Mapping

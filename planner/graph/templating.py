@@ -84,6 +84,10 @@ class _Rendering:
         return value_text(value)
 
 
+MAX_PROMPT = 1_000_000
+"""Maximum number of characters of a rendered template. The answers of a model may be long lists to loop over."""
+FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError)
+"""Errors that a template raises if a value does not fit it, for example if a filter is given a list and not a dict."""
 _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
@@ -128,6 +132,9 @@ class _JinjaSource:
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
         self.source = source
+        others: Iterator[Any] = tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))
+        if any(others):
+            raise ValueError("a template cannot use other files")
         conditions: Iterator[Any] = tree.find_all((nodes.If, nodes.CondExpr))
         self.tested_paths = tuple(path for condition in conditions for path in tested_paths(condition.test))
         """The paths of the values whose truth an ``if`` in the text tests."""
@@ -153,7 +160,7 @@ class _JinjaSource:
         token = _RENDERING.set(rendering)
         try:
             yield rendering
-        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        except FAILURES as error:
             raise GraphError(str(error)) from error
         finally:
             _RENDERING.reset(token)
@@ -176,10 +183,17 @@ class Template(_JinjaSource):
 
     def render(self, values: Mapping[str, JsonValue]) -> RenderedText:
         """Return the rendered text, with a digest of the looked-up values. Raises GraphError if rendering fails."""
+        parts, length = list[str](), 0
         with self._rendering(values) as rendering:
-            text = self._compiled.render(values).strip()
-        data = [{path.rpartition(".")[2]: value} for path, value in rendering.looked_up]
-        return RenderedText.of(text, data)
+            for part in self._compiled.generate(values):
+                parts.append(part)
+                length += len(part)
+                if length > MAX_PROMPT:
+                    raise GraphError(f"the template produces more than {MAX_PROMPT:,} characters")
+        # a loop may look up one value many times
+        looked_up = {(path, id(value)): value for path, value in rendering.looked_up}
+        data = [{path.rpartition(".")[2]: value} for (path, _), value in looked_up.items()]
+        return RenderedText.of("".join(parts).strip(), data)
 
 
 class Expression(_JinjaSource):

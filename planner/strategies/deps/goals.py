@@ -69,7 +69,7 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan from a planner's reply.
 
     If no closing fence ends the code, the lines below the code also belong to the plan. A line that is not a valid call
-    is mapped to the most similar goal. If no goal is similar, the line is listed in ``no_goals``, and the other lines
+    is mapped to the goal whose words it has. If there is none, the line is listed in ``no_goals``, and the other lines
     still count. Raises ValueError, with a message for the planner, if the reply is not a plan or names no goal.
     """
     parsed = read_reply(reply)

@@ -19,6 +19,11 @@ MAX_LINE = 200
 """Maximum number of characters of a line that are compared."""
 COUNTS = range(1, 10_000)
 NO_MATCH = (0, 0.0)
+_SYNONYMS = {
+    "build": "craft", "chop": "mine", "dig": "mine", "make": "craft", "move": "place", "place": "put", "put": "place",
+    "stack": "place", "take": "pick",
+}  # fmt: skip
+"""Maps everyday verbs to words of goals' verbs. They count in environments without a goal of the everyday verb."""
 _BEFORE_MATERIALS = frozenset({"from", "using", "with"})
 """Words after which a number is a number of materials, and not the count of the goal."""
 _FILLERS = frozenset(
@@ -90,11 +95,12 @@ class GoalMatcher:
         """
         words: list[str] = []
         numbers: list[int] = []
-        for word, index, number in _TOKEN.findall(line):
+        for word, index, number in _TOKEN.findall(re.sub(r"\bx(?=\d)", "", line)):  # "x3" is a count
             is_name = f"{word}_{index}" in self._words
             if word:
                 words.append(f"{word}_{index}" if is_name else _singular(word))
-            if (index or number) and not is_name and _BEFORE_MATERIALS.isdisjoint(words):
+            after_verb = any(self._verbs_with(word) for word in words)
+            if (index or number) and not is_name and after_verb and _BEFORE_MATERIALS.isdisjoint(words):
                 numbers.append(int(index or number))
         return words, numbers
 
@@ -104,10 +110,15 @@ class GoalMatcher:
         Return this verb and the words after it without fillers. If there is no such word, return "" and no words.
         """
         for index, word in enumerate(words):
-            if len(verbs := [verb for verb in self._known if word in verb.split("_")]) == 1:
+            if len(verbs := self._verbs_with(word)) == 1:
                 ignored = _FILLERS.union(verbs[0].split("_"))
                 return verbs[0], [later for later in words[index + 1 :] if later not in ignored]
         return "", ()
+
+    def _verbs_with(self, word: str) -> list[str]:
+        """Return the verbs of goals that contain a word or, if there is none, its synonym."""
+        same = [verb for verb in self._known if word in verb.split("_")]
+        return same or [verb for verb in self._known if _SYNONYMS.get(word) in verb.split("_")]
 
     def _rank(self, known: _KnownGoal, words: Sequence[str]) -> tuple[int, float]:
         """Return how many words the object has with which a line begins, and the share of the goal's names in the line.
