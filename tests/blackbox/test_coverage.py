@@ -44,6 +44,7 @@ PROCESSES = {130: "test_processes.py interrupts a run"}
 def _help(*command: str) -> str:
     finished = planbook(*command, "--help", cwd=Path.cwd())
     assert finished.code == 0, finished.printed
+    assert '[default: ""]' not in finished.out, "an empty default says nothing"
     return finished.out
 
 
