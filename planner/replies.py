@@ -124,12 +124,12 @@ None stands for a value of any kind.
 def as_json(text: str, kind: type | None = None) -> JsonValue:
     """Return the JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
 
-    It is the last value that is alone between two fences, or else the value that begins at the first bracket or, if that
-    begins no JSON, at the first one that begins a line. Raises ValueError if no value of this kind is there.
+    It is the last value that is alone between two fences, or else the value that begins at the first bracket or, if
+    that begins no JSON, at the first one that begins a line. Raises ValueError if no value of this kind is there.
     """
     text = as_text(text)
     opener, name = _KINDS[kind]
-    for block in (text, *reversed(_FENCE.split(text)[1::2])):
+    for block in reversed(_FENCE.split(text)):
         with suppress(ValueError):
             value, end = _decode(block.strip())
             if end == len(block.strip()) and (kind is None or isinstance(value, kind)):

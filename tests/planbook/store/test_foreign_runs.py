@@ -27,7 +27,7 @@ BODIES = [
     ("DELETE FROM text", "KeyError"),
     ("UPDATE event SET body = '{}' WHERE kind = 'task'", "Field required"),
     ("UPDATE event SET body = '[' WHERE kind = 'act'", "JSONDecodeError"),
-    ("UPDATE event SET body = 7 WHERE kind = 'outcome'", "valid dictionary"),
+    ("UPDATE event SET body = 7 WHERE kind = 'outcome'", "not iterable"),
     ("UPDATE event SET body = json_replace(body, '$.feedback.kind', 'new') WHERE kind = 'cell'", "feedback.kind"),
 ]
 
