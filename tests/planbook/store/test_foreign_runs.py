@@ -70,6 +70,22 @@ def test_runs_beside_a_damaged_run_are_shown(tmp_path: Path, script: str) -> Non
     assert "a record is damaged" in finished.printed
 
 
+def test_an_error_in_code_of_the_user_is_not_taken_for_a_damaged_record(tmp_path: Path) -> None:
+    faulty = tmp_path / "faulty.py"
+    faulty.write_text("""
+from planbook.envs.toy import Toy
+
+class Faulty(Toy):
+    name = "faulty"
+
+    def versions(self):
+        return {}["mine"]
+""")
+    finished = planbook("run", "--env", faulty, "--planner", "random", "--seeds", "0", "--out", tmp_path / "run")
+    assert "KeyError: 'mine'" in finished.stderr
+    assert "damaged" not in finished.stderr
+
+
 def test_the_texts_of_two_events_are_read_from_a_run_that_was_not_changed(tmp_path: Path) -> None:
     toy_run(tmp_path / "run", "procedures")
     with closing(Run.open(tmp_path / "run")) as run:
