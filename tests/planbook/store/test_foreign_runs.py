@@ -81,7 +81,9 @@ class Faulty(Toy):
     def versions(self):
         return {}["mine"]
 """)
-    finished = planbook("run", "--env", faulty, "--planner", "random", "--seeds", "0", "--out", tmp_path / "run")
+    plan = tmp_path / "plan.py"
+    plan.write_text("print(task.goal)")
+    finished = planbook("exec", plan, "--env", faulty, "--seeds", "0", "--types", "fetch", "--out", tmp_path / "run")
     assert "KeyError: 'mine'" in finished.stderr
     assert "damaged" not in finished.stderr
 
