@@ -45,7 +45,12 @@ def bench(part: str) -> CommandResult:
 
 
 @click.command(cls=Command)
-@click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
+@click.option(
+    "--env",
+    "env",
+    default=None,
+    help="Show only this environment: a name, FILE.py:Class, or tools as module:FILE.py, gym:ID or mcp:COMMAND.",
+)
 @options("env_options")
 @JSON
 def envs(env: str | None, settings: Settings) -> CommandResult:

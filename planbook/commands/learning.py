@@ -277,7 +277,9 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
 
 @click.command("effect", cls=Command)
 @click.argument("library", metavar="RUN", type=RUN_FOLDER)
-@click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
+@click.option(
+    "--parts", default="", show_default="all", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE."
+)
 @options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
 @JSON
 def effect_command(library: Path, parts: str, settings: Settings) -> CommandResult:

@@ -6,6 +6,7 @@ A page about several runs also has a section that compares them.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -198,14 +199,20 @@ COST_COLUMNS = (
 def cost_blocks(run: RunResults) -> Iterator[Block]:
     """Yield sentences about the costs of a run, and a table if it has asked a model.
 
-    The costs include calls outside of episodes.
+    The costs include calls outside of episodes. Columns that are zero are left out.
     """
     spent, outside = run.cost, run.outside_cost
     yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not run.costs["role"]:
         return
-    rows = [(f"{kind} {name}", *_cells(cost)) for kind, costs in run.costs.items() for name, cost in costs.items()]
-    yield from part_blocks([Grid("", "", COST_COLUMNS, [*rows, (ALL, *_cells(spent))])])
+    used = [cell != zero for cell, zero in zip(_cells(spent), _cells(Spending()), strict=True)]
+    rows = [
+        (f"{kind} {name}", *compress(_cells(cost), used))
+        for kind, costs in run.costs.items()
+        for name, cost in sorted(costs.items(), key=lambda item: item[1].tokens, reverse=True)
+    ]
+    columns = [*compress(COST_COLUMNS, used)]
+    yield from part_blocks([Grid("", "", columns, [*rows, (ALL, *compress(_cells(spent), used))])])
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
         yield blocks.paragraph(f"Outside the episodes, in learning and formulating: {calls}, {tokens}.", "note")

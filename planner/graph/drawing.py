@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from planbook.envs import MissingRequirement
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.graph import Graph, whole_graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
@@ -81,10 +82,13 @@ def dot(file: GraphFile) -> str:
 
 
 def svg(file: GraphFile) -> str:
-    """Return the graph as an SVG image, made by Graphviz. Raises GraphError if Graphviz is not installed or fails."""
+    """Return the graph as an SVG image, made by Graphviz.
+
+    Raises MissingRequirement if Graphviz is not installed, and GraphError if it fails.
+    """
     program = shutil.which("dot")
     if program is None:
-        raise GraphError(
+        raise MissingRequirement(
             "an SVG is drawn by Graphviz, which is not installed: install it (`apt install graphviz`), "
             "or draw Mermaid text, into a file with another ending"
         )

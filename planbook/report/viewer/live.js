@@ -45,7 +45,7 @@ function updateRow(row) {
   const fresh = drawRow({ ...row, document: row.n });
   copyAttributes(episode, fresh);
   updateChildren(episode.querySelector(".head"), fresh.firstElementChild);
-  if (unpacking.has(episode)) stale.add(episode);
+  if (episode.open || unpacking.has(episode)) stale.add(episode);
   for (const select of document.querySelectorAll(".filter select")) addChoices(select, [episode]);
 }
 function drawState({ doing, ended, total, solved, broken, spending, resume, now }) {
@@ -72,19 +72,19 @@ function showNoNews(why) {
   state.querySelector(".word").textContent = why;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
 }
-async function poll() {
+async function update() {
   const answer = await fetch(`news?since=${DATA.live.version}`).catch(() => null);
-  if (answer?.ok) {
-    DATA.live = await answer.json();
-    applyNews(DATA.live);
-    for (const episode of stale) {
-      if (!episode.open) continue;
-      stale.delete(episode);
-      await refresh(episode);
-    }
-  } else showNoNews(answer ? await answer.text() : "planbook watch is not responding");
-  setTimeout(poll, POLL_MS);
+  if (!answer?.ok) return showNoNews(answer ? await answer.text() : "planbook watch is not responding");
+  const news = await answer.json();
+  applyNews(news);
+  DATA.live = news; // only now: after an error, the same news is asked for again
+  for (const episode of stale) {
+    if (!episode.open) continue;
+    await refresh(episode);
+    stale.delete(episode);
+  }
 }
+const poll = () => update().catch(() => showNoNews("planbook watch cannot be read")).finally(() => setTimeout(poll, POLL_MS));
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;

@@ -113,7 +113,10 @@ let here = null;
 // Draws an episode or another packed document inside its element, the first time that it is opened.
 function unpack(holder) {
   if (!unpacking.has(holder)) unpacking.set(holder, fill(holder));
-  return unpacking.get(holder);
+  return unpacking.get(holder).catch((error) => {
+    unpacking.delete(holder); // opening it again tries again
+    throw error;
+  });
 }
 async function fill(holder) {
   if (holder.dataset.document === undefined) return;

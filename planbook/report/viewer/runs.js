@@ -34,7 +34,7 @@ function drawSections(runId, sections) {
   }
   const titles = [...article.querySelectorAll(":scope > section > h3")];
   for (const title of titles) title.id = `${runId}-${title.textContent.trim().toLowerCase().replace(/\W+/g, "-")}-title`;
-  article.querySelector(".contents").replaceChildren(...titles.map((title) => make("a", { href: `#${title.id}` }, title.textContent)));
+  updateChildren(article.querySelector(".contents"), make("nav", {}, titles.map((title) => make("a", { href: `#${title.id}` }, title.textContent))));
 }
 function drawComparison() {
   const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));

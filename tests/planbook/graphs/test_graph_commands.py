@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from planbook.errors import MISSING
 from planbook.runs import Run
 from tests.command import ROOT, planbook
 from tests.executing import start, wait_until
@@ -93,7 +94,7 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (tmp_path / "drive.svg").read_text() == "<svg/>\n"
     (tmp_path / "dot").unlink()
     without = invoke("graph", "draw", DRIVE, "--out", tmp_path / "y.svg")
-    assert without.returncode != 0
+    assert without.returncode == MISSING
     assert "Graphviz, which is not installed" in without.printed
     assert not (tmp_path / "y.svg").exists()
 

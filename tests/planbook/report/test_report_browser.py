@@ -209,3 +209,6 @@ def test_results_can_be_read_without_scripts(reader: ReportReader) -> None:
         WebDriverWait(reader.driver, 20).until(are_shown)
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    table = reader.file.read_text(encoding="utf-8").partition("<noscript>")[2].partition("</noscript>")[0]
+    assert '<div class="wide"><table>' in table, "a phone scrolls the table, not the page"
+    assert table.count('<tr class="all"><th>all</th>') == 1

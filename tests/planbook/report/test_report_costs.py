@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planbook.planner import Spending
-from planbook.report.sections import money_per_solved
+from planbook.report.sections import cost_blocks, money_per_solved
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from
@@ -100,6 +100,20 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
     (section,) = reported(folder, out=page).all("section", class_="cost")
     assert "use --prices to give a table that has it" in section
     refusal("report", folder, "--prices", tmp_path / "none.json")
+
+
+def test_the_largest_cost_comes_first_and_columns_of_zeros_are_left_out(folder: Path) -> None:
+    with closing(Run.open(folder)) as run:
+        (table,) = [block for block in cost_blocks(read_run(run, "run")) if block["block"] == "table"]
+    assert [row[0] for row in table["rows"]] == [
+        *("role builder", "role planner"),
+        *("model openai:big", "model openai:small"),
+        *("prompt manage.j2", "prompt plan.j2", "prompt again.j2"),
+        "all",
+    ]
+    assert "replayed" not in table["head"]
+    assert "cached prompt tokens" in table["head"]
+    assert {len(row) for row in table["rows"]} == {len(table["head"])}
 
 
 def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> None:

@@ -43,12 +43,15 @@ def test_steps_appear_immediately_and_buttons_control_the_run(reader: Reader, tm
         reader.wait("return document.querySelector('.episode.under-way')")
         reader.wait("return document.querySelector('#state a')")
         reader.ask("document.querySelector('#state a').click()")
+        reader.wait("return document.querySelector('.contents a')")
+        reader.ask("document.querySelector('.contents a').focus()")
         asked = "document.querySelector('.episode[open] .inside .asked')"
         reader.wait(f"return {asked}")
         reader.ask(f"{asked}.open = true; {asked}.mark = 'the same'")
         reader.wait(STEPS)
         assert reader.ask(f"return [{asked}.mark, {asked}.open]") == ["the same", True], "it is not drawn again"
         reader.wait("return document.querySelector('.episode[open] .outcome').textContent !== 'begun'")
+        assert reader.ask("return document.activeElement.matches('.contents a')"), "the focus stays on a link"
         reader.ask("document.querySelector('[data-do=pause]').focus()")
         click(reader, "pause")
         wait_until(reader, "paused")
@@ -93,6 +96,27 @@ def test_the_page_says_why_the_run_cannot_be_read(reader: Reader, tmp_path: Path
         assert not reader.ask("return document.documentElement.classList.contains('gone')")
         reader.driver.get("about:blank")
     assert all("409" in error["message"] for error in reader.errors())
+
+
+@pytest.mark.parametrize("broken", ["news", "episode"])
+def test_an_answer_that_breaks_off_does_not_end_the_updates(reader: Reader, tmp_path: Path, broken: str) -> None:
+    with playing_run(tmp_path / "run"), watch_run(tmp_path / "run") as watcher:
+        reader.open(watcher.address)
+        wait_until(reader, "playing")
+        reader.ask(
+            "window.whole = fetch; window.fetch = async (to, how) =>"
+            " to.startsWith(arguments[0]) ? new Response('{\"version\": 1') : whole(to, how)",
+            broken,
+        )
+        reader.wait("return document.querySelector('#state a')")
+        reader.ask("document.querySelector('#state a').click()")
+        reader.ask("document.querySelector('.episode.under-way').open = true")
+        wait_until(reader, "planbook watch cannot be read")
+        reader.ask("window.fetch = whole")
+        wait_until(reader, "playing")
+        reader.wait(STEPS)
+        reader.driver.get("about:blank")
+    reader.errors()
 
 
 def test_the_page_says_that_its_server_has_ended(reader: Reader, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from planbook.envs import MissingRequirement
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.drawing import dot, mermaid, svg
 from planbook.planner.graph.file import graph_of, read_graph
@@ -72,7 +73,7 @@ def test_implied_arrows_are_counted_in_the_boxes() -> None:
 
 def test_a_missing_or_failing_graphviz_is_an_error_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GraphError, match=r"install it .* or draw Mermaid text"):
+    with pytest.raises(MissingRequirement, match=r"install it .* or draw Mermaid text"):
         svg(read_graph(DRIVE))
     (tmp_path / "dot").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "dot").chmod(0o755)
