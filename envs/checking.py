@@ -250,9 +250,13 @@ class _Checker:
         If there are none, return a random action. Its text arguments are words of the goal, the params or the last
         observation.
         """
-        possible = self._call("possible_actions()", env.possible_actions)
+        possible: object = self._call("possible_actions()", env.possible_actions)
+        possible = () if possible is None else possible
+        if not isinstance(possible, Sequence) or not all(isinstance(action, Action) for action in possible):
+            self._note("possible_actions() must return a list of Action objects", env.possible_actions)
+            raise _AuthorCodeFailed
         if possible:
-            chosen: Action = self._call("possible_actions()", rng.choice, possible)
+            chosen: Action = rng.choice(possible)
             return chosen
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
         if not specs:

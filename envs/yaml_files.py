@@ -22,6 +22,8 @@ MAX_DEPTH = 30
 """Maximum number of nested levels."""
 TAGS = ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp", "value")
 """The tags that values without a tag get, and that may also be written, as in ``!!str 5``. Others are refused."""
+COLLECTIONS = {"map": MappingNode, "seq": SequenceNode}
+"""Maps the tags of mappings and lists to the nodes that may have them. Other tags are for scalars."""
 MAX_INTEGER = 2**63 - 1
 """The largest integer. The smallest is its opposite. Not every program that reads JSON can hold others."""
 MAX_DIGITS = 100
@@ -106,8 +108,11 @@ class _NodeReader:
 
     def value(self, node: Node, path: YamlPath) -> Any:
         """Return the value of the node at a path."""
-        if str(node.tag).removeprefix("tag:yaml.org,2002:") not in TAGS:
+        tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
+        if tag not in TAGS:
             self._refuse(node, f"the tag {node.tag} is not allowed; use plain strings, numbers, lists and mappings")
+        elif not isinstance(node, COLLECTIONS.get(tag, ScalarNode)):
+            self._refuse(node, f"the tag !!{tag} does not fit this value; leave it out")
         if isinstance(node, MappingNode):
             return self._mapping(node, path)
         return self._list(node, path) if isinstance(node, SequenceNode) else self._scalar(node)
@@ -138,7 +143,11 @@ class _NodeReader:
         if tag not in ("null", "bool", "int", "float"):
             return str(node.value)
         is_long = tag == "int" and len(node.value) > MAX_DIGITS
-        value: Any = None if is_long else self._yaml.constructor.construct_object(node)
+        try:
+            value: Any = None if is_long else self._yaml.constructor.construct_object(node)
+        except (YAMLError, ValueError, LookupError):
+            self._refuse(node, f"this is no {tag}")
+            return None
         if is_long or (tag == "int" and abs(value) > MAX_INTEGER):
             self._refuse(node, "this integer is too large; put it in quotes if it is a text")
         return str(value) if isinstance(value, float) and not isfinite(value) else value

@@ -33,7 +33,7 @@ from planbook.settings import Settings
 STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlayedRun:
     """A run and its results, as ``run``, ``build`` and ``test`` return it. ``PlayedRun.read`` reads any earlier run.
 
@@ -79,6 +79,12 @@ class PlayedRun:
         pauses.
         """
         return [_row(result) for result in self.results.episodes.values()]
+
+    def __repr__(self) -> str:
+        """Describe the run in one line."""
+        stopped = f", stopped ({self.stopped})" if self.stopped else ""
+        cost = self.results.cost
+        return f"<PlayedRun {self.solved} of {self.tasks} solved, {cost.calls} model calls{stopped}, in {self.folder}>"
 
 
 def _row(result: Result) -> dict[str, Any]:

@@ -5,7 +5,10 @@ PlanbookError
 └── BadRun          a run's folder cannot be read, or cannot be used for what was requested
 """
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
+from traceback import extract_tb
 
 from pydantic import ValidationError
 
@@ -35,6 +38,8 @@ REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, Sa
 
 DAMAGED = (ValidationError, KeyError)
 """Errors that readers of a run raise if one of the run's records is damaged."""
+OURS = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
+"""Beginnings of the names of files whose code is planbook's, a package's or Python's own."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
@@ -52,4 +57,12 @@ def exit_code(error: Exception) -> int:
 def damaged_run(run: object, error: Exception) -> BadRun:
     """Return the error that reports a damaged record of a run. ``error`` is what its reader has raised."""
     fault = validation_faults(error)[0] if isinstance(error, ValidationError) else repr(error)
-    return BadRun(f"{run}: a record is damaged ({fault}); restore the run from a copy")
+    place = extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return BadRun(f"{run}: a record is damaged, or this is a bug ({fault}, {where}); restore the run from a copy")
+
+
+def is_damage(error: Exception) -> bool:
+    """Return True if an error may come from a damaged record: no code of the user was running when it was raised."""
+    frames = extract_tb(error.__traceback__)
+    return isinstance(error, DAMAGED) and all(frame.filename.startswith(OURS) for frame in frames)

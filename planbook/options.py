@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, to_jsonable_python
 from rich.table import Table
 
@@ -139,24 +140,39 @@ def options_table(options: type[BaseModel], flag: str) -> Table:
 
 def option_facts(options: type[BaseModel]) -> dict[str, dict[str, Any]]:
     """Return the contents of ``options_table`` as JSON, for ``--json``."""
-    schemas = options.model_json_schema(by_alias=False)["properties"] if options.model_fields else {}
+    schema = options.model_json_schema(by_alias=False, schema_generator=_OptionsSchema)
+    schemas = schema.get("properties", {})
     facts = {}
     for name, field in options.model_fields.items():
-        facts[name] = {"values": describe_values(schemas[name]), "description": field.description or ""}
+        values = describe_values(schemas[name], schema.get("$defs", {}))
+        facts[name] = {"values": values, "description": field.description or ""}
         if not field.is_required():
             facts[name]["default"] = to_jsonable_python(field.get_default(call_default_factory=True))
     return facts
 
 
-def describe_values(schema: Mapping[str, Any]) -> str:
-    """Describe the values that fit a JSON Schema, as they are written on the command line."""
+class _OptionsSchema(GenerateJsonSchema):
+    """Describes options by JSON Schema. For a type that has none, any value fits."""
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
+        """Return a schema that any value fits."""
+        return {}
+
+
+def describe_values(schema: Mapping[str, Any], definitions: Mapping[str, Any] = {}) -> str:
+    """Describe the values that fit a JSON Schema, as they are written on the command line.
+
+    ``definitions`` maps the names to which the schema may refer to other schemas.
+    """
+    if reference := schema.get("$ref"):
+        return describe_values(definitions[reference.rpartition("/")[2]], definitions)
     if alternatives := schema.get("anyOf"):
-        return " or ".join(map(describe_values, alternatives))
+        return " or ".join(describe_values(each, definitions) for each in alternatives)
     if choices := schema.get("enum"):
         return ", ".join(map(str, choices))
     kind = schema.get("format") or schema.get("type", "any value")
     if kind == "array":
-        return f"[{describe_values(schema.get('items', {}))}, ...]"
+        return f"[{describe_values(schema.get('items', {}), definitions)}, ...]"
     if kind == "object":
         return '{"NAME": value, ...}'
     bounds = "".join(f" {word} {schema[bound]}" for bound, word in BOUNDS.items() if bound in schema)

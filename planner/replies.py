@@ -129,7 +129,7 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     """
     text = as_text(text)
     opener, name = _KINDS[kind]
-    for block in (text, *reversed(_FENCE.split(text)[1::2])):
+    for block in reversed(_FENCE.split(text)):
         with suppress(ValueError):
             value, end = _decode(block.strip())
             if end == len(block.strip()) and (kind is None or isinstance(value, kind)):

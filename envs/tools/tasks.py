@@ -24,13 +24,15 @@ from planbook.envs.errors import BadSelection, EnvironmentBroken, error_location
 from planbook.envs.registry import ModuleLoadError, import_error, load_module
 from planbook.envs.types import Task, Verdict
 from planbook.envs.yaml_files import FileFault, YamlFile, read_yaml
-from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, parse_source
+from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")
 """The splits. The first split contains all tasks. A task that names no split is only in the first split.
 
 There is one exception: if tasks name the split ``test``, but none names ``train``, all other tasks are in ``train``.
 """
+MAX_FAULTS = 100
+"""Maximum number of faults that an error lists."""
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
 """The names of the parameters that a judge's Python function may have."""
 PythonJudge = Callable[..., bool | float]
@@ -102,7 +104,8 @@ def _read(path: Path, mtime_ns: int, find_faults: FindFaults) -> Mapping[str, Ta
     file = read_yaml(path.read_text(errors="replace"))
     goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, find_faults)
     if faults:
-        raise BadSelection("\n".join(f"{path}:{fault}" for fault in faults))
+        more = [f"{path}: and {len(faults) - MAX_FAULTS:,} more"] if len(faults) > MAX_FAULTS else []
+        raise BadSelection("\n".join([*(f"{path}:{fault}" for fault in faults[:MAX_FAULTS]), *more]))
     if {goal.split for goal in goals} == {"test", None}:  # without a split train, a run could learn from test tasks
         goals = tuple(goal if goal.split else goal.model_copy(update={"split": "train"}) for goal in goals)
     return {goal.id: goal for goal in goals}
@@ -113,8 +116,19 @@ def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[
     try:
         goals = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
-        return (), sorted(file.fault(fault["loc"], fault["msg"]) for fault in error.errors())
+        return (), sorted(file.fault(fault["loc"], _message(fault)) for fault in error.errors())
     return goals, sorted(_goal_faults(file, goals, folder, find_faults))
+
+
+def _message(fault: Any) -> str:
+    """Return the message for a fault that pydantic found, in words of YAML."""
+    path = fault["loc"]
+    if fault["type"] == "extra_forbidden":
+        models: Mapping[int, type[BaseModel]] = {1: TaskFile, 3: TaskGoal}
+        keys = [field.alias or name for name, field in models.get(len(path), Judge).model_fields.items()]
+        return f"there is no such key{did_you_mean(str(path[-1]), keys, 'the keys are')}"
+    kinds = {"tuple_type": "list", "dict_type": "mapping", "model_type": "mapping"}
+    return f"this must be a {kinds[fault['type']]}" if fault["type"] in kinds else str(fault["msg"])
 
 
 def _goal_faults(

@@ -240,7 +240,9 @@ def page_text(browsing: Browsing, url: str, script: str) -> str:
 
     If ``script``, a JavaScript expression, is given, return its value, in which HTML entities such as ``&lt;`` are
     replaced, as in WebArena. Otherwise, return the text of the whole page. Return "" if the page cannot be loaded or
-    the script fails. A page that is not the current one is loaded in a hidden tab.
+    the script fails, as it does if an element is missing. A page that is not the current one is loaded in a hidden tab.
+
+    Raises EnvironmentBroken if the script or a CSS selector in it has a syntax error.
     """
     expression = script or WHOLE_PAGE
     try:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from planbook.envs import devtools
 from planbook.envs.devtools import Answer, Command
+from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
 from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget
@@ -125,10 +126,16 @@ class WebTab:
         return call_script(self.context, self.target, ref, function, *arguments)
 
     def value(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the page, or None if it raises an error."""
+        """Return the value of a JavaScript expression in the page, or None if it raises an error.
+
+        Raises EnvironmentBroken if the expression, or a CSS selector in it, has a syntax error.
+        """
         answer = self.context.call(
             self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
+        fault = str(answer.get("exceptionDetails", {}).get("exception", {}).get("description", ""))
+        if fault.startswith("SyntaxError"):
+            raise EnvironmentBroken(f"the script {expression!r} cannot be run: {fault.splitlines()[0]}")
         return None if "exceptionDetails" in answer else answer["result"].get("value")
 
 

@@ -46,7 +46,7 @@ SITES = {
 WHOLE_PAGE = "document.documentElement.outerHTML"
 """A JavaScript expression for the HTML of a page."""
 Entry = dict[str, JsonValue]
-"""A JSON object, such as a task of a task file or a cookie of a login."""
+"""A JSON object, such as a task of a task file."""
 
 
 class UnsupportedCheck(Exception):
@@ -216,24 +216,39 @@ class _StoredOrigin(BaseModel):
     items: Annotated[tuple[_StoredItem, ...], Field(alias="localStorage")] = ()
 
 
+class _Cookie(BaseModel):
+    """A cookie of a login. Other keys, which newer versions of Playwright write, are ignored."""
+
+    name: str
+    value: str
+    domain: str | None = None
+    path: str | None = None
+    expires: float | None = None
+    http_only: Annotated[bool | None, Field(alias="httpOnly")] = None
+    secure: bool | None = None
+    same_site: Annotated[str | None, Field(alias="sameSite")] = None
+
+
 class Login(BaseModel):
     """The content of a login file."""
 
-    cookies: tuple[Entry, ...] = ()
-    """The cookies, in the form that DevTools expects, apart from the differences that ``_to_devtools`` removes."""
+    cookies: tuple[_Cookie, ...] = ()
     origins: tuple[_StoredOrigin, ...] = ()
 
 
-def _to_devtools(cookie: Entry) -> Entry:
+def _to_devtools(cookie: _Cookie) -> Entry:
     """Return the cookie in the form that DevTools expects.
 
-    Playwright writes -1 for a cookie that lasts as long as the browser context, and "None" for a cookie without
-    ``sameSite``. Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left out.
+    A cookie that lasts as long as the browser context has -1 or 0 as ``expires``. Playwright writes "None" for a cookie
+    without ``sameSite``. Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left
+    out.
     """
-    cookie = {key: value for key, value in cookie.items() if (key, value) != ("expires", -1)}
-    if cookie.get("sameSite") == "None" and not cookie.get("secure"):
-        del cookie["sameSite"]
-    return cookie
+    entry = cookie.model_dump(by_alias=True, exclude_none=True)
+    if cookie.expires is not None and cookie.expires <= 0:
+        del entry["expires"]
+    if cookie.same_site == "None" and not cookie.secure:
+        del entry["sameSite"]
+    return entry
 
 
 def read_login(path: Path) -> Login:

@@ -172,14 +172,13 @@ def file_format(requested: str | None, out: Path) -> str:
 
 
 def _describe_export(exported: "ExportResult") -> str:
-    """Describe in one line how many episodes were written, and how many were left out and why."""
-    left_out, task_only = tally(exported.left_out), tally(exported.task_only)
+    """Describe in one line how many episodes were written, and how many without their events, and why."""
+    task_only = tally(exported.task_only)
     location = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     kept = "nothing" if exported.form == "chat" else "only the task and ending"
     partial = f"; {kept} of {task_only}" if task_only else ""
-    left_out_note = f"; left out: {left_out}" if left_out else ""
-    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}{left_out_note}."
+    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}."
 
 
 def _print_schema() -> CommandResult:

@@ -36,7 +36,7 @@ from planbook.compare.settings import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results import RunResults
+from planbook.results import COSTS_MISSING, RunResults
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
 
@@ -200,6 +200,8 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
                 f"{run.name} is a run of `planbook build`: its later tasks were played with knowledge from the earlier "
                 "ones, so they are not independent."
             )
+        if run.without_costs:
+            yield f"{run.name}: {COSTS_MISSING.format(run.without_costs)}."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"

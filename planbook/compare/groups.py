@@ -17,8 +17,8 @@ from planbook.compare.settings import (
     settings_without,
 )
 from planbook.console import ALL
-from planbook.planner import Grid, Spending
-from planbook.results import RunResults
+from planbook.planner import Grid, Spending, figures_of
+from planbook.results import COSTS_MISSING, RunResults
 from planbook.results.learning_cost import LearningPayoff, payoff_table
 from planbook.results.statistics import per_solved
 from planbook.results.summary import Summary, summarise
@@ -44,6 +44,8 @@ class GroupRow(Summary):
     """The 95 % interval of the share of solved episodes, or None if some episodes were not played."""
     share_mean: float | None
     share_sd: float | None
+    without_costs: int
+    """Number of episodes of which the runs have only the endings."""
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
@@ -103,7 +105,9 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     rows = [row for run in runs for row in run.episodes.values()]
     seconds = sum(row.seconds for row in rows if not row.copied)
     spent = sum((run.cost for run in runs), Spending())
-    summary = summarise(rows, seconds, name, spent, figures=(), payoff=payoff)
+    planners = {run.run.config.planner for run in runs}
+    figures = figures_of(*planners) if len(planners) == 1 else ()
+    summary = summarise(rows, seconds, name, spent, figures=figures, payoff=payoff)
     bounds = summary.intervals[ALL]
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and bounds]
     return GroupRow(
@@ -112,6 +116,7 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         runs=tuple(run.name for run in runs),
         differ=_differing(runs),
         building=any(run.is_building_run for run in runs),
+        without_costs=sum(run.without_costs for run in runs),
         interval=bounds,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -173,6 +178,8 @@ def _spent(row: GroupRow) -> Iterator[str]:
 
 
 def _group_lines(row: GroupRow) -> Iterator[str]:
+    if row.without_costs:
+        yield COSTS_MISSING.format(row.without_costs)
     if row.differ:
         yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:

@@ -36,8 +36,8 @@ from planbook.runs import Entry, Run, last_path, model_without_folders, recorded
 class ExportResult(BaseModel):
     """The output of ``planbook export --json``.
 
-    ``left_out`` maps each reason for leaving episodes out to the number of these episodes. ``task_only`` maps each
-    reason for writing only the task and the ending to the number of such episodes, which still count in success rates.
+    ``task_only`` maps each reason for writing only the task and the ending to the number of such episodes, which still
+    count in success rates.
     """
 
     form: str
@@ -45,7 +45,6 @@ class ExportResult(BaseModel):
     episodes: int = 0
     conversations: int | None = None
     """For the format chat: the number of lines, each of which holds a conversation."""
-    left_out: Counter[str] = Field(default_factory=Counter)
     task_only: Counter[str] = Field(default_factory=Counter)
     runs: tuple[str, ...]
 
@@ -61,10 +60,10 @@ def export(
 ) -> ExportResult:
     """Write episodes of runs, in the order of the runs and episodes.
 
-    If ``solved`` is true, only solved episodes are written. If ``everything`` is true, episodes that ended BROKEN or
-    NOT_RUN are written as a whole, not only their task and ending. In the format chat, only conversations with models
-    in these ``roles`` are written; if there are none, those in all roles. Raises BadArgument if the file cannot be
-    written, or BadRun if a run cannot be read.
+    If ``solved`` is true, only solved episodes are written as a whole. If ``everything`` is true, episodes that ended
+    BROKEN or NOT_RUN are written as a whole, not only their task and ending. In the format chat, only conversations
+    with models in these ``roles`` are written; if there are none, those in all roles. Raises BadArgument if no model
+    was asked in these roles or the file cannot be written, or BadRun if a run cannot be read.
     """
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
@@ -74,6 +73,8 @@ def export(
                 write_rows(episodes, file)
             elif form == "chat":
                 exported.conversations = write_conversations(episodes, roles, file)
+                if roles and not exported.conversations:
+                    raise BadArgument(f"--roles {','.join(roles)}: these episodes have no conversation in this role")
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:

@@ -50,6 +50,7 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "prompt": lambda body: str(body["template"]),
 }
 """Maps names of facts about a model call to functions that return them. Spending is summed for each value of a fact."""
+COSTS_MISSING = "of {} episodes there are only the endings (`export --solved`), so calls, tokens and money are too low"
 
 
 @dataclass
@@ -194,6 +195,11 @@ class RunResults:
     def environments(self) -> frozenset[str]:
         """The names of the environments to which the run's tasks belong."""
         return frozenset(row.entry.task.env for row in self.counted)
+
+    @property
+    def without_costs(self) -> int:
+        """The number of episodes of which the run has only the ending, because they were exported with ``--solved``."""
+        return sum(row.spent.actions < row.ending.actions for row in self.counted)
 
     def contradictions(self) -> list[str]:
         """Describe errors in the run's record: endings that contradict their verdict, or belong to no listed task."""

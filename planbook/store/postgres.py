@@ -76,7 +76,8 @@ def create_schema(location: Schema) -> None:
             connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(location.schema)))
     except psycopg.Error as error:
         raise _unusable(location, error) from error
-    Postgres(location, to_write=True).close()  # creates the tables
+    with closing(Postgres(location, to_write=True, create=True)):
+        pass
 
 
 class Postgres:
@@ -85,11 +86,12 @@ class Postgres:
     One connection writes events, another one holds locks, and a pool of connections is used for everything else.
     """
 
-    def __init__(self, location: Schema, *, to_write: bool) -> None:
+    def __init__(self, location: Schema, *, to_write: bool, create: bool = False) -> None:
+        """Connect to the database. If ``create``, make the tables first."""
         self._location = location
         self._names = {name: Identifier(location.schema, name) for name in ("event", "text")}
         self._engine = _open_engine(location)
-        if to_write:
+        if create:
             with self.writing() as connection:
                 METADATA.create_all(connection)
         with self.reading() as connection:
@@ -259,10 +261,7 @@ def _open_engine(location: Schema) -> Engine:
 
 
 def _unusable(location: Schema, error: BaseException) -> BadRun:
-    return BadRun(
-        f"{location} cannot be read or written: {_first_line(error)}; check server, database and PGPASSWORD; nothing "
-        "that was recorded is lost"
-    )
+    return BadRun(f"{location} cannot be read or written: {_first_line(error)}; check server, database and PGPASSWORD")
 
 
 def _first_line(error: BaseException) -> str:

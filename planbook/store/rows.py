@@ -121,7 +121,7 @@ def read_events(
             for start in range(0, len(missing), ROWS):
                 chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
                 texts.update({row.hash: row.body for row in connection.execute(chunk)})
-            bodies = [unpack(body, texts) for body in packed]
+            bodies = [dict(unpack(body, texts)) for body in packed]
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise damaged_run(run, error) from error
         for row, body in zip(rows, bodies, strict=True):

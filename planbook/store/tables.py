@@ -46,6 +46,7 @@ LEASE = sa.Table(
     METADATA,
     sa.Column("episode", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("worker", sa.Text, nullable=False),
+    sa.Column("events", sa.Integer, nullable=False, server_default="0"),  # unused, but earlier runs have it
     sa.Column("lost", sa.Integer, nullable=False),
 )
 """The leases: for each leased episode, the worker that has leased it last. ``lost`` is the number of workers in a row

@@ -36,7 +36,7 @@ def report_error(error: Exception) -> int | None:
     Any other error is not printed, and the result is None.
     """
     runs = [argument for argument in sys.argv[1:] if isfile(f"{argument}/{CONFIG_FILE}")]
-    if runs and isinstance(error, errors.DAMAGED):
+    if runs and errors.is_damage(error):
         error = errors.damaged_run(" or ".join(runs), error)
     if isinstance(error, click.exceptions.Abort):  # Ctrl-C
         ERRORS.print("Stopped.")

@@ -237,17 +237,20 @@ def work_in_actor(job: Job) -> Any:
 def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool with one worker for each processor of a Ray cluster, but at least one and at most ``jobs`` workers.
 
-    The cluster at the address in RAY_ADDRESS is joined. If that is not set, a new cluster is started on this machine,
-    and shut down at the end. Raises MissingRequirement if the cluster cannot be used.
+    If this process has already joined a cluster, that one is used. Otherwise, the cluster at the address in RAY_ADDRESS
+    is joined. If that is not set, a new cluster is started on this machine, and shut down at the end. Raises
+    MissingRequirement if the cluster cannot be used.
     """
     ray = importlib.import_module("ray")
-    _join(os.environ.get("RAY_ADDRESS", "") or "local")
+    if not (has_joined := ray.is_initialized()):
+        _join(os.environ.get("RAY_ADDRESS", "") or "local")
     try:
         processors = int(ray.cluster_resources().get("CPU", 0))
         machines = sum(node["Alive"] for node in ray.nodes())
         yield WorkerPool(max(1, min(jobs, processors)), work_in_actor, machines)
     finally:
-        ray.shutdown()
+        if not has_joined:
+            ray.shutdown()
 
 
 def _join(address: str) -> None:

@@ -84,7 +84,7 @@ class _Rendering:
         return value_text(value)
 
 
-MAX_PROMPT = 1_000_000
+MAX_PROMPT = 10_000_000
 """Maximum number of characters of a rendered template. The answers of a model may be long lists to loop over."""
 FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError)
 """Errors that a template raises if a value does not fit it, for example if a filter is given a list and not a dict."""

@@ -259,22 +259,38 @@ def faults_of(text: str, file: Path) -> dict[str, str]:
 def test_all_faults_of_form_are_reported_with_their_lines(tmp_path: Path) -> None:
     faults = faults_of(FAULTY, tmp_path / "tasks.yaml")
     assert list(faults) == ["3", "4", "6", "7", "8"]
-    assert "tasks[3].jugde: Extra inputs are not permitted" in faults["8"]
+    assert "tasks[3].jugde: there is no such key; did you mean judge? The keys are id, goal, type," in faults["8"]
     assert list(faults_of("tasks: []", tmp_path / "none.yaml")) == ["1"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hello", "Input should be a valid dictionary or instance of TaskFile"),
-        ("tasks: hello", "tasks: Input should be a valid tuple"),
-        ("tasks: [hello]", "tasks[1]: Input should be a valid dictionary"),
-        ("tasks: [{id: a, goal: b, judge: hello}]", "tasks[1].judge: Input should be a valid dictionary"),
-        ("tasks: [{id: a, goal: b, params: hello}]", "tasks[1].params: Input should be a valid dictionary"),
+        ("hello", "this must be a mapping"),
+        ("tasks: hello", "tasks: this must be a list"),
+        ("tasks: [hello]", "tasks[1]: this must be a mapping"),
+        ("tasks: [{id: a, goal: b, judge: hello}]", "tasks[1].judge: this must be a mapping"),
+        ("tasks: [{id: a, goal: b, params: hello}]", "tasks[1].params: this must be a mapping"),
+        (
+            "tasks: [{id: a, goal: b, judge: {asert: 'x'}}]",
+            "tasks[1].judge.asert: there is no such key; did you mean as",
+        ),
+        ("{task: [], tasks: []}", "task: there is no such key; did you mean tasks?"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_reported_with_its_place(text: str, message: str, tmp_path: Path) -> None:
     assert message in faults_of(text, tmp_path / "tasks.yaml")["1"]
+
+
+def test_at_most_a_hundred_faults_are_listed(tmp_path: Path) -> None:
+    text = "tasks:\n" + "  - {id: a, gaol: b, goal: c}\n" * 5_000
+    environment_class, file = load_environment(NOTES), tmp_path / "tasks.yaml"
+    file.write_text(text)
+    with pytest.raises(BadSelection) as caught:
+        environment_class.select(Selection(), environment_class.Options.model_validate({"tasks": str(file)}))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 101
+    assert lines[-1] == f"{file}: and 4,900 more"
 
 
 def test_all_faults_of_ids_and_judges_are_reported_with_their_lines(tmp_path: Path) -> None:

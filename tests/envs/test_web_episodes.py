@@ -140,6 +140,29 @@ def test_entities_in_the_content_of_a_page_are_replaced_as_in_webarena(base: str
     environment.close()
 
 
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [
+        ("document.querySelector('[name=q]').value", "1.0"),
+        ("document.querySelector('#nowhere').value", "0.0"),
+        ("document.querySelector('[name=q]').", "SyntaxError: "),
+        ("document.querySelector('##').value", "SyntaxError: .*'##' is not a valid selector"),
+    ],
+)
+def test_a_script_with_a_syntax_error_breaks_the_episode(base: str, tmp_path: Path, script: str, outcome: str) -> None:
+    check = {"kind": "page", "script": script, "exact": ["old"]}
+    task = {"id": "q/1", "type": "q", "kind": "look_up", "goal": "?", "start": f"{base}/", "checks": [check]}
+    (tmp_path / "tasks.json").write_text(json.dumps([task]))
+    environment = Web(WebOptions(tasks=tmp_path / "tasks.json"))
+    environment.reset(Web.select(Selection(), environment.options)[0])
+    if outcome.startswith("SyntaxError"):
+        with pytest.raises(EnvironmentBroken, match=f"the script .* cannot be run: {outcome}"):
+            environment.verdict()
+    else:
+        assert str(environment.verdict().score) == outcome
+    environment.close()
+
+
 def test_a_start_and_a_task_file_exclude_each_other(base: str) -> None:
     with pytest.raises(ValueError, match="only one of them"):
         WebOptions(start=base, tasks=Path("x.json"))

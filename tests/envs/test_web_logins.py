@@ -65,6 +65,9 @@ def test_a_task_starts_with_the_cookies_and_storage_of_its_login(base: str, tmp_
         (COOKIE | {"sameSite": "None"}, "Welcome, Ada"),
         (COOKIE | {"sameSite": "None", "secure": True}, "Welcome, Ada"),
         (COOKIE | {"expires": 4e9}, "Welcome, Ada"),
+        (COOKIE | {"expires": 0}, "Welcome, Ada"),
+        (COOKIE | {"sameSite": None, "expires": None}, "Welcome, Ada"),
+        (COOKIE | {"partitionKey": "https://a.example", "_crHasCrossSiteAncestor": True}, "Welcome, Ada"),
         (COOKIE | {"value": "bob"}, "Who are you?"),
         (COOKIE | {"domain": "elsewhere.example"}, "Who are you?"),
     ],
@@ -88,6 +91,8 @@ def test_a_missing_login_is_refused(base: str, tmp_path: Path) -> None:
     [
         ("no JSON", "is not a login .the file: Invalid JSON.*Playwright storage state"),
         ({"cookies": ["user"]}, r"is not a login .cookies\.0: Input should be an object"),
+        ({"cookies": [{"foo": 1}]}, r"is not a login .cookies\.0\.name: Field required"),
+        ({"cookies": [COOKIE | {"value": 1}]}, r"is not a login .cookies\.0\.value: Input should be a valid string"),
     ],
 )
 def test_an_invalid_login_file_is_refused(base: str, tmp_path: Path, login: JsonValue, message: str) -> None:
@@ -96,7 +101,7 @@ def test_an_invalid_login_file_is_refused(base: str, tmp_path: Path, login: Json
 
 
 def test_a_cookie_that_the_browser_refuses_breaks_the_environment(base: str, tmp_path: Path) -> None:
-    cookies: list[JsonValue] = [COOKIE | {"name": "two\nlines"}, {"name": "user"}]
+    cookies: list[JsonValue] = [COOKIE | {"name": "two\nlines"}, {"name": "user", "value": "ada"}]
     for cookie in cookies:
         with pytest.raises(EnvironmentBroken, match="refuses a cookie of the login"):
             first_page(tmp_path, base, {"cookies": [cookie]})

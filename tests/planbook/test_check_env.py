@@ -217,12 +217,17 @@ MISTAKES = {
     "possible actions that are not actions": (
         "def verdict(self)",
         "def possible_actions(self):\n        return [('open', ('left',))]\n\n    def verdict(self)",
-        "doors.py: ('open', ('left',)) raised AttributeError: 'tuple' object has no attribute 'name'",
+        "possible_actions() must return a list of Action objects",
     ),
     "possible actions that are not a list": (
         "def verdict(self)",
         "def possible_actions(self):\n        yield 'open'\n\n    def verdict(self)",
-        "doors.py: possible_actions() raised TypeError: object of type 'generator' has no len()",
+        "possible_actions() must return a list of Action objects",
+    ),
+    "possible actions without a truth value": (
+        "def verdict(self)",
+        "def possible_actions(self):\n        import numpy\n        return numpy.ones(2)\n\n    def verdict(self)",
+        "possible_actions() must return a list of Action objects",
     ),
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]',

@@ -13,12 +13,15 @@ from tests.flows import invoke
 
 LIGHTS = (ROOT / "README.md").read_text().split("# lights.py\n")[1].split("```")[0]
 METHOD = '''
-from planbook.planner import Episode, Options
+from planbook.planner import Episode, Method, Options
 
 
-def press(episode: Episode, options: Options) -> None:
+def press_lamps(episode: Episode, options: Options) -> None:
     """Press every lamp."""
     episode.run("for lamp in (1, 2, 3):\\n    agent.press(lamp)")
+
+
+press = Method(press_lamps, Options, "press every lamp", ())
 '''
 
 

@@ -274,7 +274,7 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     models = SubtaskModels(SKILLS, plans)
     ending, playing = bought(sandbox, models)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert ending.measures == {"reward": 1.0}
+    assert ending.verdict.score == 1.0
     assert playing.environment.state().startswith("You have bought B0Z1STOEFE: ")
     handed = {claim["text"]: claim["handed"] for claim in claims(playing) if claim["by"] == "executor"}
     assert handed[SEARCH] == "You are on the search page."

@@ -41,6 +41,9 @@ def environment() -> Minecraft:
         ("mine 3 stone", Action("mine", ({"cobblestone": 3}, "wooden_pickaxe"))),
         ("kill a cow for leather", Action("kill", ({"leather": 1}, None))),
         ("equip the leather boots", Action("equip", ("leather_boots",))),
+        ("Goal 3: equip the leather boots", Action("equip", ("leather_boots",))),
+        ("(4) chop log x3", Action("mine", ({"log": 3}, None))),
+        ("make a furnace", Action("craft", ({"furnace": 1}, {"cobblestone": 8}, "crafting_table"))),
     ],
 )
 def test_a_line_is_mapped_to_the_goal_that_it_means(environment: Minecraft, line: str, goal: Action) -> None:

@@ -92,7 +92,7 @@ def test_episodes_that_are_left_out_are_counted(runs: dict[str, Path], tmp_path:
     assert (result["episodes"], result["task_only"]) == (6, {"NOT_RUN": 6})
     assert len(lines(out)) == 12
     result = invoke("export", runs["toy"], "--out", out, "--json", "--all").result
-    assert (result["episodes"], result["task_only"], result["left_out"]) == (12, {}, {})
+    assert (result["episodes"], result["task_only"]) == (12, {})
     printed = invoke("export", runs["deps-minecraft-chances"], "--solved", "--out", out).printed
     assert "2 episodes" in printed
     assert "only the task and ending of 2 not solved" in printed
@@ -118,8 +118,12 @@ def test_an_export_of_solved_episodes_does_not_pass_for_a_run_that_solved_everyt
     file, folder = tmp_path / "solved.jsonl", tmp_path / "imported"
     assert invoke("export", runs["deps-minecraft-chances"], "--solved", "--out", file).returncode == 0
     assert invoke("import", file, "--out", folder).returncode == 0
-    (row,) = invoke("stats", folder, "--json").result["rows"]
-    assert (row["solved"], row["tasks"]) == (2, 4)
+    shown = invoke("stats", folder, "--json")
+    (row,) = shown.result["rows"]
+    assert (row["solved"], row["tasks"], row["without_costs"]) == (2, 4, 2)
+    assert "of 2 episodes there are only the endings" in shown.printed
+    refused = refusal("export", folder, "--format", "chat", "--roles", "nobody", "--out", tmp_path / "x.chat")
+    assert "have no conversation in this role" in refused
     assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
 
 

@@ -27,7 +27,7 @@ BODIES = [
     ("DELETE FROM text", "KeyError"),
     ("UPDATE event SET body = '{}' WHERE kind = 'task'", "Field required"),
     ("UPDATE event SET body = '[' WHERE kind = 'act'", "JSONDecodeError"),
-    ("UPDATE event SET body = 7 WHERE kind = 'outcome'", "valid dictionary"),
+    ("UPDATE event SET body = 7 WHERE kind = 'outcome'", "not iterable"),
     ("UPDATE event SET body = json_replace(body, '$.feedback.kind', 'new') WHERE kind = 'cell'", "feedback.kind"),
 ]
 
@@ -68,6 +68,24 @@ def test_runs_beside_a_damaged_run_are_shown(tmp_path: Path, script: str) -> Non
     assert [Path(row["name"]).name for row in finished.result["rows"]] == ["good"]
     assert f"Left out: {tmp_path / 'odd'}" in finished.printed
     assert "a record is damaged" in finished.printed
+
+
+def test_an_error_in_code_of_the_user_is_not_taken_for_a_damaged_record(tmp_path: Path) -> None:
+    faulty = tmp_path / "faulty.py"
+    faulty.write_text("""
+from planbook.envs.toy import Toy
+
+class Faulty(Toy):
+    name = "faulty"
+
+    def versions(self):
+        return {}["mine"]
+""")
+    plan = tmp_path / "plan.py"
+    plan.write_text("print(task.goal)")
+    finished = planbook("exec", plan, "--env", faulty, "--seeds", "0", "--types", "fetch", "--out", tmp_path / "run")
+    assert "KeyError: 'mine'" in finished.stderr
+    assert "damaged" not in finished.stderr
 
 
 def test_the_texts_of_two_events_are_read_from_a_run_that_was_not_changed(tmp_path: Path) -> None:

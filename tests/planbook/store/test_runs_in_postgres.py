@@ -139,7 +139,7 @@ def test_a_lost_server_ends_the_run_with_one_line(tmp_path: Path, postgres: Serv
     assert playing.returncode == 2
     lines = [line for line in printed.splitlines() if line.startswith("planbook: ")]
     assert len(lines) == 1
-    assert "nothing that was recorded is lost" in lines[0]
+    assert "check server, database and PGPASSWORD" in lines[0]
     assert "Traceback" not in printed
     assert invoke("run", "--resume", folder, "--json").result["solved"] == 80
 

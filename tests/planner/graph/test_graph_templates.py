@@ -1,5 +1,6 @@
 """Templates and expressions in graph files: what they can read, and the messages for mistakes."""
 
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -53,13 +54,29 @@ def test_a_template_is_rendered(text: str, expected: str) -> None:
         ("{{ 1 / 0 }}", "division by zero"),
         ("{{ db.plan | map }}", "map requires a filter argument"),
         ("{{ db.secret - 3 }}", "unsupported operand"),
-        ("{% include 'other' %}", "no loader"),
+        ("{% for key, value in db.rows | dictsort %}{% endfor %}", "has no attribute 'items'"),
     ],
 )
 def test_a_failing_template_explains_why(text: str, message: str) -> None:
     with pytest.raises(GraphError) as refused:
         rendered(text)
     assert message in str(refused.value)
+
+
+def test_a_template_that_uses_other_files_is_refused() -> None:
+    with pytest.raises(ValueError, match="cannot use other files"):
+        Template.of("{% include 'other' %}")
+
+
+def test_a_loop_over_thousands_of_items_may_look_up_their_list_each_time() -> None:
+    steps: list[Any] = [f"step {number}" for number in range(10_000)]
+    source = "{% for step in plan.steps %}{{ loop.index }} of {{ plan.steps | length }}: {{ step }}\n{% endfor %}"
+    started = time.thread_time()
+    assert "9999 of 10000: step 9998" in Template.of(source).render({"plan": {"steps": steps}})
+    assert time.thread_time() - started < 5
+    pairs = Template.of("{% for a in plan.steps %}{% for b in plan.steps %}{{ a }} or {{ b }}?{% endfor %}{% endfor %}")
+    with pytest.raises(GraphError, match="more than 10,000,000 characters"):
+        pairs.render({"plan": {"steps": steps}})
 
 
 @pytest.mark.parametrize("graph", sorted(path.stem for path in SHIPPED_GRAPHS.glob("*.yaml")))
