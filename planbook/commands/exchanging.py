@@ -67,6 +67,8 @@ def export(
     _check_options(runs, form, out, roles)
     exported = write_episodes(runs, form, out, solved=solved, everything=everything, roles=split_names(roles))
     ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
+    if roles and not exported.conversations:
+        ERRORS.print(f"--roles {roles}: these episodes have no conversation in this role", style="yellow", markup=False)
     return errors.OK, exported
 
 

@@ -62,8 +62,8 @@ def export(
 
     If ``solved`` is true, only solved episodes are written as a whole. If ``everything`` is true, episodes that ended
     BROKEN or NOT_RUN are written as a whole, not only their task and ending. In the format chat, only conversations
-    with models in these ``roles`` are written; if there are none, those in all roles. Raises BadArgument if no model
-    was asked in these roles or the file cannot be written, or BadRun if a run cannot be read.
+    with models in these ``roles`` are written; if there are none, those in all roles. Raises BadArgument if the file
+    cannot be written, or BadRun if a run cannot be read.
     """
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
@@ -73,8 +73,6 @@ def export(
                 write_rows(episodes, file)
             elif form == "chat":
                 exported.conversations = write_conversations(episodes, roles, file)
-                if roles and not exported.conversations:
-                    raise BadArgument(f"--roles {','.join(roles)}: these episodes have no conversation in this role")
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:
