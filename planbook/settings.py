@@ -69,7 +69,7 @@ def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else value
 
 
-class _Wording(SettingsModel):
+class _RewordedGoal(SettingsModel):
     """A line of the file of ``--goals``: another wording of the goal of a task."""
 
     task: str
@@ -277,7 +277,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return {}
         try:
             lines = [line for line in self.goals.read_text("utf-8-sig").split("\n") if line.strip()]
-            wordings = [_Wording.model_validate_json(line) for line in lines]
+            wordings = [_RewordedGoal.model_validate_json(line) for line in lines]
         except (OSError, ValueError) as error:
             raise BadArgument(f"--goals {self.goals} cannot be read ({GOALS_FORM}): {error}") from error
         goals = {wording.task: wording.goal for wording in wordings}

@@ -1,7 +1,7 @@
 """The commands. ``planbook.cli`` lists them; when a command is called, it imports the module that defines the command.
 
 - ``playing`` defines `run` and `join`, and the functions that all commands use to play a run.
-- ``testing`` defines `test`; ``learning`` defines `build`, `formulate`, `cost`, `rules` and `effect`.
+- ``testing`` defines `test`; ``learning`` defines `build`, `formulate`, `rules` and `effect`.
 - ``demo`` defines `demo`, which calls other commands.
 - ``rerunning`` defines `replay`, `rerun` and `fork`.
 - ``viewing`` defines `show`, `report`, `watch`, `compare` and `stats`.

@@ -60,8 +60,8 @@ def demo(out: Path | None) -> int:
     if missing:
         screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}\n")
     codes += [_call(PLANNERS, PLANNER_RUNS, out), _call(LEARN, LEARNING, out)]
-    plan = min((out / "build" / "learnt").rglob("procedures/*.py"))
-    screen.print(NEXT.format(out=out, plan=plan, kind=plan.stem), markup=False, soft_wrap=True)
+    if plan := min((out / "build" / "learnt").rglob("procedures/*.py"), default=None):
+        screen.print(NEXT.format(out=out, plan=plan, kind=plan.stem), markup=False, soft_wrap=True)
     return max(codes)
 
 

@@ -44,7 +44,7 @@ ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
-@click.option("--solved", is_flag=True, help="Only solved episodes in full, of others task and ending.")
+@click.option("--solved", is_flag=True, help="Export solved episodes in full, and only task and ending of the others.")
 @click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
 @click.option(
     "--roles",

@@ -1,7 +1,7 @@
 """A table about any number of runs. A row is about one run, or about a group of runs that share some settings."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -105,9 +105,11 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     rows = [row for run in runs for row in run.episodes.values()]
     seconds = sum(row.seconds for row in rows if not row.copied)
     spent = sum((run.cost for run in runs), Spending())
-    planners = {run.run.config.planner for run in runs}
+    planners, environments = {run.run.config.planner for run in runs}, {run.run.config.env for run in runs}
     figures = figures_of(*planners) if len(planners) == 1 else ()
-    summary = summarise(rows, seconds, name, spent, figures=figures, payoff=payoff)
+    milestones = runs[0].all_milestones if len(environments) == 1 else ()
+    unjudgeable = sum((Counter(run.run.unjudgeable) for run in runs), Counter[str]())
+    summary = summarise(rows, seconds, name, spent, milestones, unjudgeable, figures, payoff)
     bounds = summary.intervals[ALL]
     shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and bounds]
     return GroupRow(

@@ -197,6 +197,11 @@ class RunResults:
         return frozenset(row.entry.task.env for row in self.counted)
 
     @property
+    def all_milestones(self) -> Sequence[str]:
+        """The milestones of the environment, if they are the same for every task."""
+        return self.run.file.milestones or known_milestones(self.run.config)
+
+    @property
     def without_costs(self) -> int:
         """The number of episodes of which the run has only the ending, because they were exported with ``--solved``."""
         return sum(row.spent.actions < row.ending.actions for row in self.counted)
@@ -271,7 +276,7 @@ class RunResults:
                 self.seconds if seconds is None else seconds,
                 str(self.run.folder),
                 spent or self.cost,
-                self.run.file.milestones or known_milestones(self.run.config),
+                self.all_milestones,
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
                 self.payoff(),

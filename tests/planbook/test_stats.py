@@ -111,3 +111,14 @@ def test_the_cost_of_a_build_is_not_that_of_the_episodes_that_it_copied(tmp_path
     for folder, formulating_calls in ((first, 1), (copied, 0)):
         (row,) = invoke("stats", folder, "--json").result["rows"]
         assert row["model_calls"] == read_folder(folder).steps[-1].calls + formulating_calls > 1
+
+
+def test_the_row_of_one_run_has_the_figures_of_its_summary(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    played = invoke(
+        "run", "--env", "crafter", "--planner", "random", "--seeds", "1", "--actions", "30", "--out", folder, "--json"
+    )
+    (row,) = invoke("stats", folder, "--json").result["rows"]
+    for key in ("unlock_score", "milestones", "measures", "unjudgeable", "methods"):
+        assert row[key] == played.result[key]
+    assert row["unlock_score"] is not None

@@ -1,8 +1,8 @@
 """Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
 
-Whole words are compared. The line must contain the verb of the goal (``mine``), and next name the goal's object
-(``log``). The first number of the line becomes the count of the goal. A line that may mean goals with different objects
-matches none of them. The planner is then told that the line names no goal.
+Whole words are compared. The line must contain the verb of the goal (``mine``) or an everyday synonym, and next name
+the goal's object (``log``). The first number after the verb becomes the count of the goal. A line that may mean goals
+with different objects matches none of them. The planner is then told that the line names no goal.
 """
 
 import re
