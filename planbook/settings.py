@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
 from planbook import runs, workers  # lazy packages: commands that use neither of them start faster
 from planbook.config import (
@@ -31,7 +31,7 @@ from planbook.config import (
     models_by_role,
     split_names,
 )
-from planbook.envs import Environment, Selection, load_environment
+from planbook.envs import Environment, Selection, load_environment, validation_faults
 from planbook.errors import BadArgument
 from planbook.manuals import TYPES_FILE
 from planbook.options import Option, option, option_of, validate
@@ -279,7 +279,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             lines = [line for line in self.goals.read_text("utf-8-sig").split("\n") if line.strip()]
             wordings = [_RewordedGoal.model_validate_json(line) for line in lines]
         except (OSError, ValueError) as error:
-            raise BadArgument(f"--goals {self.goals} cannot be read ({GOALS_FORM}): {error}") from error
+            reason = validation_faults(error)[0] if isinstance(error, ValidationError) else error
+            raise BadArgument(f"--goals {self.goals} cannot be read ({GOALS_FORM}): {reason}") from error
         goals = {wording.task: wording.goal for wording in wordings}
         if not goals or len(goals) < len(wordings):
             raise BadArgument(f"--goals {self.goals} has no goals, or a task twice ({GOALS_FORM})")
