@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import METHODS, MemoryJournal, Outcome
-from planbook.planner.strategies.advocate import SearchNode
+from planbook.planner.strategies.advocate import uct
+from planbook.planner.strategies.advocate.tree import BranchTried, Node
 from planbook.sandbox import Sandbox
 from tests.planner.advocate_kit import NO, YES, AdvocateModels, played, recorded, valued
 from tests.planner.episode_kit import SOLVE, TASK, code
@@ -113,9 +114,10 @@ def test_a_sample_that_is_run_again_is_mapped_to_the_current_page(sandbox: Sandb
 
 
 def test_the_uct_value_is_the_mean_plus_a_bonus_for_rare_visits() -> None:
-    root = SearchNode(None, visits=9)
-    often, rarely, never = (SearchNode(None, parent=root, visits=n, total=0.5 * n) for n in (8, 1, 0))
-    assert 0.5 < often.uct < rarely.uct < never.uct
+    branch = BranchTried(round=0, number=0, subtask="look", code="look()", fate="kept")
+    root = Node(branch, visits=9)
+    often, rarely, never = (Node(branch, root, visits=n, total=0.5 * n) for n in (8, 1, 0))
+    assert 0.5 < uct(often) < uct(rarely) < uct(never)
 
 
 def test_samples_are_drawn_at_temperature_1() -> None:

@@ -19,7 +19,7 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.replies import as_plan, as_text
 from planbook.planner.roles import PLANNER_ROLE, Sample
-from planbook.planner.strategies.advocate.tree import SearchState, Tree
+from planbook.planner.strategies.advocate.tree import Node
 from planbook.planner.strategies.base import Options
 from planbook.planner.types import Plan
 from planbook.sandbox import Fault, parse
@@ -137,18 +137,15 @@ def read_answer(text: str) -> str:
 
 def _line(text: str, name: str) -> str:
     """Return the text after ``name:``. Raises ValueError unless exactly one line has this label, with text after it."""
-    values = [rest for label, rest in _labelled_lines(text) if label == name.lower()]
+    values: list[str] = []
+    for line in text.splitlines():
+        label, colon, rest = line.lstrip(_BULLETS).partition(":")
+        if colon and label.strip(_MARKS).lower() == name.lower():
+            values.append(rest.strip(_MARKS))
     if len(values) != 1 or not values[0]:
         problem = "is missing" if not values else "is empty" if len(values) == 1 else f"appears {len(values)} times"
         raise ValueError(f"the line '{name}: ...' {problem}; write it once, on a separate line")
     return values[0]
-
-
-def _labelled_lines(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
-        label, colon, rest = line.lstrip(_BULLETS).partition(":")
-        if colon:
-            yield label.strip(_MARKS).lower(), rest.strip(_MARKS)
 
 
 def _is_yes(verdict: str) -> bool:
@@ -208,38 +205,41 @@ class ModelCalls:
     """Asks models the questions of one round. If the evaluator gives no usable reply, code gets the value 0."""
 
     def __init__(
-        self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], sample: int
+        self,
+        episode: Episode,
+        frame: Frame,
+        options: AdvocateOptions,
+        notes: Sequence[str],
+        number: int,
+        earlier: Sequence[FailedRound],
+        tried: Sequence[Node],
     ) -> None:
+        """``number`` is the number of the round. ``notes`` and ``tried`` grow while the round is played."""
         self._episode, self._frame, self._options = episode, frame, options
-        self._tree, self._notes, self._sample = tree, notes, Sample(sample)
+        self._notes, self._sample, self._earlier, self._tried = notes, Sample(number), earlier, tried
         self._summaries: dict[str, str] = {}
         self.current_path_only = False
         """True if prompts show only the branches that led to the current state, and no branches that were undone."""
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
-        self._earlier_deeds: Sequence[str] = ()
-        """The effects of the code that was tried in earlier rounds. The history of algorithm 1 covers all rounds."""
 
-    def plan(self, start: SearchState, earlier: Sequence[FailedRound]) -> Outline:
+    def plan(self, root: Node) -> Outline:
         """Ask for a review of the earlier rounds and for a plan of subtasks (sections 3.1 and 3.3.3).
 
-        Later prompts show what was done in the earlier rounds, too. Raises UnusableReply if no reply is usable.
+        Later prompts show the subtasks. Raises UnusableReply if no reply is usable.
         """
-        self._earlier_deeds = [
-            f"In round {number}, undone by the new start unless it was stored permanently: {deed}"
-            for number, failed in enumerate(earlier, 1)
-            for deed in failed.deeds
-        ]
-        shown = {"seen": self._shortened(start), "earlier": earlier, "notes": self._notes}
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
-        return self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
+        shown = {"seen": self._shortened(root), "earlier": self._earlier, "notes": self._notes}
+        outline = self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
+        self.parts = outline.parts
+        return outline
 
-    def ask_for_code(self, state: SearchState, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
+    def ask_for_code(self, node: Node, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for code for the current subtask (section 3.2).
 
         Return the code and the conversation, or None and an empty conversation if no reply is usable.
         """
-        variables = {**self._situation(state), "seen": state.report, "subtask": self.parts[state.subtask]}
+        variables = {**self._situation(node), "seen": node.report, "subtask": self.parts[node.subtask]}
         variables |= {"defined": sorted(self._frame.names - {TASK}), "whole": self._options.whole_subtasks}
         prompt, history, sample = PROMPTS["advocate/act"], [self._system(PLANNER_ROLE)], sample or self._sample
         try:
@@ -262,56 +262,56 @@ class ModelCalls:
             return None, ()
         return answer.value, answer.history
 
-    def adapt(self, code: str, state: SearchState) -> str | None:
+    def adapt(self, code: str, node: Node) -> str | None:
         """Ask a model to adapt code to the current page (section 3.3.2), and return the adapted code.
 
         Return None if the objects that the code works on are gone. If no reply is usable, return the code unchanged.
         """
         try:
-            plan = self._ask(PLANNER_ROLE, "map", read_alternative, code=code, then=state.written_for, now=state.page)
+            plan = self._ask(PLANNER_ROLE, "map", read_alternative, code=code, then=node.written_for, now=node.page)
         except UnusableReply:
             return code
         return plan.code if plan else None
 
-    def task_done(self, state: SearchState) -> bool:
+    def task_done(self, node: Node) -> bool:
         """Return True if the evaluator considers the task complete. Its verdict is recorded as the method's claim."""
-        done = self._verdict("task_done", state, answering=self._episode.environment.answering)
+        done = self._verdict("task_done", node, answering=self._episode.environment.answering)
         if done is not None:
             self._episode.claim(done, CLAIM_AUTHOR)
         return bool(done)
 
-    def subtask_done(self, state: SearchState) -> bool:
+    def subtask_done(self, node: Node) -> bool:
         """Return True if the evaluator considers the current subtask done or unnecessary."""
-        return bool(self._verdict("subtask_done", state, subtask=self.parts[state.subtask]))
+        return bool(self._verdict("subtask_done", node, subtask=self.parts[node.subtask]))
 
-    def answer(self, state: SearchState) -> str | None:
+    def answer(self, node: Node) -> str | None:
         """Ask for the answer to the task, based on the notes and the page. Return None if no reply is usable."""
-        return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(state), seen=state.report)
+        return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(node), seen=node.report)
 
-    def evaluation(
-        self, question: Literal["align", "value"], before: SearchState, code: str, after: SearchState
-    ) -> Evaluation:
-        """Ask the evaluator for the effect of code and, depending on ``question``, another judgement.
+    def evaluate(self, question: Literal["align", "value"], parent: Node, node: Node) -> float:
+        """Ask the evaluator for the effect of a node's code and, depending on ``question``, another judgement.
 
         With ``align``, this is whether the code fits its subtask (section 3.3.2). With ``value``, this is the value of
-        the code for the task.
+        the code for the task. Return the judgement as a number from 0 to 1.
         """
         read = read_alignment if question == "align" else read_value
-        shown = {"before": self._shortened(before), "code": code, "after": self._shortened(after)}
-        variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
-        return self._ask_or(NO_EVALUATION, EVALUATOR, question, read, **variables)
+        shown = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
+        variables = {**self._situation(parent), **shown, "subtask": self.parts[parent.subtask]}
+        evaluation = self._ask_or(NO_EVALUATION, EVALUATOR, question, read, **variables)
+        node.change(history=evaluation.effect, why=evaluation.reason)
+        return evaluation.value
 
-    def _verdict(self, question: str, state: SearchState, **variables: object) -> bool | None:
+    def _verdict(self, question: str, node: Node, **variables: object) -> bool | None:
         """Return the evaluator's verdict, or None if no reply is usable."""
-        variables |= {**self._situation(state), "seen": self._shortened(state)}
+        variables |= {**self._situation(node), "seen": self._shortened(node)}
         return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
 
-    def _shortened(self, state: SearchState) -> str:
+    def _shortened(self, node: Node) -> str:
         """Return the report on a state or, if it is long, a summary that a model is asked to write.
 
         If the model gives no usable summary, return the beginning of the report.
         """
-        limit, report = self._options.summarise_above, state.report
+        limit, report = self._options.summarise_above, node.report
         if limit is None or len(report) <= limit:
             return report
         if report not in self._summaries:
@@ -320,16 +320,25 @@ class ModelCalls:
             self._summaries[report] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **variables)
         return self._summaries[report]
 
-    def _situation(self, state: SearchState) -> dict[str, Any]:
+    def _situation(self, node: Node) -> dict[str, Any]:
         """Return the prompt variables that describe the task, the plan, and what was done before this state."""
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
-            "current": state.subtask,
-            "deeds": [*self._earlier_deeds, *self._tree.effects(current_path_only=self.current_path_only)],
+            "current": node.subtask,
+            "deeds": list(self._deeds()),
             "notes": self._notes,
-            "scene": "" if state.scene in state.report else state.scene,
+            "scene": "" if node.scene in node.report else node.scene,
         }
+
+    def _deeds(self) -> Iterator[str]:
+        """Yield the effects of the code that was tried. The history of algorithm 1 covers all rounds."""
+        for number, failed in enumerate(self._earlier, 1):
+            for deed in failed.deeds:
+                yield f"In round {number}, undone by the new start unless it was stored permanently: {deed}"
+        for node in self._tried:
+            if node.branch.fate == "kept" or (node.branch.fate and not self.current_path_only):
+                yield node.branch.effect
 
     def _ask_or(
         self, default: Default, role: str, question: str, read: Callable[[str], Read], **variables: object

@@ -1,9 +1,8 @@
 """Play the rounds of Devil's Advocate and its baselines. A round is one attempt at the task with one plan.
 
-A state of the search is a situation that the environment was in. A branch is code that was proposed for a state, and
-leads to another state. ``AdvocateRound`` runs the code of branches (section 3.2 of the Devil's Advocate paper) and
-returns to earlier states. ``play_rounds`` makes a plan, plays a round, and then plans again with a review of the round
-(section 3.3.3).
+``SearchRound`` runs the code of the nodes of its search tree (section 3.2 of the Devil's Advocate paper), returns to
+earlier states, and records what became of each branch. ``play_rounds`` makes a plan, plays a round, and then plans
+again with a review of the round (section 3.3.3).
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +15,9 @@ from planbook.planner.frames import Frame, Functions
 from planbook.planner.journal import Span
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
-from planbook.planner.strategies.advocate.tree import Branch, PlanMade, SearchState, Tree
+from planbook.planner.strategies.advocate.tree import BranchTried, Node, PlanMade
 from planbook.planner.strategies.base import model_task, play_in_rounds
-from planbook.planner.types import Feedback, FeedbackKind, Plan, RenderedText, Step
+from planbook.planner.types import FeedbackKind, Plan, RenderedText, Step
 
 NOTE_DOWN = "note_down"
 MAX_NOTE, MAX_NOTES = 1_000, 50
@@ -60,107 +59,146 @@ GONE = "The objects that the code works on are no longer there."
 CONSIDERED_COMPLETE = "The task was considered complete."
 
 
-class AdvocateRound:
-    """A round in progress. ``start`` is the state of the search at the beginning of the round."""
+class SearchRound:
+    """A round in progress, with its search tree. Creating it asks for the plan; raises NoPlan if none is usable.
 
-    def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
-        self._episode, self._frame, self._options, self._notebook = episode, frame, options, notes
+    The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
+    branch changes later, its span is updated. Branches that were never needed are recorded at the end of the round.
+    """
+
+    def __init__(
+        self,
+        episode: Episode,
+        frame: Frame,
+        options: AdvocateOptions,
+        notebook: Notebook,
+        number: int,
+        earlier: Sequence[FailedRound],
+        *,
+        revision: bool,
+    ) -> None:
+        self._episode, self._frame, self._options, self._notebook = episode, frame, options, notebook
         self.number, self._idle, self._first_step = number, 0, len(episode.steps)
-        self._span: Span[PlanMade] | None = None
-        self.tree = Tree(frame.scope, number)
-        self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.texts, number)
+        self._nodes: list[Node] = []
+        """All nodes except the root."""
+        self._tried: list[Node] = []
+        """The nodes whose code was run, in order of the first run."""
+        self._marked: list[Node] = []
+        """The nodes that have a checkpoint, in order of the checkpoints."""
         page = episode.observation.text
-        self.start = SearchState(page, self._report("", page), self._scene())
-        self.current: SearchState | None = self.start
-        """The state that the environment is in. None after code has run, until ``keep`` or ``return_to`` is called."""
-
-    def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> None:
-        """Ask for the plan of the round. Raises NoPlan if no reply is usable."""
+        self.root = Node(BranchTried(round=number, number=-1, subtask="", code="", fate="kept"))
+        self.root.page, self.root.report, self.root.scene = page, self._report("", page), self._scene()
+        self.current: Node | None = self.root
+        """The node whose state the environment is in. None after code has run, until ``keep`` or ``return_to``."""
+        self.model_calls = ModelCalls(episode, frame, options, notebook.texts, number, earlier, self._tried)
         try:
-            outline = self.model_calls.plan(self.start, earlier)
+            outline = self.model_calls.plan(self.root)
         except UnusableReply as unusable:
             raise NoPlan(str(unusable)) from unusable
-        self.model_calls.parts = outline.parts
-        review = outline.review if revision else ""
-        plan = PlanMade(round=self.number, parts=outline.parts, revision=revision, why=review)
-        self._span = self._frame.scope.span(plan)
+        plan = PlanMade(round=number, parts=outline.parts, revision=revision, why=outline.review if revision else "")
+        self._span: Span[PlanMade] = frame.scope.span(plan)
 
-    def add_branch(self, state: SearchState, idea: int, plan: Plan) -> Branch:
-        """Add a branch for code that was proposed for a state, and return it. ``idea`` is the index of the proposal."""
-        return self.tree.add_branch(state, self.model_calls.parts[state.subtask], idea, plan.code, plan.thought)
+    def add_child(self, node: Node, idea: int, plan: Plan) -> Node:
+        """Add a node for code that was proposed in the state of a node. ``idea`` is the index of the proposal."""
+        subtask = self.model_calls.parts[node.subtask]
+        self._nodes.append(node.add_child(len(self._nodes), subtask, idea, plan))
+        return self._nodes[-1]
 
-    def propose_branches(self, state: SearchState, remedies: int) -> list[Branch]:
-        """Ask for code to run in a state, and then for up to ``remedies`` alternatives to this code.
+    def propose(self, node: Node, remedies: int) -> list[Node]:
+        """Ask for code to run in the state of a node, and then for up to ``remedies`` alternatives to this code.
 
-        Return a branch for each proposal. If several proposals have the same code, only the first gets a branch.
+        Return a node for each proposal. If several proposals have the same code, only the first gets a node.
         """
         plans: dict[str, Plan] = {}
-        plan, history = self.model_calls.ask_for_code(state)
+        plan, history = self.model_calls.ask_for_code(node)
         while plan is not None:
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
-        return [self.add_branch(state, number, proposal) for number, proposal in enumerate(plans.values())]
+        return [self.add_child(node, number, proposal) for number, proposal in enumerate(plans.values())]
 
-    def mark(self, state: SearchState) -> None:
-        """Make a checkpoint of the current state, so that ``return_to`` can restore it."""
-        state.mark = self._episode.mark()
+    def mark(self, node: Node) -> None:
+        """Make a checkpoint of the current state, which is the state of the node, unless it has one."""
+        if node.mark is None:
+            node.mark = self._episode.mark()
+            self._marked.append(node)
 
-    def return_to(self, state: SearchState) -> None:
-        """Restore the environment and namespace of a state that has a checkpoint. Branches after it are abandoned."""
-        assert state.mark is not None, "the search returns only to states that have a checkpoint"
-        page = self._episode.rewind(state.mark).text
-        state.update_page(page, self._report("", page), self._scene())
-        self.tree.return_to(state)
-        self.current = state
+    def return_to(self, node: Node) -> None:
+        """Restore the state of a node that has a checkpoint. Later checkpoints become invalid.
 
-    def carry_out(self, state: SearchState, branch: Branch) -> SearchState | None:
-        """Run the code of a branch. Return the state that it leads to, or None if the code fails.
-
-        If the page (the observation) of the state is no longer the one that the code was written for, a model adapts
-        the code first. Return None if this is impossible. Raises RoundOver if the round ends, or EpisodeOver.
+        Branches that were kept and do not lead to the node are abandoned.
         """
+        assert node.mark is not None, "the search returns only to states that have a checkpoint"
+        page = self._episode.rewind(node.mark).text
+        while self._marked[-1] is not node:
+            self._marked.pop().mark = None
+        node.update_page(page, self._report("", page), self._scene())
+        for kept in self._tried:
+            if kept.branch.fate == "kept" and kept not in node.path:
+                kept.change(fate="abandoned")
+        self._record_changes()
+        self.current = node
+
+    def carry_out(self, node: Node) -> bool:
+        """Run the code of a node in the state of its parent. Return True if it leads to the state of the node.
+
+        If the page (the observation) of the parent is no longer the one that the code was written for, a model adapts
+        the code first. Return False if this is impossible, or if the code fails. Raises RoundOver if the round ends, or
+        EpisodeOver.
+        """
+        parent, is_first = node.parent, node not in self._tried
+        assert parent is not None, "the root has no code"
         if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
             raise RoundOver(f"{MAX_IDLE} pieces of code in this round took no action.")
-        code = branch.code if state.page == state.written_for else self.model_calls.adapt(branch.code, state)
-        is_first = branch not in self.tree.tried
+        written = node.branch.code
+        code = written if parent.page == parent.written_for else self.model_calls.adapt(written, parent)
         if is_first:
-            self.tree.begin(branch, None if code is None else self._frame.cells)
+            self._begin(node, None if code is None else self._frame.cells)
         if code is None:
-            branch.fate, branch.why = "failed", GONE
-            return None
-        if is_first and code != branch.code:
-            branch.mapped = code
-        first_step = len(self._episode.steps)
+            node.change(fate="failed", why=GONE)
+            return False
+        if is_first and code != written:
+            node.change(mapped=code)
+        return self._run(node, parent, code, is_first=is_first)
+
+    def _run(self, node: Node, parent: Node, code: str, *, is_first: bool) -> bool:
+        first_step, max_actions = len(self._episode.steps), None if self._options.whole_subtasks else 1
         try:
-            max_actions = None if self._options.whole_subtasks else 1
-            feedback = self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=max_actions)
+            feedback = self._episode.run(code, source=PLANNER_ROLE, thought=node.thought, actions=max_actions)
         except EpisodeOver as over:
-            branch.fate, branch.why = "over", str(over)
+            node.change(fate="over", why=str(over))
             raise
         finally:
-            steps = self._record_steps(branch, first_step)
+            steps = self._count_steps(node, first_step)
         if feedback.kind is not FeedbackKind.CHECK:
             self.current = None
         if feedback.is_error:
-            branch.fate, branch.why = "failed", str(feedback.faults[0])
-            return None
-        return self._next_state(state, branch, steps, feedback)
+            node.change(fate="failed", why=str(feedback.faults[0]))
+            return False
+        page = steps[-1].observation.text if steps else parent.page
+        report = self._report(self._events(parent, steps, feedback.output), page)
+        if is_first:
+            node.page, node.report, node.scene = page, report, self._scene()
+            node.subtask, node.actions = parent.subtask, tuple(str(step.action) for step in steps)
+        else:
+            node.update_page(page, report, self._scene())
+        return True
 
-    def keep(self, branch: Branch, after: SearchState) -> None:
-        """Accept a branch, and make ``after``, the state that it led to, the current state."""
-        self.tree.keep(branch)
-        self.current = after
+    def keep(self, node: Node) -> None:
+        """Accept a branch. The environment is in the state to which it led."""
+        node.change(fate="kept")
+        self._record_changes()
+        self.current = node
 
-    def finish(self, state: SearchState) -> None:
+    def finish(self, node: Node) -> None:
         """Give the answer, if the environment expects one, and end the episode.
 
         Always raises EpisodeOver.
         """
         answering = self._episode.environment.answering
-        answer = self.model_calls.answer(state) if answering else None
+        answer = self.model_calls.answer(node) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
         raise EpisodeOver(CONSIDERED_COMPLETE)
@@ -170,34 +208,46 @@ class AdvocateRound:
 
         Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
         """
-        self.tree.end()
+        for node in self._nodes:
+            if node.span is None:
+                self._frame.scope.record_instant(node.branch)
+            else:
+                node.span.end(**dict(node.branch))
         steps = self._episode.steps[self._first_step :]
-        if self._span is not None:
-            self._span.end(
-                actions=sum(step.action.name != self._episode.environment.answering for step in steps),
-                solved=self._episode.verdict().solved,
-            )
-        return FailedRound(self.model_calls.parts, self.tree.effects(), reason)
+        self._span.end(
+            actions=sum(step.action.name != self._episode.environment.answering for step in steps),
+            solved=self._episode.verdict().solved,
+        )
+        return FailedRound(self.model_calls.parts, [node.branch.effect for node in self._tried], reason)
 
-    def _record_steps(self, branch: Branch, first_step: int) -> Sequence[Step]:
+    def _begin(self, node: Node, cell: int | None) -> None:
+        """Begin the span of a branch whose code is about to be run for the first time, as the cell with this number."""
+        self._record_changes()
+        if self._tried and (last := self._tried[-1].span):
+            last.end()
+        node.change(fate="", cell=cell)
+        node.span = self._frame.scope.span(node.branch)
+        self._tried.append(node)
+
+    def _record_changes(self) -> None:
+        for node in self._tried:
+            node.record()
+
+    def _count_steps(self, node: Node, first_step: int) -> Sequence[Step]:
         """Count the steps since ``first_step`` for the branch, add notes in them to the notebook, and return them."""
         steps = self._episode.steps[first_step:]
         self._idle += not steps
-        branch.actions += len(steps)
-        branch.lasting = branch.lasting or any(step.observation.lasting for step in steps)
+        lasting = node.branch.lasting or any(step.observation.lasting for step in steps)
+        node.change(actions=node.branch.actions + len(steps), lasting=lasting)
         self._notebook.add_from_steps(steps)
         return steps
 
-    def _next_state(self, state: SearchState, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> SearchState:
-        """Return the state that a branch has led to, after these steps, from ``state``."""
-        events = CellSteps(self._episode.environment, steps, Observation(state.page)).report(feedback.output)
+    def _events(self, parent: Node, steps: Sequence[Step], output: str) -> str:
+        """Return the text for prompts about what code did in the state of ``parent``."""
+        events = CellSteps(self._episode.environment, steps, Observation(parent.page)).report(output)
         if withheld := self._frame.withheld:
             events = RenderedText.of(f"{events}\n{withheld}", events, withheld)
-        page = steps[-1].observation.text if steps else state.page
-        report = self._report(events or "The code took no action and printed nothing.", page)
-        actions = tuple(str(step.action) for step in steps)
-        depth = len(self.tree.path) + 1
-        return SearchState(page, report, self._scene(), state.subtask, branch, depth, actions=actions)
+        return events or "The code took no action and printed nothing."
 
     def _scene(self) -> str:
         """Return the scene for prompts.
@@ -224,7 +274,7 @@ NOTHING_LEFT = "No alternative is left to try."
 
 
 def play_rounds(
-    episode: Episode, options: AdvocateOptions, play: Callable[[AdvocateRound], None], *, reflects: bool = True
+    episode: Episode, options: AdvocateOptions, play: Callable[[SearchRound], None], *, reflects: bool = True
 ) -> None:
     """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
@@ -236,19 +286,18 @@ def play_rounds(
     shared_notebook = Notebook()
 
     def play_one(number: int) -> None:
-        notebook = shared_notebook if reflects else Notebook()
+        notebook, shown = (shared_notebook, earlier) if reflects else (Notebook(), [])
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
-            advocate_round = AdvocateRound(episode, frame, options, notebook, number)
-            advocate_round.plan(earlier if reflects else (), revision=bool(earlier))
+            current = SearchRound(episode, frame, options, notebook, number, tuple(shown), revision=bool(earlier))
             try:
-                play(advocate_round)
+                play(current)
             except EpisodeOver as over:
-                earlier.append(advocate_round.end(str(over)))
+                earlier.append(current.end(str(over)))
                 if _has_answered(episode):
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
-            earlier.append(advocate_round.end(NOTHING_LEFT))
+            earlier.append(current.end(NOTHING_LEFT))
 
     play_in_rounds(episode, options.rounds, play_one, until_solved=False)
 

@@ -1,22 +1,19 @@
 """The search tree of a round, and the statistics of a run.
 
 A round is one attempt at the task with one plan. The nodes of its tree are states of the search, which are situations
-that the environment was in. Each branch is a piece of code that leads from one state to the next. The tree records what
-became of each branch (its fate): for example, whether it was kept, failed or was undone.
+that the environment was in. A branch is the code that leads from the parent of a node to the node. What became of it is
+its fate: for example, whether it was kept, failed or was undone.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
-
-from pydantic import ConfigDict, Field, PrivateAttr
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Self
 
 from planbook.planner.frames import Mark
 from planbook.planner.journal import Payload, Span
-from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import Figures, PlayedEpisode, format_figure, mean_of
-from planbook.planner.types import Ending, Thought
+from planbook.planner.types import Ending, Plan, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
 """What became of a branch. It is empty while the branch is being tried.
@@ -28,7 +25,6 @@ Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abando
 - ``over``: the episode or the round ended while the code was running.
 - ``not tried``: the branch was never needed.
 """
-NOT_TRIED: Fate = "not tried"
 UNDONE = " (undone later)"
 UNDONE_IN_PART = " (undone later, except for what it stored permanently)"
 """In prompts, one of these notes follows the effect of a branch that was undone."""
@@ -101,134 +97,93 @@ class BranchTried(Payload):
         """The fate of the branch."""
         return self.fate
 
-
-class Branch(BranchTried):
-    """A branch during the search. Its fields change until the round ends."""
-
-    model_config = ConfigDict(frozen=False)
-
-    fate: Fate = NOT_TRIED
-    thought: Thought = Field(default=Thought(), exclude=True)
-    _span: Span[BranchTried] | None = PrivateAttr(default=None)
-    """The span that records the branch. It begins when the code is first run."""
-
-    __eq__, __hash__ = object.__eq__, object.__hash__
-
     @property
-    def span_fields(self) -> dict[str, Any]:
-        """The fields of the branch that its span records."""
-        return {name: getattr(self, name) for name in BranchTried.model_fields}
+    def effect(self) -> str:
+        """The effect as the evaluator describes it or, without a description, the code and ``why``.
 
-    @property
-    def summary(self) -> str:
-        """The effect of the branch, as the evaluator describes it. Without a description: the code, and ``why``."""
-        if self.history:
-            return self.history
+        If the branch was undone, a note says so.
+        """
         code, _, more = self.code.strip().partition("\n")
         reason, _, _ = self.why.partition("\n")
-        return f"{code}{' ...' if more else ''} -> {reason or 'no reason was given'}"
+        effect = self.history or f"{code}{' ...' if more else ''} -> {reason or 'no reason was given'}"
+        if self.fate in ("kept", "over"):
+            return effect
+        return f"{effect}{UNDONE_IN_PART if self.lasting else UNDONE}"
 
 
 @dataclass(eq=False)
-class SearchState:
-    """A state of the search in a round: a situation that the environment was in, and the branches that led to it."""
+class Node:
+    """A node of the tree: code that was proposed in the state of the parent, and the state to which the code leads.
 
-    page: str
+    The root is the state at the start of the round. It has a branch without code, which is not recorded.
+    """
+
+    branch: BranchTried
+    """The record of the code, with what is known about it so far."""
+    parent: "Node | None" = None
+    thought: Thought = field(default_factory=Thought)
+    span: Span[BranchTried] | None = None
+    """The span that records the branch. It begins when the code is first run."""
+    children: list["Node"] = field(default_factory=list)
+    page: str = ""
     """The observation in this state."""
-    report: str
-    """The text for prompts: what the last branch did, the observation, and the environment's state."""
-    scene: str
+    report: str = ""
+    """The text for prompts: what the code did, the observation, and the environment's state."""
+    scene: str = ""
     """The environment's description of the scene."""
     subtask: int = 0
     """Index of the current subtask in the plan."""
-    branch: Branch | None = None
-    """The last branch that led to this state, or None at the start of the round."""
-    depth: int = 0
-    """Number of branches from the start of the round to this state."""
     mark: Mark | None = None
     """The checkpoint of environment and namespace with which the search can return to this state, if there is one."""
     actions: tuple[str, ...] = ()
-    """The actions of the last branch."""
+    """The actions of the code if it ran without an error."""
     written_for: str = ""
-    """The observation for which code was proposed in this state. After a return to the state, ``page`` may differ."""
+    """The observation for which the children's code was written. After a return to the state, ``page`` may differ."""
+    visits: int = 0
+    """Number of samples that were run for this node and for the nodes below it, without duplicates (LATS)."""
+    total: float = 0.0
+    """Sum of the values of these samples. A value is between 0 and 1, and 0 for a failed sample."""
+    closed: bool = False
+    """True if nothing is left to try from this node on (LATS)."""
+
+    @property
+    def code(self) -> str:
+        """The code as it was run first."""
+        return self.branch.mapped or self.branch.code
+
+    @property
+    def path(self) -> list["Node"]:
+        """The nodes from the root to this one."""
+        return [*(self.parent.path if self.parent else []), self]
+
+    def add_child(self, number: int, subtask: str, idea: int, plan: Plan) -> "Node":
+        """Add a node for code that was proposed in this state, and return it."""
+        self.written_for = self.page
+        branch = BranchTried(
+            round=self.branch.round,
+            number=number,
+            parent=self.branch.number if self.parent else None,
+            subtask=subtask,
+            idea=idea,
+            code=plan.code,
+            fate="not tried",
+        )
+        self.children.append(Node(branch, self, plan.thought))
+        return self.children[-1]
+
+    def change(self, **changes: object) -> None:
+        """Change fields of the branch. The next ``record`` writes the changes to the journal."""
+        self.branch = self.branch.model_copy(update=changes)
+
+    def record(self) -> None:
+        """Update the span of the branch."""
+        if self.span is not None:
+            self.span.update(**dict(self.branch))
 
     def update_page(self, page: str, report: str, scene: str) -> None:
         """Replace the observation, the report and the scene if the observation has changed since the first visit."""
         if page != self.page:
             self.page, self.report, self.scene = page, report, scene
-
-
-class Tree:
-    """All branches of a round, and the spans that record them.
-
-    The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
-    branch changes later, its span is updated. Branches that were never needed are recorded at the end of the round.
-    """
-
-    def __init__(self, scope: Scope, number: int) -> None:
-        self._scope, self._number = scope, number
-        self.branches: list[Branch] = []
-        self.tried: list[Branch] = []
-        """The branches whose code was run, in order of the first run."""
-        self.path: list[Branch] = []
-        """The branches that led to the current state."""
-
-    def add_branch(self, state: SearchState, subtask: str, idea: int, code: str, thought: Thought) -> Branch:
-        """Add a branch for code that was proposed for a state, and return it."""
-        state.written_for = state.page
-        parent = state.branch.number if state.branch else None
-        fields = {"parent": parent, "subtask": subtask, "idea": idea, "code": code, "thought": thought}
-        self.branches.append(Branch(round=self._number, number=len(self.branches), **fields))
-        return self.branches[-1]
-
-    def keep(self, branch: Branch) -> None:
-        """Accept a branch, and add it at the end of the path to the current state."""
-        branch.fate = "kept"
-        self.path.append(branch)
-        self.record_changes()
-
-    def return_to(self, state: SearchState) -> None:
-        """Return to a state on the path. The branches after this state are abandoned and removed from the path."""
-        for branch in self.path[state.depth :]:
-            branch.fate = "abandoned"
-        del self.path[state.depth :]
-        self.record_changes()
-
-    def begin(self, branch: Branch, cell: int | None) -> None:
-        """Begin the span of a branch whose code is about to be run for the first time, as the cell with this number."""
-        self.record_changes()
-        if self.tried and (last := self.tried[-1]._span):
-            last.end()
-        branch.cell = cell
-        self.tried.append(branch)
-        branch._span = self._scope.span(BranchTried(**branch.span_fields | {"fate": ""}))
-
-    def effects(self, *, current_path_only: bool = False) -> Sequence[str]:
-        """Return a sentence on the effect of each branch that was tried, in order.
-
-        With ``current_path_only``, branches that were undone are left out.
-        """
-        effects: list[str] = []
-        for branch in self.tried:
-            if branch in self.path or (branch.fate == "over" and not current_path_only):
-                effects.append(branch.summary)
-            elif branch.fate != NOT_TRIED and not current_path_only:
-                effects.append(f"{branch.summary}{UNDONE_IN_PART if branch.lasting else UNDONE}")
-        return effects
-
-    def record_changes(self) -> None:
-        """Update the spans of the branches that were tried."""
-        for branch in self.tried:
-            if branch._span is not None and branch.fate != NOT_TRIED:
-                branch._span.update(**branch.span_fields)
-
-    def end(self) -> None:
-        """Record the fate of every branch at the end of the round."""
-        for branch in self.branches:
-            if branch._span is None:
-                self._scope.record_instant(BranchTried(**branch.span_fields))
-            else:
-                branch._span.end(**branch.span_fields)
 
 
 class SearchFigures(Figures):
