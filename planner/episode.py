@@ -17,11 +17,10 @@ from planbook.planner.errors import (
     PlansRefused,
     RoundOver,
     UnusableReply,
-    WrongMark,
     environment_errors,
 )
 from planbook.planner.feedback import CellSteps, check_feedback, end_feedback, reply_feedback, result_feedback
-from planbook.planner.frames import Frame, Frames, Functions, Mark, unwrap_method_errors
+from planbook.planner.frames import Frame, Frames, Functions, Mark
 from planbook.planner.journal import AnyPayload, Claim, Journal, Span
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
@@ -29,7 +28,7 @@ from planbook.planner.prompts import Question
 from planbook.planner.replies import as_plan
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.streaming import PlanResult, RecordPiece, StreamedPlan, StreamingPlan, stream_feedback
+from planbook.planner.streaming import PlanResult, RecordPiece, StreamingPlan, stream_feedback
 from planbook.planner.types import (
     OBSERVATION,
     Cell,
@@ -127,7 +126,7 @@ class Episode:
     def recall(self, match: Match | None = None) -> Recall:
         """Return the memory's knowledge about the task or, if ``match`` is given, about tasks of the matched type.
 
-        Without ``match``, the memory is asked only once. Later calls return the answer that is in the journal.
+        Without ``match``, the memory is asked only once: later calls return the same answer.
         """
         scope = self._round.child("matched") if match else self._scope
         task = self.task.model_copy(update={"type": match.type, "params": match.params}) if match else self.task
@@ -145,15 +144,13 @@ class Episode:
     ) -> Answer[Plan]:
         """Ask a model for a plan. Return the plan and the conversation so far. Nothing is run.
 
-        ``role`` is one of ``Method.roles``. ``prompt`` is a template. ``variables`` must be all the variables that the
-        template uses, and no others. ``history`` is the conversation to continue, from an earlier ``Answer``. Without
-        it, a new conversation begins. A different ``sample`` asks for a different reply to the same prompt. If a reply
-        has no usable code, the model is asked to repair it, at most twice. If no reply is usable, a cell whose feedback
-        has the kind PARSE is recorded, and NoPlan is raised.
+        ``role`` is one of ``Method.roles``. ``variables`` must be exactly the variables of the template ``prompt``.
+        ``history`` is the conversation to continue, from an earlier ``Answer``. A different ``sample`` asks for a
+        different reply to the same prompt. If a reply has no usable code, the model is asked to repair it, at most
+        twice. If no reply is usable, a cell whose feedback has the kind PARSE is recorded, and NoPlan is raised.
         """
-        frame = self._innermost()
         try:
-            return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
+            return self._innermost().scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
 
@@ -170,22 +167,15 @@ class Episode:
         ``source`` names the origin of the code, and ``thought`` is the text that came with it. When the cell tries to
         take more than ``actions`` actions, it is ended. What a cell has defined is forgotten if it is ended early.
         """
-        frame = self._innermost()
+        frame, thought = self._innermost(), thought or Thought()
         frame.begin_cell(actions, len(self.steps))
-        thought = thought or Thought()
         if faults := frame.faults(code):
             return self._close_cell(frame, code, source, thought, check_feedback(faults, self.environment))
         try:
-            with unwrap_method_errors():
-                result = frame.session.run(code, source)
-            frame.add_names(code, result)
-            feedback = result_feedback(result, self._steps_of_cell(frame))
-        except CellOver as over:
-            feedback = self._ending_feedback(over, frame)
-        except EpisodeOver as over:
-            self._close_cell(frame, code, source, thought, self._ending_feedback(over, frame))
-            raise
-        return self._close_cell(frame, code, source, thought, feedback)
+            result = frame.run(code, source)
+        except (CellOver, EpisodeOver) as over:
+            return self._end_cell(frame, code, source, thought, over)
+        return self._close_cell(frame, code, source, thought, result_feedback(result, self._steps_of_cell(frame)))
 
     def stream(
         self,
@@ -213,27 +203,15 @@ class Episode:
             answer = frame.scope.stream(role, prompt, new_reader, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        return PlanResult(self._close_streamed(frame, role, answer.value), answer.history)
-
-    def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan) -> Feedback:
-        """Close the cell of a streamed plan. Raises the error that ended the plan, except CellOver."""
-        over = streamed.error
-        if isinstance(over, CellOver | EpisodeOver):
-            feedback = self._ending_feedback(over, frame)
-        elif over is not None:
-            raise over
-        else:
-            feedback = stream_feedback(streamed, self._steps_of_cell(frame))
-            self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
-        self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
-        if isinstance(over, EpisodeOver):
-            raise over
-        return feedback
-
-    def _ending_feedback(self, over: CellOver | EpisodeOver, frame: Frame) -> Feedback:
-        kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
-        kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
-        return end_feedback(kind, str(over), frame.session.output, self._steps_of_cell(frame))
+        streamed = answer.value
+        cell = frame, streamed.code, role, streamed.thought
+        if isinstance(streamed.error, CellOver | EpisodeOver):
+            return PlanResult(self._end_cell(*cell, streamed.error), answer.history)
+        if streamed.error is not None:
+            raise streamed.error
+        feedback = stream_feedback(streamed, self._steps_of_cell(frame))
+        self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
+        return PlanResult(self._close_cell(*cell, feedback), answer.history)
 
     @contextmanager
     def frame(
@@ -264,20 +242,15 @@ class Episode:
         frame = self._innermost()
         with environment_errors():
             snapshot = self.environment.snapshot()
-        return Mark(frame.path, frame.new_mark(), snapshot, frame.session.mark(), frame.names, len(self.steps))
+        frame.marks.append(Mark(frame.path, snapshot, frame.session.mark(), frame.names, len(self.steps)))
+        return frame.marks[-1]
 
     def rewind(self, mark: Mark) -> Observation:
         """Return to a mark of the innermost frame. Later steps become undone, but still count towards the limit.
 
         Raises WrongMark if the mark belongs to another frame, or if an earlier rewind has removed the mark.
         """
-        frame = self._innermost()
-        if mark.path != frame.path:
-            raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
-        if not frame.return_to(mark.number):
-            raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
-        frame.session.rewind(mark.session)
-        frame.names = mark.names
+        self._innermost().return_to(mark)
         return self.restore(mark.environment, mark.steps)
 
     def restore(self, snapshot: Snapshot, steps: int) -> Observation:
@@ -404,6 +377,16 @@ class Episode:
         earlier = islice(reversed(self.steps), len(self.steps) - frame.first_step, None)
         previous = next((step.observation for step in earlier if not step.undone), self.observation)
         return CellSteps(self.environment, self.steps[frame.first_step :], previous)
+
+    def _end_cell(
+        self, frame: Frame, code: str, source: str, thought: Thought, over: CellOver | EpisodeOver
+    ) -> Feedback:
+        """Close a cell that was ended early. Raises EpisodeOver again if that has ended the cell."""
+        feedback = end_feedback(over, frame.session.output, self._steps_of_cell(frame))
+        self._close_cell(frame, code, source, thought, feedback)
+        if isinstance(over, EpisodeOver):
+            raise over
+        return feedback
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)

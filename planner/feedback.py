@@ -9,7 +9,7 @@ from functools import cached_property
 
 from planbook.envs import Environment, Observation
 from planbook.planner.agent import format_call
-from planbook.planner.errors import environment_errors
+from planbook.planner.errors import CellOver, EpisodeOver, environment_errors
 from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
@@ -106,10 +106,12 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
     return _feedback(FeedbackKind(fault.kind), ending, result.output, steps, result.faults)
 
 
-def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
+def end_feedback(over: CellOver | EpisodeOver, output: str, steps: CellSteps) -> Feedback:
     """Return the feedback for code that was running when its cell or the whole episode was ended."""
-    faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
-    text = steps.feedback(output, faults, steps.report(output), ending, _state(steps.environment))
+    kind = FeedbackKind.DONE if steps.environment.ended else FeedbackKind.LIMIT
+    kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
+    faults = (Fault(FaultKind.LIMIT, "actions", str(over)),) if kind is FeedbackKind.LIMIT else ()
+    text = steps.feedback(output, faults, steps.report(output), str(over), _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 

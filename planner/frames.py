@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.agent import AGENT, TASK, plan_attributes
-from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError, environment_errors
+from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError, WrongMark, environment_errors
 from planbook.planner.scope import Scope
 from planbook.sandbox import (
     CellResult,
@@ -31,17 +31,16 @@ from planbook.sandbox import (
 Functions = Mapping[str, Callable[..., object]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
-    ``path`` is the scope of the frame, and ``number`` identifies the mark among the marks of that frame. ``session`` is
-    the number of the matching mark in the sandbox session. ``names`` are the names that were defined when the mark was
-    made, and ``steps`` is the number of steps that the round had by then.
+    ``path`` is the scope of the frame. ``session`` is the number of the matching mark in the sandbox session. ``names``
+    are the names that were defined when the mark was made, and ``steps`` is the number of steps that the round had by
+    then.
     """
 
     path: str
-    number: int
     environment: Snapshot
     session: int
     names: frozenset[str]
@@ -69,27 +68,24 @@ class Frame:
     """Number of the round's steps before the running cell."""
     withheld: str = ""
     """If the running cell had no actions left: a message that names the action that was not taken. Otherwise empty."""
+    marks: list[Mark] = field(default_factory=list)
+    """The marks to which the frame can return, in the order in which they were made."""
     _printed: int = 0
-    _last_mark: int = 0
-    _marks: list[int] = field(default_factory=list)
 
     @property
     def path(self) -> str:
         """The path of the frame's scope in the journal."""
         return self.scope.path
 
-    def new_mark(self) -> int:
-        """Add a mark, and return its number."""
-        self._last_mark += 1
-        self._marks.append(self._last_mark)
-        return self._last_mark
-
-    def return_to(self, mark: int) -> bool:
-        """Remove all marks after this one. Return False if this mark itself was removed by an earlier rewind."""
-        if mark not in self._marks:
-            return False
-        del self._marks[self._marks.index(mark) + 1 :]
-        return True
+    def return_to(self, mark: Mark) -> None:
+        """Return the namespace to a mark, and remove later marks. Raises WrongMark if it is not one of ``marks``."""
+        if mark.path != self.path:
+            raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {self.path}")
+        if mark not in self.marks:
+            raise WrongMark(f"this mark of {self.path} was undone by an earlier rewind; make a new one there")
+        del self.marks[self.marks.index(mark) + 1 :]
+        self.session.rewind(mark.session)
+        self.names = mark.names
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:
         """Begin a cell that may take this number of actions. None means that only the episode limits them."""
@@ -133,6 +129,13 @@ class Frame:
         """Run the next part of a cell. Return the fault that ended the part, or None if it ran to its end."""
         with unwrap_method_errors():
             return cell.run(code)
+
+    def run(self, code: str, source: str) -> CellResult:
+        """Run a whole cell, and make the names that it has defined known to later cells."""
+        with unwrap_method_errors():
+            result = self.session.run(code, source)
+        self.add_names(code, result)
+        return result
 
     def add_names(self, code: str, result: CellResult) -> None:
         """Make the names that a cell has defined known to later cells. A cell that exceeded a limit defines nothing."""
