@@ -150,7 +150,8 @@ if TYPE_CHECKING:
         registered_methods,
     )
     from planbook.planner.strategies.automanual import Conclusion, about_the_environment, conclude
-    from planbook.planner.strategies.base import Figures, Grid, Method, Options, PlayedEpisode, Strategy, mean_of, play
+    from planbook.planner.strategies.base import Method, Options, Strategy, play
+    from planbook.planner.strategies.figures import Figures, Grid, PlayedEpisode, mean_of
     from planbook.planner.strategies.without_model import GivenCode, code_of, fault_of_random, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.trajectory import (

@@ -5,6 +5,7 @@ to a ``Method``. A family is imported when one of its methods is first looked up
 FILE.py:NAME, or another package registers it in the entry point group ``planbook.planners``.
 
 - ``base``: what a method is, ``play``, and functions that several methods share, such as ``match_goal``.
+- ``figures``: statistics of a method over a run.
 - ``adapt``, ``advocate``, ``agentkit``, ``automanual``, ``deps``: the methods of the papers, each with its baselines.
 - ``without_model``: methods that ask no model.
 """
@@ -20,7 +21,8 @@ from typing import Any
 
 from planbook.envs import ModuleLoadError, is_loaded, load_module
 from planbook.planner.errors import UnknownStrategy
-from planbook.planner.strategies.base import Figures, Method, Options
+from planbook.planner.strategies.base import Method, Options
+from planbook.planner.strategies.figures import Figures
 from planbook.sandbox import did_you_mean
 
 _FAMILIES = {

@@ -32,7 +32,8 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile
 from planbook.planner.graph.traverse import NodeAnswered, run_pass
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.strategies.base import Figures, Method, Options, PlayedEpisode, format_figure, mean_of, model_task
+from planbook.planner.strategies.base import Method, Options, model_task
+from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 
 GENERAL = "general"
 """The name of the graph for environments without a graph of their own."""

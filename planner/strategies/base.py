@@ -1,20 +1,19 @@
-"""The base of planning methods: ``Method``, its options and figures, ``play``, and helpers that several methods share.
+"""The base of planning methods: ``Method``, its options, ``play``, and helpers that several methods share.
 
-A method plays an episode by calling the functions of ``Episode``: it asks models for plan code, and runs this code. The
-figures of a method are statistics over a whole run, which reports show.
+A method plays an episode by calling the functions of ``Episode``: it asks models for plan code, and runs this code.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean
 from traceback import walk_tb
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, ValidationError
 
 from planbook.envs import Environment, MissingRequirement
+from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     EpisodeBroken,
@@ -25,73 +24,19 @@ from planbook.planner.errors import (
     UnusableReply,
     environment_fault,
 )
-from planbook.planner.journal import AnyPayload, Payload, RecordedSpan
+from planbook.planner.journal import Payload
 from planbook.planner.memory import Match, MatchCandidate, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
-from planbook.planner.replies import as_json, as_text
+from planbook.planner.replies import as_json
 from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
+from planbook.planner.strategies.figures import Figures
 from planbook.planner.types import Ending, broken_ending
 from planbook.sandbox import SandboxClosed, WorkerFailed
 
-
-class PlayedEpisode(NamedTuple):
-    """One episode of a run with its recorded spans. ``Figures.count`` computes the figures from such episodes."""
-
-    kind: str
-    """The type of the task."""
-    ending: Ending
-    spans: Sequence[RecordedSpan]
-
-    def payloads(self, payload_type: type[AnyPayload]) -> list[AnyPayload]:
-        """Return the payloads of all spans of this type that have ended.
-
-        Another method may use the same name for its spans. Such a span is ignored if its data do not fit the type.
-        """
-        payloads: list[AnyPayload] = []
-        for span in self.spans:
-            if span.name == payload_type.span and span.end is not None:
-                with suppress(ValidationError):
-                    payloads.append(payload_type.model_validate(span.data))
-        return payloads
-
-
-class Grid(NamedTuple):
-    """A small table of figures. The first column holds the names of the rows."""
-
-    title: str
-    name: str
-    """Header of the first column."""
-    columns: Sequence[str]
-    """Headers of the other columns."""
-    rows: Sequence[Sequence[str]]
-
-
-class Figures(BaseModel):
-    """Base class for the statistics of a method over a run. The option ``--json`` prints the fields under ``key``."""
-
-    key: ClassVar[str]
-
-    @classmethod
-    def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
-        """Compute the figures of a run from its episodes. Return None if there is nothing to count."""
-        raise NotImplementedError
-
-    def describe(self) -> Iterable[str | Grid]:
-        """Return the figures as sentences and tables."""
-        raise NotImplementedError
-
-
-def mean_of(counts: Iterable[int]) -> float | None:
-    """Return the mean, rounded to two decimal places, or None if there are no counts."""
-    numbers = list(counts)
-    return round(mean(numbers), 2) if numbers else None
-
-
-def format_figure(figure: float | None) -> str:
-    """Return a figure as text with two decimal places, or a dash for None."""
-    return "-" if figure is None else f"{figure:.2f}"
+Read = TypeVar("Read")
+Default = TypeVar("Default")
 
 
 class Strategy(Protocol):
@@ -249,12 +194,26 @@ def ask_and_run(
         feedback, history = episode.stream(role, later, history=history, sample=sample, actions=actions(), **variables)
 
 
-def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> str:
-    """Ask a role for text. Return "" if no reply is usable."""
+def ask_or(
+    default: Default, scope: Scope, role: str, prompt: Prompt, read: Callable[[str], Read], **variables: Any
+) -> Read | Default:
+    """Ask a role a question. Return the value that ``read`` gets from the reply, or the default if none is usable."""
     try:
-        return scope.ask(role, prompt, read=as_text, **variables).value
+        return scope.ask(role, prompt, read=read, **variables).value
     except UnusableReply:
-        return ""
+        return default
+
+
+def system_message(episode: Episode, template: str, **variables: object) -> Message:
+    """Return a system message. A template may also use ``about``, ``action_docs`` and ``knowledge``."""
+    environment, prompt = episode.environment, PROMPTS[template]
+    known: Mapping[str, Callable[[], object]] = {
+        "about": lambda: environment.about,
+        "action_docs": lambda: action_docs_of(environment),
+        "knowledge": lambda: episode.recall().text,
+    }
+    used = known.keys() & prompt.variables - variables.keys()
+    return prompt.system(**{name: known[name]() for name in used}, **variables)
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
@@ -338,10 +297,7 @@ def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: 
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
     shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
     variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
-    try:
-        return scope.ask(role, prompt, read=_type_reader(candidates), **variables).value
-    except UnusableReply:
-        return Match()
+    return ask_or(Match(), scope, role, prompt, _type_reader(candidates), **variables)
 
 
 def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:

@@ -113,4 +113,4 @@ def test_a_method_imports_only_its_own_family() -> None:
         "print([name for name in sys.modules if '.strategies.' in name or '.planner.graph' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert re.findall(r"\.(\w+)'", done.stdout) == ["base", "without_model"]
+    assert re.findall(r"\.(\w+)'", done.stdout) == ["figures", "base", "without_model"]

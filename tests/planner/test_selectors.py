@@ -14,7 +14,6 @@ from planbook.planner.strategies.deps.selectors import (
     candidates_of,
     expected_selector,
     horizon_selector,
-    random_selector,
     select,
     selector_of,
 )
@@ -100,8 +99,12 @@ def test_the_expected_selector_counts_the_failures_of_a_goal() -> None:
     environment = Minecraft(MinecraftOptions(chances=True))
     environment.reset(Minecraft.tasks(Selection())[0])
     oak, birch = Action("mine", ({"log": 1}, None)), Action("mine", ({"birch_log": 1}, None))
-    near = horizon_selector(lambda rows: [10.0 if row["source"] == "birch_tree" else 100.0 for row in rows])
-    chosen = [select(environment.goals, [oak], selector).chosen.action for selector in (near, expected_selector(near))]
+
+    def predict(rows: Sequence[Features]) -> Sequence[float]:
+        return [10.0 if row["source"] == "birch_tree" else 100.0 for row in rows]
+
+    selectors = horizon_selector(predict), expected_selector(predict)
+    chosen = [select(environment.goals, [oak], selector).chosen.action for selector in selectors]
     assert chosen == [birch, oak], "a birch is missed more often (table 18)"
     assert selector_of(environment.goals, "expected", "0").name == "expected"
 
@@ -115,7 +118,7 @@ def test_without_routes_only_the_actions_in_the_plan_are_candidates(goals: Goals
 
 def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     def order(seed: str) -> list[Candidate]:
-        chooser = random_selector(seed)
+        chooser = selector_of(goals, "random", seed)
         return [select(goals, [SAND, LOG, STICK], chooser).chosen for _ in range(30)]
 
     assert order("a") == order("a") != order("b")

@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from planbook.envs import Environment
-from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, UnusableReply, environment_errors
 from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
+from planbook.planner.replies import as_text
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.executor import (
@@ -38,7 +38,7 @@ from planbook.planner.strategies.adapt.executor import (
     whole_task,
 )
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.strategies.base import Method, ask_or_empty, play_in_rounds
+from planbook.planner.strategies.base import Method, ask_or, play_in_rounds, system_message
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
@@ -208,18 +208,15 @@ class Recursion:
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
-        environment, shown = self._episode.environment, self._episode.recall().demonstrations
-        system = PROMPTS["adapt/system"].system(
-            about=environment.about,
-            action_docs=action_docs_of(environment),
-            detailed=self._detailed,
-            demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
-        )
+        shown = self._episode.recall().demonstrations
+        demonstrations = shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, "")
+        detailed = self._detailed
+        system = system_message(self._episode, "adapt/system", detailed=detailed, demonstrations=demonstrations)
         variables: dict[str, Any] = {
             "scene": self._scene(subtask),
             "subtask": subtask,
             "informed": self._options.informed_planner,
-            "state": environment.state(),
+            "state": self._episode.environment.state(),
             "note": note,
             "replies": self._replies,
             "actions_per_reply": self._options.actions_per_reply,
@@ -292,10 +289,12 @@ def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: S
     The round consists of the cells (pieces of code that were run as a unit) from number ``first_cell`` on.
     """
     with episode.frame("reflect") as frame:
-        return ask_or_empty(
+        return ask_or(
+            "",
             frame.scope,
             REFLECTOR,
             PROMPTS["reflexion/reflect"],
+            as_text,
             about=episode.environment.about,
             scene=episode.environment.scene(),
             goal=episode.task.goal,

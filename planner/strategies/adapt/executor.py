@@ -10,14 +10,14 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, PlansRefused
 from planbook.planner.journal import Payload, Span, status_of
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
-from planbook.planner.strategies.base import Figures, Options, PlayedEpisode, ask_and_run, format_figure, mean_of
+from planbook.planner.strategies.base import Options, ask_and_run, system_message
+from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 from planbook.planner.types import Ending, Step
 
 EXECUTOR = "executor"
@@ -225,16 +225,15 @@ def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
-    environment, recall = episode.environment, episode.recall()
+    recall = episode.recall()
     names = options.shown(recall.demonstrations.keys())
     shown = [recall.demonstrations.get(name, "") for name in names]
-    return PROMPTS["executor/system"].system(
-        about=environment.about,
-        action_docs=action_docs_of(environment),
+    return system_message(
+        episode,
+        "executor/system",
         actions_per_reply=options.actions_per_reply,
         larger_examples=bool(options.actions_per_reply) and not set(names) & set(STEPWISE.values()),
         demonstrations="\n\n".join(filter(None, shown)),
-        knowledge=recall.text,
     )
 
 

@@ -15,13 +15,14 @@ from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 from planbook.planner.types import Record
 
 GRAMMAR = r"""
+    start: order
     ?order: term | all | any
-    all: term (AND term)+
-    any: term (OR term)+
+    all: term (_AND term)+
+    any: term (_OR term)+
     ?term: STEP | "(" order ")" | "[" order "]"
     STEP: /(?:step\s*)?\d{1,4}\b/i
-    AND: /and\b/i
-    OR: /or\b/i
+    _AND: /and\b/i
+    _OR: /or\b/i
     %import common.WS
     %ignore WS
 """
@@ -68,11 +69,10 @@ def read_decomposition(text: str) -> Decomposition:
     if order_line == len(lines):
         raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined with AND or OR")
     tree = _parse(_order(lines[order_line:]))
-    token_numbers = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
-    numbers = [number for number in token_numbers if number is not None]
-    if unknown := sorted(set(numbers) - set(steps)):
+    numbers = {_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))}
+    if unknown := sorted(numbers - steps.keys()):
         raise ValueError(f"the execution order names {_list_steps(unknown)}; the plan has {_list_steps(sorted(steps))}")
-    if left_out := sorted(set(steps) - set(numbers)):
+    if left_out := sorted(steps.keys() - numbers):
         raise ValueError(f"the execution order leaves out {_list_steps(left_out)}; every step must be in it")
     return Decomposition(thought=thought, steps=steps, expression=_expression(tree, steps, ""))
 
@@ -118,7 +118,7 @@ def _order(lines: Sequence[str]) -> str:
 
 @cache
 def _grammar() -> Lark:
-    return Lark(GRAMMAR, start="order", parser="lalr", maybe_placeholders=False)
+    return Lark(GRAMMAR, parser="lalr")
 
 
 def _parse(order: str) -> Tree[Token]:
@@ -129,10 +129,9 @@ def _parse(order: str) -> Tree[Token]:
             f"the execution order nests brackets {depth} deep; at most {MAX_NESTING} is allowed: write a simpler one"
         )
     try:
-        tree = _grammar().parse(order)
+        return _grammar().parse(order)
     except UnexpectedInput as unexpected:
         raise ValueError(_explain(order, unexpected)) from unexpected
-    return tree if isinstance(tree, Tree) else Tree("all", [tree])
 
 
 def _bracket_depths(order: str) -> list[int]:
@@ -143,8 +142,8 @@ def _bracket_depths(order: str) -> list[int]:
 def _explain(order: str, unexpected: UnexpectedInput) -> str:
     """Explain to the planner why an order cannot be read."""
     brackets = _bracket_depths(order)[-1]
-    if isinstance(unexpected, UnexpectedToken) and unexpected.token.type in ("AND", "OR"):
-        other = {"AND": "OR", "OR": "AND"}[unexpected.token.type]
+    if isinstance(unexpected, UnexpectedToken):
+        other = {"_AND": "_OR", "_OR": "_AND"}.get(unexpected.token.type)
         if other in unexpected.expected:
             return (
                 "the execution order mixes AND and OR without brackets; "
@@ -159,8 +158,8 @@ def _explain(order: str, unexpected: UnexpectedInput) -> str:
     return f"the execution order cannot be read {where}; it may contain only steps ('Step 1'), AND, OR and brackets"
 
 
-def _number(token: Token) -> int | None:
-    return int(re.sub(r"\D", "", token)) if token.type == "STEP" else None
+def _number(token: Token) -> int:
+    return int(re.sub(r"\D", "", token))
 
 
 def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, is_alternative: bool = False) -> str:
@@ -169,12 +168,11 @@ def _expression(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *
     ``is_alternative`` is True if the node is an operand of OR.
     """
     if isinstance(node, Token):
-        return f"achieve({steps[_number(node) or 0]!r})"
-    terms = [child for child in node.children if not (isinstance(child, Token) and child.type != "STEP")]
-    if len(terms) == 1:
-        return _expression(terms[0], steps, indent)
+        return f"achieve({steps[_number(node)]!r})"
+    if node.data == "start":
+        return _expression(node.children[0], steps, indent)
     inner, is_and = f"{indent}    ", node.data == "all"
-    parts = [_expression(term, steps, inner, is_alternative=not is_and) for term in terms]
+    parts = [_expression(term, steps, inner, is_alternative=not is_and) for term in node.children]
     if is_and and is_alternative:
         parts.insert(0, "begin()")
     joined = f"\n{inner}{'and' if is_and else 'or'} ".join(parts)

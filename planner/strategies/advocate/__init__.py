@@ -54,16 +54,16 @@ def search_with_stack(current: SearchRound, remedies: int) -> None:
     The stack holds the nodes that are still to be tried. If a state has several of them, it has a checkpoint, so that
     the search can return to it.
     """
-    stack, calls = [current.root], current.model_calls
+    stack = [current.root]
     while stack:
         node = stack.pop()
         if node.parent is not None and not _try(current, node.parent, node):
             continue
-        if calls.task_done(node):
+        if current.task_done(node):
             current.finish(node)
-        if calls.subtask_done(node):
+        if current.subtask_done(node):
             node.subtask += 1
-        if node.subtask < len(calls.parts):
+        if node.subtask < len(current.parts):
             proposals = current.propose(node, remedies)
             if len(proposals) > 1:
                 current.mark(node)
@@ -76,7 +76,7 @@ def _try(current: SearchRound, parent: Node, node: Node) -> bool:
         current.return_to(parent)
     if not current.carry_out(node):
         return False
-    if not current.model_calls.evaluate("align", parent, node):
+    if not current.evaluate("align", parent, node):
         node.change(fate="turned back")
         return False
     current.keep(node)
@@ -118,8 +118,8 @@ def search_tree(current: SearchRound, options: LatsOptions) -> None:
 
     Raises EpisodeOver when the task is considered complete.
     """
-    current.model_calls.current_path_only = True
-    if current.model_calls.task_done(current.root):
+    current.current_path_only = True
+    if current.task_done(current.root):
         current.finish(current.root)
     for _ in range(options.expansions):
         node = _select(current.root)
@@ -173,9 +173,9 @@ def _reach(current: SearchRound, node: Node) -> bool:
 
 def _expand(current: SearchRound, node: Node, samples: int) -> bool:
     """Ask for samples of code for the state of a node, and try each. Return False if there is nothing to try."""
-    if current.model_calls.subtask_done(node):
+    if current.subtask_done(node):
         node.subtask += 1
-    if node.subtask == len(current.model_calls.parts):
+    if node.subtask == len(current.parts):
         return False
     current.mark(node)
     for child in _sample(current, node, samples):
@@ -189,7 +189,7 @@ def _sample(current: SearchRound, node: Node, samples: int) -> list[Node]:
     """Ask for independent samples of code for the state of a node. Return a child for each, without duplicates."""
     children: dict[str, Node] = {}
     for number in range(samples):
-        plan, _ = current.model_calls.ask_for_code(node, Sample(current.number * samples + number))
+        plan, _ = current.ask_for_code(node, Sample(current.number * samples + number))
         if plan is not None and (code := normal_form(plan.code)) not in children:
             children[code] = current.add_child(node, number, plan)
     return list(children.values())
@@ -204,12 +204,12 @@ def _simulate(current: SearchRound, parent: Node, node: Node) -> None:
         node.closed = True
         return
     if is_reached:
-        value = current.model_calls.evaluate("value", parent, node)
+        value = current.evaluate("value", parent, node)
         current.keep(node)
     for each in node.path:
         each.visits, each.total = each.visits + 1, each.total + value
         each.change(visits=each.visits, value=each.total / each.visits)
-    if is_reached and current.model_calls.task_done(node):
+    if is_reached and current.task_done(node):
         current.finish(node)
 
 

@@ -7,11 +7,11 @@ does not have the requested form. The model is then asked to correct the reply.
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, JsonValue
 
-from planbook.planner.agent import TASK, action_docs_of
+from planbook.planner.agent import TASK
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.frames import Frame
@@ -20,7 +20,7 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.replies import as_plan, as_text
 from planbook.planner.roles import PLANNER_ROLE, Sample
 from planbook.planner.strategies.advocate.tree import Node
-from planbook.planner.strategies.base import Options
+from planbook.planner.strategies.base import Default, Options, Read, ask_or, system_message
 from planbook.planner.types import Plan
 from planbook.sandbox import Fault, parse
 
@@ -186,8 +186,6 @@ NO_EVALUATION = Evaluation("", "The evaluator gave no usable verdict.", 0.0)
 CLAIM_AUTHOR = "the evaluator's last judgement"
 SUMMARY_WORDS = 200
 """Maximum number of words of a summary. About this many words fit into the token limit of a reply."""
-Read = TypeVar("Read")
-Default = TypeVar("Default")
 
 
 class FailedRound(NamedTuple):
@@ -202,7 +200,7 @@ class FailedRound(NamedTuple):
 
 
 class ModelCalls:
-    """Asks models the questions of one round. If the evaluator gives no usable reply, code gets the value 0."""
+    """The questions of one round to models. If the evaluator gives no usable reply, code gets the value 0."""
 
     def __init__(
         self,
@@ -212,12 +210,13 @@ class ModelCalls:
         notes: Sequence[str],
         number: int,
         earlier: Sequence[FailedRound],
-        tried: Sequence[Node],
     ) -> None:
-        """``number`` is the number of the round. ``notes`` and ``tried`` grow while the round is played."""
-        self._episode, self._frame, self._options = episode, frame, options
-        self._notes, self._sample, self._earlier, self._tried = notes, Sample(number), earlier, tried
+        """``number`` is the number of the round. ``notes`` grows while the round is played."""
+        self._episode, self._frame, self._options, self.number = episode, frame, options, number
+        self._notes, self._sample, self._earlier = notes, Sample(number), earlier
         self._summaries: dict[str, str] = {}
+        self._tried: list[Node] = []
+        """The nodes whose code was run, in order of the first run."""
         self.current_path_only = False
         """True if prompts show only the branches that led to the current state, and no branches that were undone."""
         self.parts: Sequence[str] = ()
@@ -344,23 +343,17 @@ class ModelCalls:
         self, default: Default, role: str, question: str, read: Callable[[str], Read], **variables: object
     ) -> Read | Default:
         """Ask a question. Return the answer, or the default if no reply is usable."""
-        try:
-            return self._ask(role, question, read, **variables)
-        except UnusableReply:
-            return default
+        system, prompt = self._system(role), PROMPTS[f"advocate/{question}"]
+        return ask_or(
+            default, self._frame.scope, role, prompt, read, history=[system], sample=self._sample, **variables
+        )
 
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **variables: object) -> Read:
         prompt, history, sample = PROMPTS[f"advocate/{question}"], [self._system(role)], self._sample
         return self._frame.scope.ask(role, prompt, read=read, history=history, sample=sample, **variables).value
 
     def _system(self, role: str) -> Message:
-        environment = self._episode.environment
         if role != PLANNER_ROLE:
-            return PROMPTS["advocate/judge"].system(about=environment.about)
-        return PROMPTS["advocate/system"].system(
-            about=environment.about,
-            action_docs=action_docs_of(environment),
-            noting="note_down" in self._frame.functions,
-            answering=environment.answering,
-            knowledge=self._episode.recall().text,
-        )
+            return system_message(self._episode, "advocate/judge")
+        noting, answering = "note_down" in self._frame.functions, self._episode.environment.answering
+        return system_message(self._episode, "advocate/system", noting=noting, answering=answering)

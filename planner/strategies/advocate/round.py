@@ -59,7 +59,7 @@ GONE = "The objects that the code works on are no longer there."
 CONSIDERED_COMPLETE = "The task was considered complete."
 
 
-class SearchRound:
+class SearchRound(ModelCalls):
     """A round in progress, with its search tree. Creating it asks for the plan; raises NoPlan if none is usable.
 
     The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
@@ -77,12 +77,10 @@ class SearchRound:
         *,
         revision: bool,
     ) -> None:
-        self._episode, self._frame, self._options, self._notebook = episode, frame, options, notebook
-        self.number, self._idle, self._first_step = number, 0, len(episode.steps)
+        super().__init__(episode, frame, options, notebook.texts, number, earlier)
+        self._notebook, self._idle, self._first_step = notebook, 0, len(episode.steps)
         self._nodes: list[Node] = []
         """All nodes except the root."""
-        self._tried: list[Node] = []
-        """The nodes whose code was run, in order of the first run."""
         self._marked: list[Node] = []
         """The nodes that have a checkpoint, in order of the checkpoints."""
         page = episode.observation.text
@@ -90,9 +88,8 @@ class SearchRound:
         self.root.page, self.root.report, self.root.scene = page, self._report("", page), self._scene()
         self.current: Node | None = self.root
         """The node whose state the environment is in. None after code has run, until ``keep`` or ``return_to``."""
-        self.model_calls = ModelCalls(episode, frame, options, notebook.texts, number, earlier, self._tried)
         try:
-            outline = self.model_calls.plan(self.root)
+            outline = self.plan(self.root)
         except UnusableReply as unusable:
             raise NoPlan(str(unusable)) from unusable
         plan = PlanMade(round=number, parts=outline.parts, revision=revision, why=outline.review if revision else "")
@@ -100,7 +97,7 @@ class SearchRound:
 
     def add_child(self, node: Node, idea: int, plan: Plan) -> Node:
         """Add a node for code that was proposed in the state of a node. ``idea`` is the index of the proposal."""
-        subtask = self.model_calls.parts[node.subtask]
+        subtask = self.parts[node.subtask]
         self._nodes.append(node.add_child(len(self._nodes), subtask, idea, plan))
         return self._nodes[-1]
 
@@ -110,13 +107,13 @@ class SearchRound:
         Return a node for each proposal. If several proposals have the same code, only the first gets a node.
         """
         plans: dict[str, Plan] = {}
-        plan, history = self.model_calls.ask_for_code(node)
+        plan, history = self.ask_for_code(node)
         while plan is not None:
             plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
-            plan, history = self.model_calls.remedy(history)
+            plan, history = self.remedy(history)
         return [self.add_child(node, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, node: Node) -> None:
@@ -153,7 +150,7 @@ class SearchRound:
         if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
             raise RoundOver(f"{MAX_IDLE} pieces of code in this round took no action.")
         written = node.branch.code
-        code = written if parent.page == parent.written_for else self.model_calls.adapt(written, parent)
+        code = written if parent.page == parent.written_for else self.adapt(written, parent)
         if is_first:
             self._begin(node, None if code is None else self._frame.cells)
         if code is None:
@@ -198,7 +195,7 @@ class SearchRound:
         Always raises EpisodeOver.
         """
         answering = self._episode.environment.answering
-        answer = self.model_calls.answer(node) if answering else None
+        answer = self.answer(node) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
         raise EpisodeOver(CONSIDERED_COMPLETE)
@@ -218,7 +215,7 @@ class SearchRound:
             actions=sum(step.action.name != self._episode.environment.answering for step in steps),
             solved=self._episode.verdict().solved,
         )
-        return FailedRound(self.model_calls.parts, [node.branch.effect for node in self._tried], reason)
+        return FailedRound(self.parts, [node.branch.effect for node in self._tried], reason)
 
     def _begin(self, node: Node, cell: int | None) -> None:
         """Begin the span of a branch whose code is about to be run for the first time, as the cell with this number."""

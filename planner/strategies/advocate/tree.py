@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Self
 
 from planbook.planner.frames import Mark
 from planbook.planner.journal import Payload, Span
-from planbook.planner.strategies.base import Figures, PlayedEpisode, format_figure, mean_of
+from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 from planbook.planner.types import Ending, Plan, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]

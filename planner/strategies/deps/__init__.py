@@ -24,9 +24,10 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
+from planbook.planner.replies import as_text
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import Method, Options, ask_or_empty
+from planbook.planner.strategies.base import Method, Options, ask_or, system_message
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import (
     CLAIM_AUTHOR,
@@ -124,7 +125,7 @@ def deps(episode: Episode, options: DepsOptions) -> None:
     """Plan, and pursue the nearest goals first. If a goal fails, describe and explain the failure, and plan again."""
     goals, seed = episode.environment.goals, f"{episode.settings.seed}/{episode.task.id}"
     selector = selector_of(goals, options.selector, seed)._replace(routes=options.routes)
-    follow_plans(episode, DEPS if selector.ranks else DEP, options, options.replans, selector)
+    follow_plans(episode, DEPS if selector.horizons else DEP, options, options.replans, selector)
 
 
 def dep(episode: Episode, options: ReplanningOptions) -> None:
@@ -145,7 +146,7 @@ def follow_plans(
     a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
     last request, or if a prompt does not fit even then. Raises EpisodeOver when the episode ends.
     """
-    history: Sequence[Message] = [system_message(episode, variant.system, variant.demonstration)]
+    history: Sequence[Message] = [planner_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode, shows_state=variant.shows_state)
@@ -195,22 +196,28 @@ def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals:
 
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """Ask the explainer why a plan failed. Return "" if no reply is usable."""
-    shown = episode.recall().demonstrations.get(EXPLAINED, "")
-    variables = environment_variables(episode, goal_docs(episode.environment))
-    variables |= {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
-    return ask_or_empty(scope, EXPLAINER, PROMPTS["deps/explain"], **variables)
+    environment, recall = episode.environment, episode.recall()
+    return ask_or(
+        "",
+        scope,
+        EXPLAINER,
+        PROMPTS["deps/explain"],
+        as_text,
+        about=environment.about,
+        action_docs=goal_docs(environment),
+        knowledge=recall.text,
+        examples=recall.demonstrations.get(EXPLAINED, ""),
+        goal=episode.task.goal,
+        plan=plan,
+        description=description,
+    )
 
 
-def system_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
+def planner_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
     """Return the system message for the planner: its role, the environment, and the goals or actions it may use."""
-    variables = environment_variables(episode, docs or goal_docs(episode.environment))
     shown = episode.recall().demonstrations.get(demonstration, "")
-    return PROMPTS[template].system(**variables, demonstrations=shown)
-
-
-def environment_variables(episode: Episode, docs: ActionDocs) -> dict[str, Any]:
-    """Return the prompt variables that describe the environment, its actions, and what was learned about it."""
-    return {"about": episode.environment.about, "action_docs": docs, "knowledge": episode.recall().text}
+    docs = docs or goal_docs(episode.environment)
+    return system_message(episode, template, action_docs=docs, demonstrations=shown)
 
 
 def task_variables(episode: Episode, *, shows_state: bool = True) -> dict[str, Any]:
@@ -243,7 +250,7 @@ def chain_of_thought(episode: Episode, options: OneShotOptions) -> None:
 def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
     """Ask for one goal at a time, and report its result, until the planner declares the task done."""
     shown = DIALOGUE if DIALOGUE in episode.recall().demonstrations else LISTS
-    history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", shown)]
+    history: Sequence[Message] = [planner_message(episode, "deps/inner_monologue", shown)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, None)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode)
@@ -285,7 +292,7 @@ def code_as_policies(episode: Episode, options: Options) -> None:
 
 
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
-    message = system_message(episode, template, demonstration, action_docs_of(episode.environment))
+    message = planner_message(episode, template, demonstration, action_docs_of(episode.environment))
     with episode.frame("plan"):
         episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **task_variables(episode))
 

@@ -88,12 +88,13 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
         )
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe plan only lists goals; their calls return nothing.")
-    if collector.goals:
-        return GoalPlan(goals=tuple(collector.goals), no_goals=tuple(collector.unmatched))
-    if collector.unmatched:
-        goals = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs)
-        listed = "\n".join(collector.unmatched)
-        raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {goals}, each with its arguments")
+    goals = tuple(found for found in collector.found if isinstance(found, Goal))
+    no_goals = tuple(found for found in collector.found if isinstance(found, str))
+    if goals:
+        return GoalPlan(goals=goals, no_goals=no_goals)
+    if no_goals:
+        known, listed = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs), "\n".join(no_goals)
+        raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {known}, each with its arguments")
     raise ValueError("the plan names no goal")
 
 
@@ -105,8 +106,8 @@ class _Collector:
     def __init__(self, environment: Environment) -> None:
         self._environment, self._goal_specs = environment, environment.goals.specs
         self._matcher = GoalMatcher(environment.goals)
-        self.goals: list[Goal] = []
-        self.unmatched: list[str] = []
+        self.found: list[Goal | str] = []
+        """The goals of the plan, and the lines that could not be mapped to a goal."""
         self.too_many = False
         self.lines: Sequence[str] = ()
 
@@ -141,7 +142,7 @@ class _Collector:
         return check(code, functions, attributes=frame.attributes, names=frame.names, modules=frame.modules)
 
     def _collect(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        self._add(spec.bind(*args, **kwargs))
+        self._add(self._goal(spec.bind(*args, **kwargs)))
         return ""
 
     def _refuse(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
@@ -149,23 +150,20 @@ class _Collector:
 
     def _unclear(self, said: str) -> None:
         """Add the known goal that a line means or, if there is none, list the line as unmatched."""
-        if goal := self._matcher.nearest(said):
-            self._add(goal, said)
-        else:
-            self._check_count()
-            self.unmatched.append(said[:MAX_LINE])
+        goal = self._matcher.nearest(said)
+        self._add(self._goal(goal, said[:MAX_LINE]) if goal else said[:MAX_LINE])
 
-    def _check_count(self) -> None:
-        """Raise CellOver, which stops the plan, if the plan already has ``MAX_GOALS`` goals and unmatched lines."""
-        if len(self.goals) + len(self.unmatched) == MAX_GOALS:
+    def _add(self, found: Goal | str) -> None:
+        """Add a goal or an unmatched line. Raises CellOver, which stops the plan, if there are too many."""
+        if len(self.found) == MAX_GOALS:
             self.too_many = True
             raise CellOver(f"There are more than {MAX_GOALS} goals.")
+        self.found.append(found)
 
-    def _add(self, action: Action, said: str = "") -> None:
-        self._check_count()
+    def _goal(self, action: Action, said: str = "") -> Goal:
         line = self.frame.session.line
         source = self.lines[line - 1].strip() if line and line <= len(self.lines) else ""
-        self.goals.append(Goal(action=action, line=line, source=said[:MAX_LINE] or source, said=said[:MAX_LINE]))
+        return Goal(action=action, line=line, source=said or source, said=said)
 
 
 def _last_function(code: str) -> str:

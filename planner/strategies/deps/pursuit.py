@@ -22,9 +22,10 @@ from planbook.planner.journal import Payload, status_of
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import Figures, Options, PlayedEpisode, format_figure, mean_of
+from planbook.planner.strategies.base import Options, system_message
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
-from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
+from planbook.planner.strategies.deps.selectors import Choice, Selector, select
+from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 
 CONTROLLER = "controller"
 _ANSWER = re.compile(
@@ -58,7 +59,7 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
     if the episode ends first.
     """
     environment = episode.environment
-    history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
+    history: Sequence[Message] = [system_message(episode, "deps/controller")]
     seen = episode.steps[-1].observation.text if episode.steps else environment.scene()
     with episode.frame("control") as frame:
         for left in reversed(range(max_actions + 1)):
@@ -223,14 +224,9 @@ class Pursuit:
         remaining = list(plan.goals)
         self._plans += 1
         while remaining and (not tried or tried[-1].done):
-            choice = self._choose([goal.action for goal in remaining])
+            choice = select(self._episode.environment.goals, [goal.action for goal in remaining], self._selector)
             tried.append(self._try(remaining.pop(choice.chosen.position), choice))
         return PursuitResult(tried, remaining, controlled=not self._episode.environment.goals.direct)
-
-    def _choose(self, remaining: Sequence[Action]) -> Choice:
-        if self._selector is None:
-            return Choice(Candidate(0, remaining[0]), ())
-        return select(self._episode.environment.goals, remaining, self._selector)
 
     def _try(self, goal: Goal, choice: Choice) -> GoalResult:
         """Try one goal, and record it. The record includes the data from which the ``horizon`` selector learns."""

@@ -120,19 +120,29 @@ class Choice(NamedTuple):
     """The predicted or expected number of time steps to each candidate. Empty if the selector predicts none."""
 
 
-Predict = Callable[[Sequence[Features]], Sequence[float]]
-"""Takes the features of some goals. Returns the predicted number of time steps to each of them."""
-
-
 class Selector(NamedTuple):
     """A way to choose the next goal from one or more candidates. Its name is recorded with its choices."""
 
     name: str
-    choose: Callable[[Goals, Sequence[Candidate]], Choice]
-    ranks: bool = False
-    """True if it takes the goal with the fewest predicted time steps."""
+    horizons: Callable[[Goals, Sequence[Action]], Sequence[float]] | None = None
+    """Returns the number of time steps that it expects to each of some goals. The selector takes the least number.
+
+    By equation 2 of the paper, this is the goal with the highest probability. The paper draws the goal; this takes it.
+    If this is None, the selector expects no numbers. It takes the first candidate, unless it has an ``rng``.
+    """
+    rng: random.Random | None = None
+    """Draws a goal. Of its routes, the first open one is taken."""
     routes: bool = True
     """True if it may choose other actions that reach a goal of the plan."""
+
+    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        """Choose one of the candidates, of which there is at least one."""
+        if self.horizons is not None:
+            horizons = self.horizons(goals, [candidate.action for candidate in candidates])
+            return Choice(candidates[horizons.index(min(horizons))], candidates, horizons)
+        positions = sorted({candidate.position for candidate in candidates})
+        position = self.rng.choice(positions) if self.rng else positions[0]
+        return Choice(next(candidate for candidate in candidates if candidate.position == position), candidates)
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action], *, routes: bool = True) -> list[Candidate]:
@@ -155,65 +165,36 @@ def candidates_of(goals: Goals, remaining: Sequence[Action], *, routes: bool = T
     return candidates
 
 
-def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
-    """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason."""
-    candidates = candidates_of(goals, remaining, routes=selector.routes)
-    return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
+def select(goals: Goals, remaining: Sequence[Action], selector: Selector | None) -> Choice:
+    """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason.
+
+    Without a selector, take the first goal of the plan.
+    """
+    candidates = candidates_of(goals, remaining, routes=selector.routes) if selector else []
+    return selector.choose(goals, candidates) if selector and candidates else Choice(Candidate(0, remaining[0]), ())
 
 
-FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candidates))
+FIXED = Selector("fixed")
 """Takes the first possible goal, with the action in the plan if that action is possible."""
-
-
-def random_selector(seed: str) -> Selector:
-    """Return a selector that takes the goals in random order, and for each goal the first of its open routes."""
-    rng = random.Random(seed)
-
-    def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        position = rng.choice(sorted({candidate.position for candidate in candidates}))
-        return Choice(next(candidate for candidate in candidates if candidate.position == position), candidates)
-
-    return Selector("random", choose)
-
-
-def horizon_selector(predict: Predict) -> Selector:
-    """Return a selector that takes the goal with the fewest predicted time steps.
-
-    By equation 2 of the paper, this is the goal with the highest probability. The paper draws the goal; this takes it.
-    """
-
-    def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        features = [goals.features(candidate.action) for candidate in candidates]
-        return _choose_least(candidates, list(map(float, predict(features))))
-
-    return Selector("horizon", choose, ranks=True)
-
-
-def expected_selector(horizon: Selector) -> Selector:
-    """Return a selector that takes the goal with the fewest expected time steps.
-
-    These are the time steps that ``horizon`` predicts, and those of the failures to expect (``Goals.expected``).
-    """
-
-    def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        predicted = horizon.choose(goals, candidates).horizons
-        pairs = zip(candidates, predicted, strict=True)
-        return _choose_least(candidates, [goals.expected(each.action, steps) for each, steps in pairs])
-
-    return Selector("expected", choose, ranks=True)
-
-
-def _nearest(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-    return _choose_least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
-
-
-NEAREST = Selector("nearest (oracle)", _nearest, ranks=True)
+NEAREST = Selector("nearest (oracle)", lambda goals, actions: list(map(goals.horizon, actions)))
 """Takes the goal with the fewest time steps as the environment computes them. An agent cannot know this number."""
 
 
-def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
-    chosen = min(range(len(candidates)), key=lambda number: horizons[number])
-    return Choice(candidates[chosen], candidates, horizons)
+def horizon_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
+    """Return a selector that takes the goal with the fewest predicted time steps."""
+    return Selector("horizon", lambda goals, actions: list(map(float, predict(list(map(goals.features, actions))))))
+
+
+def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
+    """Return a selector that takes the goal with the fewest expected time steps.
+
+    These are the predicted time steps, and those of the failures to expect (``Goals.expected``).
+    """
+
+    def horizons(goals: Goals, actions: Sequence[Action]) -> Sequence[float]:
+        return list(map(goals.expected, actions, map(float, predict(list(map(goals.features, actions))))))
+
+    return Selector("expected", horizons)
 
 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
@@ -231,9 +212,9 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
             "choose another selector: fixed, random or nearest"
         )
     if recorded is not None and name in (*PREDICTING, None):
-        horizon = horizon_selector(_predictor(recorded).predict)
-        return expected_selector(horizon) if name == "expected" else horizon
-    return {"random": random_selector(seed), "nearest": NEAREST}.get(name or "", FIXED)
+        predict = _predictor(recorded).predict
+        return expected_selector(predict) if name == "expected" else horizon_selector(predict)
+    return {"random": Selector("random", rng=random.Random(seed)), "nearest": NEAREST}.get(name or "", FIXED)
 
 
 _predictor = cache(predictor_for)
