@@ -85,7 +85,7 @@ class SearchRound(ModelCalls):
         """The nodes that have a checkpoint, in order of the checkpoints."""
         page = episode.observation.text
         self.root = Node(BranchTried(round=number, number=-1, subtask="", code="", fate="kept"))
-        self.root.page, self.root.report, self.root.scene = page, self._report("", page), self._scene()
+        self.root.see(page, self._report("", page), self._scene())
         self.current: Node | None = self.root
         """The node whose state the environment is in. None after code has run, until ``keep`` or ``return_to``."""
         try:
@@ -97,9 +97,20 @@ class SearchRound(ModelCalls):
 
     def add_child(self, node: Node, idea: int, plan: Plan) -> Node:
         """Add a node for code that was proposed in the state of a node. ``idea`` is the index of the proposal."""
-        subtask = self.parts[node.subtask]
-        self._nodes.append(node.add_child(len(self._nodes), subtask, idea, plan))
-        return self._nodes[-1]
+        node.written_for = node.page
+        branch = BranchTried(
+            round=self.number,
+            number=len(self._nodes),
+            parent=node.branch.number if node.parent else None,
+            subtask=self.parts[node.subtask],
+            idea=idea,
+            code=plan.code,
+            fate="not tried",
+        )
+        child = Node(branch, node, plan.thought)
+        node.children.append(child)
+        self._nodes.append(child)
+        return child
 
     def propose(self, node: Node, remedies: int) -> list[Node]:
         """Ask for code to run in the state of a node, and then for up to ``remedies`` alternatives to this code.
@@ -131,7 +142,7 @@ class SearchRound(ModelCalls):
         page = self._episode.rewind(node.mark).text
         while self._marked[-1] is not node:
             self._marked.pop().mark = None
-        node.update_page(page, self._report("", page), self._scene())
+        node.see(page, self._report("", page), self._scene())
         for kept in self._tried:
             if kept.branch.fate == "kept" and kept not in node.path:
                 kept.change(fate="abandoned")
@@ -176,11 +187,9 @@ class SearchRound(ModelCalls):
             return False
         page = steps[-1].observation.text if steps else parent.page
         report = self._report(self._events(parent, steps, feedback.output), page)
+        node.see(page, report, self._scene())
         if is_first:
-            node.page, node.report, node.scene = page, report, self._scene()
             node.subtask, node.actions = parent.subtask, tuple(str(step.action) for step in steps)
-        else:
-            node.update_page(page, report, self._scene())
         return True
 
     def keep(self, node: Node) -> None:
@@ -228,7 +237,8 @@ class SearchRound(ModelCalls):
 
     def _record_changes(self) -> None:
         for node in self._tried:
-            node.record()
+            if node.span is not None:
+                node.span.update(**dict(node.branch))
 
     def _count_steps(self, node: Node, first_step: int) -> Sequence[Step]:
         """Count the steps since ``first_step`` for the branch, add notes in them to the notebook, and return them."""

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Self
 from planbook.planner.frames import Mark
 from planbook.planner.journal import Payload, Span
 from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
-from planbook.planner.types import Ending, Plan, Thought
+from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
 """What became of a branch. It is empty while the branch is being tried.
@@ -156,33 +156,13 @@ class Node:
         """The nodes from the root to this one."""
         return [*(self.parent.path if self.parent else []), self]
 
-    def add_child(self, number: int, subtask: str, idea: int, plan: Plan) -> "Node":
-        """Add a node for code that was proposed in this state, and return it."""
-        self.written_for = self.page
-        branch = BranchTried(
-            round=self.branch.round,
-            number=number,
-            parent=self.branch.number if self.parent else None,
-            subtask=subtask,
-            idea=idea,
-            code=plan.code,
-            fate="not tried",
-        )
-        self.children.append(Node(branch, self, plan.thought))
-        return self.children[-1]
-
     def change(self, **changes: object) -> None:
-        """Change fields of the branch. The next ``record`` writes the changes to the journal."""
+        """Change fields of the branch. They are recorded later (see ``SearchRound``)."""
         self.branch = self.branch.model_copy(update=changes)
 
-    def record(self) -> None:
-        """Update the span of the branch."""
-        if self.span is not None:
-            self.span.update(**dict(self.branch))
-
-    def update_page(self, page: str, report: str, scene: str) -> None:
-        """Replace the observation, the report and the scene if the observation has changed since the first visit."""
-        if page != self.page:
+    def see(self, page: str, report: str, scene: str) -> None:
+        """Set the observation, the report and the scene at the first visit, or if the observation has changed since."""
+        if page != self.page or not self.report:
             self.page, self.report, self.scene = page, report, scene
 
 

@@ -197,20 +197,10 @@ def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals:
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """Ask the explainer why a plan failed. Return "" if no reply is usable."""
     environment, recall = episode.environment, episode.recall()
-    return ask_or(
-        "",
-        scope,
-        EXPLAINER,
-        PROMPTS["deps/explain"],
-        as_text,
-        about=environment.about,
-        action_docs=goal_docs(environment),
-        knowledge=recall.text,
-        examples=recall.demonstrations.get(EXPLAINED, ""),
-        goal=episode.task.goal,
-        plan=plan,
-        description=description,
-    )
+    variables: dict[str, Any] = {"plan": plan, "description": description, "goal": episode.task.goal}
+    variables |= {"about": environment.about, "action_docs": goal_docs(environment), "knowledge": recall.text}
+    variables |= {"examples": recall.demonstrations.get(EXPLAINED, "")}
+    return ask_or("", scope, EXPLAINER, PROMPTS["deps/explain"], as_text, **variables)
 
 
 def planner_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
