@@ -18,7 +18,7 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.strategies.base import Options, ask_and_run, system_message
 from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
-from planbook.planner.types import Ending, Step
+from planbook.planner.types import Step
 
 EXECUTOR = "executor"
 TOP = 1
@@ -237,8 +237,7 @@ def _system(episode: Episode, options: ExecutorOptions) -> Message:
     )
 
 
-EndingsWithSubtasks = Sequence[tuple[Ending, Sequence[Subtask]]]
-"""For each episode, its ending and its subtasks."""
+EpisodesWithSubtasks = Sequence[tuple[PlayedEpisode, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
@@ -285,20 +284,17 @@ class DecompositionFigures(Figures):
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Compute the figures of a run. Return None if there were no subtasks."""
-        pairs = [(played.ending, played.payloads(Subtask)) for played in episodes]
+        pairs = [(episode, episode.payloads(Subtask)) for episode in episodes]
         if not any(subtasks for _, subtasks in pairs):
             return None
-        by_type = {
-            kind: [pair for played, pair in zip(episodes, pairs, strict=True) if played.kind == kind]
-            for kind in sorted({played.kind for played in episodes})
-        }
-        executor, planner = _calls(pairs)
-        audit = _audit(pairs)
+        played = [subtasks for episode, subtasks in pairs if episode.ending.outcome.played]
+        calls = Counter(subtask.by for subtasks in played for subtask in subtasks)
+        kinds, audit = sorted({episode.kind for episode in episodes}), _audit(pairs)
         return cls(
-            mean_executor_calls=executor,
-            mean_planner_calls=planner,
+            mean_executor_calls=round(calls[EXECUTOR] / max(1, len(played)), 2),
+            mean_planner_calls=round(calls[PLANNER_ROLE] / max(1, len(played)), 2),
             k_max=_k_max(pairs),
-            k_max_by_type={kind: _k_max(of_type) for kind, of_type in by_type.items()},
+            k_max_by_type={kind: _k_max([pair for pair in pairs if pair[0].kind == kind]) for kind in kinds},
             audit=audit,
             claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
             judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
@@ -328,30 +324,22 @@ class DecompositionFigures(Figures):
             )
 
 
-def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:
-    """Return the mean numbers of calls of the executor and of the planner in a played episode."""
-    played = [subtasks for ending, subtasks in pairs if ending.outcome.played]
-    calls = Counter(subtask.by for subtasks in played for subtask in subtasks)
-    episodes = max(1, len(played))
-    return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER_ROLE] / episodes, 2)
-
-
-def _k_max(pairs: EndingsWithSubtasks) -> float | None:
+def _k_max(pairs: EpisodesWithSubtasks) -> float | None:
     """Return the mean over the solved episodes of the greatest depth at which an executor worked."""
     return mean_of(
         max((subtask.depth for subtask in subtasks if subtask.by == EXECUTOR), default=TOP)
-        for ending, subtasks in pairs
-        if ending.outcome.solved
+        for episode, subtasks in pairs
+        if episode.ending.outcome.solved
     )
 
 
-def _audit(pairs: EndingsWithSubtasks) -> Audit:
+def _audit(pairs: EpisodesWithSubtasks) -> Audit:
     """Count the episodes by their last claim about the whole task, which belongs to the last round."""
     claims: dict[bool, list[bool | None]] = {True: [], False: []}
-    for ending, subtasks in pairs:
-        if ending.outcome.played:
+    for episode, subtasks in pairs:
+        if episode.ending.outcome.played:
             last = next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
-            claims[ending.outcome.solved].append(last)
+            claims[episode.ending.outcome.solved].append(last)
     unplayed = len(pairs) - sum(map(len, claims.values()))
     return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
 
