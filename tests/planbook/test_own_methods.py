@@ -226,7 +226,7 @@ def test_a_method_that_is_added_to_the_source_tree_can_be_played(tmp_path: Path)
         "from planbook.planner.agent import action_docs\nfrom planbook.planner.episode import Episode\n"
         "from planbook.planner.prompts import Prompts\n"
         "from planbook.planner.journal import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
-        "from planbook.planner.strategies.base import Figures, PlayedEpisode"
+        "from planbook.planner.strategies.figures import Figures, PlayedEpisode"
     )))  # fmt: skip
     init = (strategies / "__init__.py").read_text()
     (strategies / "__init__.py").write_text(init.replace("_FAMILIES = {", '_FAMILIES = {"refining": "refine",'))
