@@ -20,8 +20,8 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.replies import as_plan, as_text
 from planbook.planner.roles import PLANNER_ROLE, Sample
 from planbook.planner.strategies.advocate.tree import Node
-from planbook.planner.strategies.base import Default, Options, Read, ask_or, system_message
-from planbook.planner.types import Plan
+from planbook.planner.strategies.base import Default, Options, Read, system_message
+from planbook.planner.types import Plan, Thought
 from planbook.sandbox import Fault, parse
 
 MAX_PARTS = 30
@@ -266,10 +266,8 @@ class ModelCalls:
 
         Return None if the objects that the code works on are gone. If no reply is usable, return the code unchanged.
         """
-        try:
-            plan = self._ask(PLANNER_ROLE, "map", read_alternative, code=code, then=node.written_for, now=node.page)
-        except UnusableReply:
-            return code
+        unchanged, pages = Plan(thought=Thought(), code=code), {"then": node.written_for, "now": node.page}
+        plan = self._ask_or(unchanged, PLANNER_ROLE, "map", read_alternative, code=code, **pages)
         return plan.code if plan else None
 
     def task_done(self, node: Node) -> bool:
@@ -343,10 +341,10 @@ class ModelCalls:
         self, default: Default, role: str, question: str, read: Callable[[str], Read], **variables: object
     ) -> Read | Default:
         """Ask a question. Return the answer, or the default if no reply is usable."""
-        system, prompt = self._system(role), PROMPTS[f"advocate/{question}"]
-        return ask_or(
-            default, self._frame.scope, role, prompt, read, history=[system], sample=self._sample, **variables
-        )
+        try:
+            return self._ask(role, question, read, **variables)
+        except UnusableReply:
+            return default
 
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **variables: object) -> Read:
         prompt, history, sample = PROMPTS[f"advocate/{question}"], [self._system(role)], self._sample
