@@ -26,7 +26,7 @@ from planbook import errors
 from planbook.atomic_files import open_atomic
 from planbook.console import ERRORS, console
 from planbook.report.elements import Node
-from planbook.report.episodes import DocumentPacker, escape_json, row
+from planbook.report.episodes import DocumentPacker, episode_document, escape_json, outside_document, row
 from planbook.report.sections import comparison, sections
 from planbook.results import RunResults, read_run
 from planbook.runs import Run
@@ -88,12 +88,12 @@ View = dict[str, Any]
 
 def write_page(runs: Sequence[RunResults], out: Path) -> None:
     """Write the page atomically."""
-    packing = DocumentPacker()
-    views = [_packed_view(number, run, packing) for number, run in enumerate(runs)]
+    packer = DocumentPacker()
+    views = [_packed_view(number, run, packer) for number, run in enumerate(runs)]
     together = escape_json(list(comparison(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
-        for piece in page_pieces(views, title, together, packing.chunks()):
+        for piece in page_pieces(views, title, together, packer.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
@@ -128,12 +128,13 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     return {**escape_json({**facts, "sections": sections(run, anchor, live=live)}), "outside": None}
 
 
-def _packed_view(number: int, run: RunResults, packing: DocumentPacker) -> View:
+def _packed_view(number: int, run: RunResults, packer: DocumentPacker) -> View:
     packed = view(number, run)
-    numbers = packing.pack(run)
-    packed["outside"] = packing.pack_outside(run)
     for line in packed["rows"]:
-        line["document"] = numbers.get(line["n"])
+        episode = run.episodes[line["n"]]
+        line["document"] = packer.add(episode_document(run, episode)) if episode.events else None
+    if outside := outside_document(run):
+        packed["outside"] = packer.add(outside)
     return packed
 
 
