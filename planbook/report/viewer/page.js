@@ -42,28 +42,19 @@ const texts = new Packed("texts");
 // A document refers to long texts by number, under a key that no other object has.
 const TEXT = "\u0001";
 const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
-function textNumbersIn(value, found = new Set()) {
-  if (isText(value)) found.add(value[TEXT]);
-  else if (value !== null && typeof value === "object") for (const each of Object.values(value)) textNumbersIn(each, found);
-  return found;
-}
-function insertTexts(value, known) {
-  if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map((each) => insertTexts(each, known));
-  if (isText(value)) return known.get(value[TEXT]);
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, insertTexts(each, known)]));
-}
-async function loadTexts(value) {
-  const known = new Map();
-  for (const number of textNumbersIn(value)) known.set(number, await texts.item(number));
-  return insertTexts(value, known);
+async function insertTexts(value) {
+  for (const [name, each] of Object.entries(value)) {
+    if (isText(each)) value[name] = await texts.item(each[TEXT]);
+    else if (each !== null && typeof each === "object") await insertTexts(each);
+  }
+  return value;
 }
 async function documentOf(holder) {
   if (DATA.live) {
     const answer = await fetch(`episode/${holder.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
-  return loadTexts(await documents.item(Number(holder.dataset.document)));
+  return insertTexts(await documents.item(Number(holder.dataset.document)));
 }
 
 // Draws a node of a section; elements.py says what it is.
