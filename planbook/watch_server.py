@@ -1,8 +1,8 @@
 """`planbook watch`: view and control a run in a browser on this machine while another process plays it.
 
-``FollowedRun`` reads new events of the run, determines its state, and sends requests, such as "pause", to the process
-that plays it. ``Pages`` renders the page and its updates, with the code that also renders the report. ``serve`` runs
-the web server. It listens only on the loopback address, and ``AccessControl`` checks every request.
+``FollowedRun`` reads new events of the run, and sends requests, such as "pause", to the process that plays it. It makes
+the page and its updates with the code that also makes the report. ``serve`` runs the web server. It listens only on the
+loopback address, and ``with_access_control`` checks every request.
 """
 
 import secrets
@@ -15,7 +15,6 @@ from typing import Any, Literal, get_args
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
@@ -50,22 +49,28 @@ PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping", "finish 
 """Maps a request to the state in which the run is until it acts on the request."""
 
 
+ANCHOR = "run-0"
+MAX_OPEN, MAX_CHARS = 8, 160
+"""Limits for the top of the page: at most MAX_OPEN open episodes, each described by at most MAX_CHARS characters."""
+
+
 class FollowedRun:
-    """What is known about a run that another process plays, from the events read so far.
+    """A run that another process plays, as the page shows it.
 
     ``version`` is a number that grows with every change. ``changed`` maps the index of each changed episode to the
-    version with which it last changed. Hold ``lock`` while you read or render the run.
+    version with which it last changed. ``page``, ``document``, ``news`` and ``ask`` read new events first; any thread
+    may call them.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.run, self.lock = Run.open(folder), threading.RLock()
+        self.run, self._lock = Run.open(folder), threading.RLock()
         self.results = RunResults.empty(self.run, folder.resolve().name)
         self.version = 0
         self.changed: dict[int, int] = {}
-        self.paused = self.is_played = False
-        self.pending_request = ""
+        self.is_played = self._paused = False
+        self._pending_request = ""
         """The last request, if the run has not acted on it yet, or else ""."""
-        self.last_activity: dict[int, Event] = {}
+        self._last_activity: dict[int, Event] = {}
         """Maps the index of each open episode to its last event of a kind in ACTIVITY."""
         self._row = 0
 
@@ -75,7 +80,7 @@ class FollowedRun:
 
     def catch_up(self) -> None:
         """Read new events, and check whether a process is playing the run."""
-        with self.lock:
+        with self._lock:
             before = self.is_played, self._row
             try:
                 self.is_played = self.run.is_played
@@ -89,62 +94,19 @@ class FollowedRun:
         for index in self.results.take(event):
             self.changed[index] = self.version + 1
             if event.kind in ACTIVITY:
-                self.last_activity[index] = event
+                self._last_activity[index] = event
             elif event.kind == "outcome":
-                self.last_activity.pop(index, None)
+                self._last_activity.pop(index, None)
         if event.kind == "sitting":
-            self.paused, self.pending_request = PAUSED in event.body, ""
+            self._paused, self._pending_request = PAUSED in event.body, ""
         elif event.kind == "control":
-            self.pending_request = str(event.body["do"])
-
-    def open_episodes(self) -> list[Result]:
-        """Return the episodes that have begun but not ended."""
-        return [row for row in self.results.episodes.values() if row.is_open]
-
-    def ended_episodes(self) -> list[Result]:
-        """Return the episodes that have ended."""
-        return [row for row in self.results.so_far().episodes.values() if not row.is_skipped]
-
-    @property
-    def episode_count(self) -> int:
-        """The number of episodes of the run, without skipped ones."""
-        return len(self.results.counted)
-
-    @property
-    def state(self) -> RunState:
-        """The state of the run."""
-        if self.is_played:
-            return PENDING.get(self.pending_request, "paused" if self.paused else "playing")
-        return "finished" if len(self.ended_episodes()) == self.episode_count else "stopped"
-
-    def ask(self, request: ControlRequest) -> None:
-        """Send a request to the process that plays the run. Do nothing if the run's state does not accept the request.
-
-        Raises BadRun if the store cannot be read or written.
-        """
-        with self.lock:
-            self.catch_up()
-            if request in ACCEPTED_REQUESTS.get(self.state, ()):
-                with closing(Store(self.run.store.location)) as store:
-                    send_request(store, request)
-
-
-ANCHOR = "run-0"
-MAX_OPEN, MAX_CHARS = 8, 160
-"""Limits for the top of the page: at most MAX_OPEN open episodes, each described by at most MAX_CHARS characters."""
-
-
-class Pages:
-    """Renders the page of a run and its updates. Every method reads new events first."""
-
-    def __init__(self, run: FollowedRun) -> None:
-        self._run = run
+            self._pending_request = str(event.body["do"])
 
     def page(self) -> str:
         """Return the whole page."""
-        news = self.news(0)
-        with self._run.lock:
-            run_view = view(0, self._run.results, live=self._run.is_played)
+        with self._lock:
+            news = self.news(0)
+            run_view = view(0, self.results, live=self.is_played)
         for line in run_view["rows"]:
             line["document"] = line["n"]
         live = news | {"sections": None, "rows": []}
@@ -152,61 +114,72 @@ class Pages:
 
     def document(self, index: int) -> Any:
         """Return a JSON document that describes everything in an episode, or None if there is no such episode."""
-        with self._run.lock:
-            self._run.catch_up()
-            episode = self._run.results.episodes.get(index)
-            return None if episode is None else episode_document(self._run.results, episode)
+        with self._lock:
+            self.catch_up()
+            episode = self.results.episodes.get(index)
+            return None if episode is None else episode_document(self.results, episode)
 
     def news(self, since: int) -> dict[str, Any]:
         """Return an update of the page that was rendered at version ``since``, with the current version of the run."""
-        run = self._run
-        with run.lock:
-            run.catch_up()
-            state = self._state()
+        with self._lock:
+            self.catch_up()
+            state, is_open = self._state(), [row for row in self.results.episodes.values() if row.is_open]
             news: dict[str, Any] = {
-                "version": run.version,
-                "state": state,
-                "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.results.name}",
-                "can": ACCEPTED_REQUESTS.get(run.state, ()),
-                "under_way": [f"{ANCHOR}-{episode.index}" for episode in run.open_episodes()] if run.is_played else [],
+                "version": self.version,
+                "state": state | {"now": [self._open_episode(row) for row in is_open[:MAX_OPEN]]},
+                "title": f"{state['ended']}/{state['total']} {state['doing']} · {self.results.name}",
+                "can": ACCEPTED_REQUESTS.get(state["doing"], ()),
+                "under_way": [f"{ANCHOR}-{row.index}" for row in is_open] if self.is_played else [],
             }
-            if run.version > since:
-                changed = (run.results.episodes[index] for index, version in run.changed.items() if version > since)
-                news["sections"] = sections(run.results, ANCHOR, live=run.is_played)
-                news["rows"] = [row(run.results, episode, ANCHOR, live=run.is_played) for episode in changed]
+            if self.version > since:
+                changed = (self.results.episodes[index] for index, version in self.changed.items() if version > since)
+                news["sections"] = sections(self.results, ANCHOR, live=self.is_played)
+                news["rows"] = [row(self.results, episode, ANCHOR, live=self.is_played) for episode in changed]
             return escape_json(news)  # type: ignore[no-any-return]
 
+    def ask(self, request: ControlRequest) -> None:
+        """Send a request to the process that plays the run. Do nothing if the run's state does not accept the request.
+
+        Raises BadRun if the store cannot be read or written.
+        """
+        with self._lock:
+            self.catch_up()
+            if request in ACCEPTED_REQUESTS.get(self._state()["doing"], ()):
+                with closing(Store(self.run.store.location)) as store:
+                    send_request(store, request)
+
     def _state(self) -> dict[str, Any]:
-        """Return the contents of the page's top: the state of the run, counts, spending, and the open episodes."""
-        run = self._run
-        endings = [episode.ending for episode in run.ended_episodes()]
+        """Return the state of the run, counts of its episodes without skipped ones, and its spending."""
+        total = len(self.results.counted)
+        endings = [row.ending for row in self.results.so_far().counted]
+        doing: RunState = "finished" if len(endings) == total else "stopped"
+        if self.is_played:
+            doing = PENDING.get(self._pending_request, "paused" if self._paused else "playing")
         return {
-            "doing": run.state,
-            "total": run.episode_count,
+            "doing": doing,
+            "total": total,
             "ended": len(endings),
             "solved": sum(ending.outcome.solved for ending in endings),
             "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
-            "spending": spending(run.results.cost, Budget()),
-            "resume": f"planbook run --resume {run.run.folder}" if run.state == "stopped" else "",
-            "now": [self._open_episode(episode) for episode in run.open_episodes()[:MAX_OPEN]],
+            "spending": spending(self.results.cost, Budget()),
+            "resume": f"planbook run --resume {self.run.folder}" if doing == "stopped" else "",
         }
 
     def _open_episode(self, episode: Result) -> dict[str, str]:
         task = {"id": f"{ANCHOR}-{episode.index}", "task": episode.entry.task.id, "goal": episode.task.goal}
-        detail = self._last_activity(episode) if self._run.is_played else "interrupted; resuming the run continues it"
-        return task | {"detail": detail}
+        activity = self._last_activity.get(episode.index)
+        detail = _described(activity) if activity else ""
+        return task | {"detail": detail if self.is_played else "interrupted; resuming the run continues it"}
 
-    def _last_activity(self, episode: Result) -> str:
-        event = self._run.last_activity.get(episode.index)
-        if event is None:
-            return ""
-        body: Any = event.body
-        if event.kind == "ask":
-            return f"{body['role']} replied to {body['template']}"
-        if event.kind != "heard":
-            return first_line(describe(event.kind, body).strip())[:MAX_CHARS]
-        lines = [line for line in body["text"].splitlines() if line.strip()]
-        return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]
+
+def _described(activity: Event) -> str:
+    body: Any = activity.body
+    if activity.kind == "ask":
+        return f"{body['role']} replied to {body['template']}"
+    if activity.kind != "heard":
+        return first_line(describe(activity.kind, body).strip())[:MAX_CHARS]
+    lines = [line for line in body["text"].splitlines() if line.strip()]
+    return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]
 
 
 def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> None:
@@ -223,36 +196,35 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
         raise BadArgument(f"port {port} is not available: {error.strerror}; choose another one with --port") from error
     with listener:
         token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
-        app = application(run, token, bound_port)
+        app = with_access_control(application(run), token, bound_port)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, lifespan="off"))
         on_address(f"http://{HOST}:{bound_port}/?token={token}")
         server.run(sockets=[listener])
 
 
-def application(run: FollowedRun, token: str, port: int) -> ASGIApp:
-    """Return the web application, including access control."""
-    pages = Pages(run)
+def application(run: FollowedRun) -> ASGIApp:
+    """Return the web application, without access control. Its functions are called in threads."""
 
-    async def page(request: Request) -> Response:
-        return HTMLResponse(await run_in_threadpool(pages.page))
+    def page(request: Request) -> Response:
+        return HTMLResponse(run.page())
 
-    async def episode(request: Request) -> Response:
-        document = await run_in_threadpool(pages.document, request.path_params["index"])
+    def episode(request: Request) -> Response:
+        document = run.document(request.path_params["index"])
         return PlainTextResponse("There is no such episode.\n", 404) if document is None else JSONResponse(document)
 
-    async def ask(request: Request) -> Response:
+    def ask(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in get_args(ControlRequest):
             return PlainTextResponse("There is no such request.\n", 404)
-        await run_in_threadpool(run.ask, name)
+        run.ask(name)
         return PlainTextResponse("asked\n")
 
-    async def refuse(request: Request, error: Exception) -> Response:
+    def refuse(request: Request, error: Exception) -> Response:
         return PlainTextResponse(f"{error}\n", 409)
 
-    async def news(request: Request) -> Response:
+    def news(request: Request) -> Response:
         since = request.query_params.get("since", "")
-        return JSONResponse(await run_in_threadpool(pages.news, int(since) if since.isdecimal() else 0))
+        return JSONResponse(run.news(int(since) if since.isdecimal() else 0))
 
     routes = [
         Route("/", page),
@@ -260,7 +232,7 @@ def application(run: FollowedRun, token: str, port: int) -> ASGIApp:
         Route("/news", news),
         Route("/ask/{name}", ask, methods=["POST"]),
     ]
-    return AccessControl(Starlette(routes=routes, exception_handlers={BadRun: refuse}), token, port)
+    return Starlette(routes=routes, exception_handlers={BadRun: refuse})
 
 
 HOST = "127.0.0.1"
@@ -277,36 +249,31 @@ HEADERS = {
 }
 
 
-class AccessControl(BaseHTTPMiddleware):
-    """Middleware that refuses requests without the token. A browser sends it first in the URL, and later in a cookie.
+def with_access_control(app: ASGIApp, token: str, port: int) -> ASGIApp:
+    """Refuse requests without the token. A browser sends it first in the URL, and later in a cookie.
 
     The header ``Host`` must name the loopback address; this prevents DNS rebinding. POST requests must come from the
     page of this server.
     """
+    hosts, cookie = {f"{name}:{port}" for name in HOST_NAMES}, f"planbook-{port}"
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        super().__init__(app)
-        self._token = token
-        self._hosts = {f"{name}:{port}" for name in HOST_NAMES}
-        self._cookie = f"planbook-{port}"
-
-    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Pass an allowed request on to the application, or answer with the reason why it is refused."""
-        refusal = self._refusal(request)
-        response = PlainTextResponse(f"{refusal}\n", 403) if refusal else await call_next(request)
-        response.headers.update(HEADERS)
-        if not refusal:
-            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
-        return response
-
-    def _refusal(self, request: Request) -> str:
-        """Return the reason to refuse a request, or "" if it is allowed."""
+    def refusal_of(request: Request) -> str:
         host = request.headers.get("host", "")
-        if host not in self._hosts:
+        if host not in hosts:
             return "This server answers only requests to its own address."
-        tokens = [*request.query_params.getlist("token"), request.cookies.get(self._cookie, "")]
-        if not any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens):
+        tokens = [*request.query_params.getlist("token"), request.cookies.get(cookie, "")]
+        if not any(secrets.compare_digest(found.encode(), token.encode()) for found in tokens):
             return "Open the address that `planbook watch` has printed."
         if request.method != "GET" and request.headers.get("origin", "") != f"http://{host}":
             return "Only the page of this server may control the run."
         return ""
+
+    async def dispatch(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        refusal = refusal_of(request)
+        response = PlainTextResponse(f"{refusal}\n", 403) if refusal else await call_next(request)
+        response.headers.update(HEADERS)
+        if not refusal:
+            response.set_cookie(cookie, token, httponly=True, samesite="strict")
+        return response
+
+    return BaseHTTPMiddleware(app, dispatch)

@@ -2,7 +2,7 @@
 
 import webbrowser
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,12 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
             return errors.OK, _last_attempt(entry, events).model_copy(update=facts)
-        out = console()
         goal = opened.config.goals.get(entry.task.id, entry.task.goal)
         entry = entry.model_copy(update={"task": entry.task.model_copy(update={"goal": goal})})
-        for piece in _heading(entry, endings.get(entry.index), events, opened.price):
-            _print(out, piece)
-        _print(out, "")
         trajectory = _last_attempt(entry, events, entry.task)
-        for piece in episode_pieces(trajectory, prompts=prompts):
+        heading = _heading(entry, endings.get(entry.index), events, opened.price)
+        out = console()
+        for piece in (*heading, "", *episode_pieces(trajectory, prompts=prompts)):
             _print(out, piece)
     return errors.OK, trajectory
 
@@ -159,13 +157,8 @@ def watch(run: Path, port: int, no_browser: bool) -> int:
         if not no_browser:
             webbrowser.open(address)
 
-    followed = FollowedRun(run)
-    try:
+    with closing(FollowedRun(run)) as followed, suppress(KeyboardInterrupt):
         serve(followed, port, on_address)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        followed.close()
     return errors.OK
 
 

@@ -1,11 +1,11 @@
 """Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
 The page's only script draws everything from JSON data in the page. The template in ``viewer/`` holds these data, and
-shows the results if there is no JavaScript.
+shows the sections about each run if there is no JavaScript.
 
-- ``sections`` makes the sections about each run, such as its results. A section is a list of blocks.
-- ``blocks`` makes single blocks, such as paragraphs and tables, as JSON. ``charts`` makes the charts.
-- ``learned`` makes the blocks about what `planbook build` has learned.
+- ``sections`` makes the sections about each run, such as its results. A section is a list of nodes.
+- ``elements`` says what a node is, and makes some, such as tables. ``charts`` makes the data of charts.
+- ``learned`` makes the nodes about what `planbook build` has learned.
 - ``episodes`` makes a row for each episode, and a compressed document with everything that happened in the episode.
 """
 
@@ -25,11 +25,10 @@ from pydantic import BaseModel
 from planbook import errors
 from planbook.atomic_files import open_atomic
 from planbook.console import ERRORS, console
-from planbook.report.blocks import Block
-from planbook.report.episodes import DocumentPacker, escape_json, row
-from planbook.report.sections import comparison_blocks, sections
+from planbook.report.elements import Node
+from planbook.report.episodes import DocumentPacker, episode_document, escape_json, outside_document, row
+from planbook.report.sections import comparison, sections
 from planbook.results import RunResults, read_run
-from planbook.results.summary import failure_lines, results_table, spending_lines
 from planbook.runs import Run
 from planbook.spending import prices_from
 
@@ -89,25 +88,25 @@ View = dict[str, Any]
 
 def write_page(runs: Sequence[RunResults], out: Path) -> None:
     """Write the page atomically."""
-    packing = DocumentPacker()
-    views = [_packed_view(number, run, packing) for number, run in enumerate(runs)]
-    together = escape_json(list(comparison_blocks(runs))) if len(runs) > 1 else []
+    packer = DocumentPacker()
+    views = [_packed_view(number, run, packer) for number, run in enumerate(runs)]
+    together = escape_json(list(comparison(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
-        for piece in page_pieces(views, title, together, packing.chunks()):
+        for piece in page_pieces(views, title, together, packer.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def page_pieces(
     views: Sequence[View],
     title: str,
-    together: Sequence[Block] = (),
+    together: Sequence[Node] = (),
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
     """Yield the text of the page in pieces.
 
-    ``together`` holds the blocks that compare several runs. ``chunks`` are the compressed documents of episodes.
+    ``together`` holds the nodes that compare several runs. ``chunks`` are the compressed documents of episodes.
     ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
     data = {"runs": list(views), "together": list(together), "live": live}
@@ -126,24 +125,16 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
-    facts |= {"sections": sections(run, anchor, live=live), "plain": _plain_results(run)}
-    return {**escape_json(facts), "outside": None}
+    return {**escape_json({**facts, "sections": sections(run, anchor, live=live)}), "outside": None}
 
 
-def _plain_results(run: RunResults) -> View:
-    """Return the results that are visible without JavaScript: the rows of a table, and sentences."""
-    summary = run.summary()
-    table = results_table(summary, "")
-    lines = [*failure_lines(summary), *spending_lines(summary)]
-    return {"head": [table.name, *table.columns], "rows": table.rows, "lines": lines}
-
-
-def _packed_view(number: int, run: RunResults, packing: DocumentPacker) -> View:
+def _packed_view(number: int, run: RunResults, packer: DocumentPacker) -> View:
     packed = view(number, run)
-    numbers = packing.pack(run)
-    packed["outside"] = packing.pack_outside(run)
     for line in packed["rows"]:
-        line["document"] = numbers.get(line["n"])
+        episode = run.episodes[line["n"]]
+        line["document"] = packer.add(episode_document(run, episode)) if episode.events else None
+    if outside := outside_document(run):
+        packed["outside"] = packer.add(outside)
     return packed
 
 

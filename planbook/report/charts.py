@@ -34,7 +34,6 @@ def charts(runs: Sequence[RunResults]) -> list[Chart]:
         return []
     return [
         *_solved_curves(runs),
-        *_token_curves(runs),
         *_curves_over_settings(runs),
         *(_knowledge(runs[0]) if len(runs) == 1 else []),
     ]
@@ -59,39 +58,6 @@ def _solved_so_far(run: RunResults) -> Iterator[Point]:
     played = [row for index in run.order if not (row := run.episodes[index]).is_skipped]
     for number, solved in enumerate(accumulate(row.solved for row in played), 1):
         yield number, round(solved / number, 6)
-
-
-def _token_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Yield a line chart of the tokens per solved task after each episode, with a line for each run.
-
-    Yield nothing if nothing was spent on learning, either in these runs or for the libraries that they use.
-    """
-    costs = [(run, payoff) for run in runs if (payoff := run.payoff())]
-    if not any(payoff.has_learned for _, payoff in costs):
-        return
-    lines = ((run.name, list(_tokens_so_far(run, payoff.learning_tokens))) for run, payoff in costs)
-    if series := [{"name": name, "points": points} for name, points in lines if points]:
-        yield _lines("Tokens per solved task so far, with learning", EPISODES, series, "count")
-
-
-def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
-    """Yield the tokens per solved task after each episode.
-
-    ``learning`` is the number of tokens spent on learning. If earlier runs spent them, they count from the first
-    episode on. If this run spent them, they count from the episode after which it spent them.
-    """
-    if run.is_building_run:
-        for step in run.steps:
-            solved = sum(row.solved for row in run.episodes.values() if row.index < step.tasks)
-            if solved:
-                yield step.tasks, round((learning - run.outside_cost.tokens + step.tokens) / solved)
-        return
-    tokens, solved = learning, 0
-    for number, index in enumerate(run.order, 1):
-        row = run.episodes[index]
-        tokens, solved = tokens + row.cost.tokens, solved + row.solved
-        if solved:
-            yield number, round(tokens / solved)
 
 
 def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:

@@ -7,10 +7,9 @@ it.
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import groupby
 from typing import Any
 
 from planbook.planner import (
@@ -58,54 +57,61 @@ def escape_json(value: Any) -> Any:
 
 
 class Items:
-    """A list of JSON values that are stored in compressed chunks. Each value has a number, by which a page finds it."""
+    """JSON values that are stored in compressed chunks. Each value has a number, by which a page finds it."""
 
     def __init__(self) -> None:
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
-        self._open_size = self._count = 0
+        self._first = self._size = 0
+        """The number of the first open value, and the number of characters of all open values."""
 
     def add(self, value: Any) -> int:
         """Add a value, and return its number."""
+        number = self._first + len(self._open)
         self._open.append(json.dumps(value, separators=(",", ":")))
-        self._open_size += len(self._open[-1])
-        self._count += 1
-        if self._open_size >= CHUNK:
+        self._size += len(self._open[-1])
+        if self._size >= CHUNK:
             self._close()
-        return self._count - 1
+        return number
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Yield all chunks, including the last one, which need not be full."""
+    def chunks(self) -> Sequence[Chunk]:
+        """Return all chunks, including the last one, which need not be full."""
         if self._open:
             self._close()
-        yield from self._chunks
+        return self._chunks
 
     def _close(self) -> None:
-        self._chunks.append(Chunk(self._count - len(self._open), pack(f"[{','.join(self._open)}]")))
-        self._open, self._open_size = [], 0
+        self._chunks.append(Chunk(self._first, pack(f"[{','.join(self._open)}]")))
+        self._first += len(self._open)
+        self._open, self._size = [], 0
 
 
-class LongTexts(Items):
-    """The long texts of a page. Equal texts are stored once."""
+class DocumentPacker:
+    """Compresses the documents of a page, and their long texts, of which equal ones are stored once."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self._documents, self._texts = Items(), Items()
         self._numbers: dict[bytes, int] = {}
 
-    def keep(self, text: str) -> int:
-        """Add a text unless it was added before, and return its number."""
-        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        if digest not in self._numbers:
-            self._numbers[digest] = self.add(text)
-        return self._numbers[digest]
+    def add(self, document: Any) -> int:
+        """Add a document, and return its number."""
+        return self._documents.add(self._without_long_texts(document))
 
-    def replace_long_texts(self, value: Any) -> Any:
+    def chunks(self) -> Iterator[tuple[str, Chunk]]:
+        """Yield all chunks, each as a pair with its kind: "documents" or "texts"."""
+        yield from (("documents", chunk) for chunk in self._documents.chunks())
+        yield from (("texts", chunk) for chunk in self._texts.chunks())
+
+    def _without_long_texts(self, value: Any) -> Any:
         """Return a JSON value in which a reference replaces each long text. A reference is a dict {TEXT: number}."""
-        if isinstance(value, str):
-            return value if len(value) < LONG_TEXT else {TEXT: self.keep(value)}
+        if isinstance(value, str) and len(value) >= LONG_TEXT:
+            digest = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            if digest not in self._numbers:
+                self._numbers[digest] = self._texts.add(value)
+            return {TEXT: self._numbers[digest]}
         if isinstance(value, dict):
-            return {name: self.replace_long_texts(content) for name, content in value.items()}
-        return [self.replace_long_texts(item) for item in value] if isinstance(value, list) else value
+            return {name: self._without_long_texts(content) for name, content in value.items()}
+        return [self._without_long_texts(item) for item in value] if isinstance(value, list) else value
 
 
 CALLS_WITH_PROMPTS = 600
@@ -159,22 +165,19 @@ def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Ev
 
     Each sequence of events that belong to no play is yielded as a pair of None and these events.
     """
-    all_events = list(events)
-    play_paths = {
-        event.scope.partition("/round/")[0] for event in all_events if "/round/" in event.scope and event.kind == "task"
-    }
-    plays: dict[str, list[Event]] = {path: [] for path in play_paths}
-    sequence: list[tuple[str | None, Event]] = []
-    for event in all_events:
-        path = event.scope.partition("/round/")[0]
-        if path in plays and (path != event.scope or event.kind in ("recall", "outcome")):
-            if not plays[path]:
-                sequence.append((path, event))
-            plays[path].append(event)
-        else:
-            sequence.append((None, event))
-    for play, group in groupby(sequence, key=lambda pair: pair[0]):
-        yield (play, plays[play]) if play is not None else (None, [event for _, event in group])
+    paths = [(event, event.scope.partition("/round/")[0]) for event in events]
+    plays = {path for event, path in paths if path != event.scope and event.kind == "task"}
+    groups: list[tuple[str | None, list[Event]]] = []
+    current: dict[str | None, list[Event]] = {}
+    for event, path in paths:
+        is_played = path in plays and (path != event.scope or event.kind in ("recall", "outcome"))
+        play = path if is_played else None
+        if play not in current:
+            current.pop(None, None)  # what happens outside from now on comes after this play
+            current[play] = []
+            groups.append((play, current[play]))
+        current[play].append(event)
+    yield from groups
 
 
 def _record(event: Event) -> Json:
@@ -228,29 +231,10 @@ def episode_document(run: RunResults, episode: Result) -> Json:
     return escape_json(document(run.events(episode), {**facts, "path": episode.entry.path}))  # type: ignore[no-any-return]
 
 
-class DocumentPacker:
-    """Compresses the documents of all runs of a page."""
+def outside_document(run: RunResults) -> Json | None:
+    """Return the document of the events outside of all episodes, or None if there are none.
 
-    def __init__(self) -> None:
-        self._texts, self._documents = LongTexts(), Items()
-
-    def pack(self, run: RunResults) -> Mapping[int, int]:
-        """Add the documents of the episodes that have begun. Map the index of each to the number of its document."""
-        begun = [episode for episode in run.episodes.values() if episode.events]
-        return {episode.index: self._add(episode_document(run, episode)) for episode in begun}
-
-    def pack_outside(self, run: RunResults) -> int | None:
-        """Add a document of the events outside of all episodes, except what was learned, which the page shows anyway.
-
-        Return its number, or None if there are no events.
-        """
-        events = [event for event in run.outside if event.kind != "learnt"]
-        return self._add(escape_json(document(events, {}))) if events else None
-
-    def _add(self, value: Json) -> int:
-        return self._documents.add(self._texts.replace_long_texts(value))
-
-    def chunks(self) -> Iterator[tuple[str, Chunk]]:
-        """Yield all chunks, each as a pair with its kind: "documents" or "texts"."""
-        yield from (("documents", chunk) for chunk in self._documents.chunks())
-        yield from (("texts", chunk) for chunk in self._texts.chunks())
+    It lacks what was learned, which the page shows anyway.
+    """
+    events = [event for event in run.outside if event.kind != "learnt"]
+    return escape_json(document(events, {})) if events else None

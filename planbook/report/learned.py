@@ -1,4 +1,4 @@
-"""Makes the blocks of a page about what `planbook build` has learned: the manual, each rule with its evidence, etc."""
+"""Makes the nodes of a page about what `planbook build` has learned: the manual, each rule with its evidence, etc."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -8,8 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
-from planbook.report import blocks
-from planbook.report.blocks import Block, Part, marked
+from planbook.report.elements import Node, details
 from planbook.results import RunResults
 from planbook.results.measures import versions_line
 from planbook.rules import NO_EVIDENCE, Evidence, Rule, count_evidence
@@ -37,58 +36,52 @@ def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
     return ", ".join(counts), f"{counted(changes, 'change')} to the rules"
 
 
-def learned_blocks(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
-    """Yield blocks about everything that was learned, one group of tasks after another."""
-    start = learned_in(run.run, after=0)
+def learned(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[Node]:
+    """Yield nodes about everything that was learned, one group of tasks after another."""
+    start = learned_in(run.run, after=0) if states else {}
     for name, state in states.items():
         if name != EVERYTHING:
-            yield blocks.heading(name)
+            yield ["h5", name]
         yield from _group(state, with_manual(run.run, name, state), start[name].knowledge)
 
 
-def _group(state: KnowledgeState, known: Any, initial: Any) -> Iterator[Block]:
-    rules, evidence = known.rules, count_evidence(state.citations)
+def _group(state: KnowledgeState, known: Any, initial: Any) -> Iterator[Node]:
     if known.manual:
-        yield blocks.details("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
+        yield details("noted", "manual", ["div.prose", *prose(known.manual)])
     if known.found:
-        yield blocks.paragraph(versions_line(known.found, initial.found))
-    if rules:
-        rule_blocks = [_rule(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in rules]
-        yield blocks.details(f"{counted(len(rules), 'rule')} in force", rule_blocks, "noted rules", is_open=True)
-    texts: Mapping[str, list[tuple[str, str, Block]]] = {
-        "procedures": [(type, "", blocks.code(item.code)) for type, item in sorted(known.procedures.items())],
-        "skills": [(type, item.task.goal, blocks.code(item.code)) for type, item in sorted(known.skills.items())],
-        "reflections": [
-            (type, item.task.goal, blocks.pre(item.text)) for type, item in sorted(known.reflections.items())
-        ],
-        "change log": [("", "", blocks.pre("\n".join(state.history.log())))] if state.history.log() else [],
-        "not learned": [("", "", blocks.pre("\n".join(state.notes)))] if state.notes else [],
+        yield ["p", versions_line(known.found, initial.found)]
+    if known.rules:
+        evidence = count_evidence(state.citations)
+        rules = (_rule(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in known.rules)
+        yield details("noted open", f"{counted(len(known.rules), 'rule')} in force", *rules)
+    by_type: Mapping[str, list[tuple[str, str, Node]]] = {
+        "procedures": [(type, "", ["plan", item.code]) for type, item in sorted(known.procedures.items())],
+        "skills": [(type, item.task.goal, ["plan", item.code]) for type, item in sorted(known.skills.items())],
+        "reflections": [(type, item.task.goal, ["pre", item.text]) for type, item in sorted(known.reflections.items())],
     }
-    for name, parts in texts.items():
-        if parts:
-            content_blocks = [block for type, goal, content in parts for block in (*_titled(type, goal), content)]
-            yield blocks.details(name, content_blocks, f"noted {name}")
+    for name, items in by_type.items():
+        if items:
+            nodes = (node for type, goal, text in items for node in (["h5", type, " ", ["small", goal]], text))
+            yield details("noted", name, *nodes)
+    for name, lines in {"change log": state.history.log(), "not learned": state.notes}.items():
+        if lines:
+            yield details("noted", name, ["pre", "\n".join(lines)])
 
 
-def _titled(type: str, goal: str) -> list[Block]:
-    return [{"block": "h", "line": [type, " ", marked("small", goal)]}] if type else []
-
-
-def _rule(rule: Rule, evidence: Evidence) -> Block:
-    flag: list[Part] = [" ", marked("small", rule.type, "flag")] if rule.type else []
-    parts: list[Block] = [{"block": "h", "line": [rule.id, *flag, " ", marked("small", str(evidence))]}]
-    parts.append(blocks.pre(rule.content, "content"))
+def _rule(rule: Rule, evidence: Evidence) -> Node:
+    flag = [" ", ["small.flag", rule.type]] if rule.type else []
+    nodes: list[Node] = [["h5", rule.id, *flag, " ", ["small", str(evidence)]], ["pre.content", rule.content]]
     if rule.example:
-        parts.append(blocks.details("example", [blocks.code(rule.example)], "long"))
+        nodes.append(details("long", "example", ["plan", rule.example]))
     if rule.builds_on:
-        parts.append(blocks.paragraph(f"builds on {', '.join(rule.builds_on)}", "facts"))
+        nodes.append(["p.facts", f"builds on {', '.join(rule.builds_on)}"])
     if rule.log:
-        parts.append(blocks.details("validation log", [blocks.bullets(rule.log)], "long"))
-    return blocks.group(parts, "rule")
+        nodes.append(details("long", "validation log", ["ul", *(["li", line] for line in rule.log)]))
+    return ["article.rule", *nodes]
 
 
 def prose(text: str) -> list[Any]:
-    """Parse Markdown by a model into a tree. A node is a string, or a list of an HTML tag followed by child nodes."""
+    """Parse Markdown by a model into nodes."""
     return _children(SyntaxTreeNode(_markdown().parse(text)))
 
 

@@ -1,12 +1,12 @@
 """Makes the sections of a page about a run, such as its results, what it has learned, its costs and its settings.
 
-A page about several runs also has a section that compares them.
+A page about several runs also has a section that compares them. ``elements`` says what a node is.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from itertools import compress
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ from planbook.compare.shown import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Grid, Outcome, Spending
-from planbook.report import blocks
-from planbook.report.blocks import Block, Line, bold, link, links
+from planbook.knowledge import KnowledgeState
+from planbook.planner import Outcome, Spending
 from planbook.report.charts import charts, with_options
-from planbook.report.learned import count_learned, final_states, learned_blocks
+from planbook.report.elements import Node, details, links, nodes_of, pairs, table
+from planbook.report.learned import count_learned, final_states, learned
 from planbook.reruns import actions_taken
 from planbook.results import RunResults
 from planbook.results.learning_cost import payoff_line
+from planbook.results.rows import Result
 from planbook.results.summary import UNSAFE, failure_lines, figure_parts, results_table, spending_lines
 from planbook.runs import Fork, Run, RunFile, branches_of, recorded_endings
 from planbook.wording import (
@@ -38,92 +39,102 @@ from planbook.wording import (
     utc_time,
 )
 
+Section = dict[str, Any]
 
-def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Block]:
-    """Return all sections about a run. If the run is ``live``, only episodes that have ended count.
+
+def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Section]:
+    """Return all sections about a run that have content. If the run is ``live``, only episodes that have ended count.
 
     The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
-    summary = ended.summary()
-    parts = [
-        blocks.section("", "first", [facts(ended, run)]),
-        blocks.section("Results", "results", results(ended, anchor)),
-        blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended])}]),
+    states = final_states(run)
+    contents: list[tuple[str, str, Iterable[Node]]] = [
+        ("first", "", [facts(ended, run, states)]),
+        ("results", "Results", results(ended, anchor)),
+        ("drawn", "", chart_nodes([ended])),
+        ("branches", "Branches", () if live else branches(run.run)),
+        ("learned", "What was learned", learned(run, states)),
+        ("figures", "Figures", nodes_of(figure_parts(ended.summary()))),
+        ("cost", "Cost", costs(run)),
+        ("trust", "What the figures count", trust(ended, anchor)),
+        ("asked-for", "Settings", all_settings(run)),
     ]
-    if not live and (branches := list(branch_blocks(run.run))):
-        parts.append(blocks.section("Branches", "branches", branches))
-    if states := final_states(run):
-        parts.append(blocks.section("What was learned", "learned", learned_blocks(run, states)))
-    if figures := list(part_blocks(figure_parts(summary))):
-        parts.append(blocks.section("Figures", "figures", figures))
-    if cost := list(cost_blocks(run)):
-        parts.append(blocks.section("Cost", "cost", cost))
-    parts.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
-    parts.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
-    for section in parts:
-        section["id"] = f"{anchor}-{section['class']}"
-    return parts
+    named = ((name, title, list(content)) for name, title, content in contents)
+    return [
+        {"id": f"{anchor}-{name}", "class": name, "title": title, "nodes": nodes}
+        for name, title, nodes in named
+        if nodes
+    ]
 
 
-def facts(ended: RunResults, run: RunResults) -> Block:
-    """Return the key numbers of a run: the result, what was learned, and the cost.
+def facts(ended: RunResults, run: RunResults, states: Mapping[str, KnowledgeState]) -> Node:
+    """Return the key facts of a run: the result, what was learned, and the cost.
 
     The result is computed from ``ended``, which is the same run with only those episodes that count.
     """
-    summary, cost = ended.summary(), run.cost
-    pending = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
-    note = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else ""
-    if bounds := summary.intervals[ALL]:
-        note = f"{note} ({interval(*bounds)})"
-    if pending:
+    rows = [("Result", *_result(ended, run.last))]
+    if states:
+        rows.append(("Learned", *count_learned(states)))
+    rows.append(("Cost", *_cost(run, ended.summary().solved)))
+    return [
+        "dl.first-facts",
+        *(["div", ["dt", name], ["dd", ["b", fact], ["small", remark]]] for name, fact, remark in rows),
+    ]
+
+
+def _result(run: RunResults, last: float | None) -> tuple[str, str]:
+    """Return the number of solved tasks, and a remark about it."""
+    summary = run.summary()
+    fact = f"{summary.solved:,} of {summary.tasks:,} solved"
+    if pending := sum(episode.outcome is Outcome.NOT_RUN for episode in run.counted):
         episodes = counted(summary.tasks, "episode")
-        note = f"Unfinished: {pending:,} of {episodes} had not ended by {utc_time(run.last)}; they count as not solved."
-    rows: list[tuple[str, Line, Line]] = [
-        ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
-    ]
-    if states := final_states(run):
-        counts, changes = count_learned(states)
-        rows.append(("Learned", [bold(counts)], changes))
-    price = money_per_solved(cost, summary.solved)
-    tokens = counted(cost.tokens, "token") + (ESTIMATED if cost.estimated else "")
-    spent = [
-        counted(cost.actions, "action"),
-        tokens,
-        *([f"{format_clock(run.seconds)} elapsed"] if run.seconds else []),
-    ]
-    detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
-    calls = [*([format_money(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
-    return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])
+        return (
+            fact,
+            f"Unfinished: {pending:,} of {episodes} had not ended by {utc_time(last)}; they count as not solved.",
+        )
+    share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else ""
+    bounds = summary.intervals[ALL]
+    return fact, f"{share} ({interval(*bounds)})" if bounds else share
 
 
-def results(run: RunResults, anchor: str) -> Iterator[Block]:
+def _cost(run: RunResults, solved: int) -> tuple[str, str]:
+    """Return the money and calls that were spent, and a remark about the rest."""
+    cost = run.cost
+    calls = counted(cost.calls, "model call")
+    remark = f"{counted(cost.actions, 'action')}, {counted(cost.tokens, 'token')}{ESTIMATED * bool(cost.estimated)}"
+    if run.seconds:
+        remark += f", {format_clock(run.seconds)} elapsed"
+    if price := money_per_solved(cost, solved):
+        remark += f"; {price} for each solved task"
+    return f"{format_money(cost.money)}, {calls}" if cost.money else calls, remark
+
+
+def results(run: RunResults, anchor: str) -> Iterator[Node]:
     """Yield a table of the results by task type, and lists of the unsolved episodes by cause."""
     summary = run.summary()
-    table = results_table(summary, "")
-    rows = table.rows if len(table.rows) > 2 else table.rows[-1:]
-    yield blocks.table([table.name, *table.columns], rows, "results", total=True)
+    found = results_table(summary, "")
+    rows = found.rows if len(found.rows) > 2 else found.rows[-1:]
+    yield table([found.name, *found.columns], rows, "results")
     if summary.failures:
-        yield blocks.heading("Not solved, by cause")
-        yield blocks.bullets((_failed(run, anchor, cause) for cause in summary.failures), "causes")
+        yield ["h5", "Not solved, by cause"]
+        failed = [episode for episode in run.counted if not episode.solved]
+        by_cause = {cause: [row for row in failed if row.ending.cause == cause] for cause in summary.failures}
+        yield ["ul.causes", *(_failed(cause, episodes, anchor) for cause, episodes in by_cause.items())]
 
 
-def _failed(run: RunResults, anchor: str, cause: str) -> Line:
-    failed = [episode for episode in run.counted if not episode.solved and episode.ending.cause == cause]
-    pairs = [(episode.name, f"{anchor}-{episode.index}") for episode in failed]
-    return [bold(in_words(cause)), f" {len(failed):,}: ", *blocks.links(pairs)]
+def _failed(cause: str, episodes: Sequence[Result], anchor: str) -> Node:
+    return ["li", ["b", in_words(cause)], f" {len(episodes):,}: ", *links(_anchors(episodes, anchor))]
 
 
-def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
-    """Yield a block for each of these sentences and tables, which commands also print in the terminal."""
-    for part in parts:
-        if isinstance(part, str):
-            yield blocks.paragraph(part)
-            continue
-        if part.title:
-            yield blocks.heading(part.title)
-        total = len(part.rows) > 1 and part.rows[-1][0] == ALL
-        yield blocks.table([part.name, *part.columns], part.rows, total=total)
+def _anchors(episodes: Iterable[Result], anchor: str) -> list[tuple[str, str]]:
+    return [(episode.name, f"{anchor}-{episode.index}") for episode in episodes]
+
+
+def chart_nodes(runs: Sequence[RunResults]) -> Iterator[Node]:
+    """Yield the charts of one run, or of several runs together, if there are any."""
+    if found := charts(runs):
+        yield ["div.charts", *(["chart", chart] for chart in found)]
 
 
 # Branches
@@ -132,41 +143,38 @@ ACTION_CHARS = 200
 """Maximum number of characters that are shown of an action together with its observation."""
 
 
-def branch_blocks(run: Run) -> Iterator[Block]:
+def branches(run: Run) -> Iterator[Node]:
     """Yield a table for each episode that was forked. It shows the episode's actions next to those of its branches.
 
     A branch is a run of one episode, made by `planbook fork`. If this run is a branch itself, yield one table, which
     shows it next to the original episode.
     """
     with ExitStack() as stack:
-        original, branches = run, [run]
         try:
-            if run.forked:
-                original = stack.enter_context(closing(Run.open(Path(run.forked.run))))
-            else:
-                folders = branches_of(run.folder)
-                branches = [stack.enter_context(closing(Run.open(folder))) for folder in folders]
+            folders = [Path(run.forked.run)] if run.forked else branches_of(run.folder)
+            others = [stack.enter_context(closing(Run.open(folder))) for folder in folders]
         except BadRun as error:
-            yield blocks.paragraph(f"A branch cannot be shown: {error}", "note")
+            yield ["p.note", f"A branch cannot be shown: {error}"]
             return
-        forked = [(branch.forked, branch) for branch in branches if branch.forked]
+        original, forks = (others[0], [run]) if run.forked else (run, others)
+        forked = [(fork.forked, fork) for fork in forks if fork.forked]
         for episode in sorted({fork.episode for fork, _ in forked}):
             yield from _branches_of_episode(original, episode, [pair for pair in forked if pair[0].episode == episode])
 
 
-def _branches_of_episode(original: Run, episode: int, branches: Sequence[tuple[Fork, Run]]) -> Iterator[Block]:
-    entry = original.entries()[episode]
-    columns = [_actions(original, episode), *(_actions(branch, 0) for _, branch in branches)]
-    names = [f"at {fork.at}: {fork.change or 'once more'}" for fork, _ in branches]
-    same = min(fork.at for fork, _ in branches)
-    while same and len({tuple(column[:same]) for column in columns}) > 1:
-        same -= 1
-    yield blocks.heading(f"{entry.task.id} (episode {episode}), and {counted(len(branches), 'branch', 'branches')}")
-    rows = [[f"1 to {same}", *(["the same"] * len(columns))]] if same else []
-    for number in range(same, max(map(len, columns))):
-        rows.append([str(number + 1), *(column[number] if number < len(column) else "" for column in columns)])
-    rows.append(["ended", _ending(original, episode), *(_ending(branch, 0) for _, branch in branches)])
-    yield blocks.table(["action", "as it was", *names], rows, "branches")
+def _branches_of_episode(original: Run, episode: int, forks: Sequence[tuple[Fork, Run]]) -> Iterator[Node]:
+    played = [(original, episode), *((run, 0) for _, run in forks)]
+    actions = [_actions(run, index) for run, index in played]
+    repeated = islice(zip(*actions, strict=False), min(fork.at for fork, _ in forks))
+    same = sum(1 for _ in takewhile(lambda row: len({*row}) == 1, repeated))
+    rows = [[f"1 to {same}", *["the same"] * len(actions)]] if same else []
+    different = list(zip_longest(*actions, fillvalue=""))[same:]
+    rows += [[str(number), *row] for number, row in enumerate(different, same + 1)]
+    rows.append(["ended", *(_ending(run, index) for run, index in played)])
+    names = [f"at {fork.at}: {fork.change or 'once more'}" for fork, _ in forks]
+    task = original.entries()[episode].task.id
+    yield ["h5", f"{task} (episode {episode}), and {counted(len(forks), 'branch', 'branches')}"]
+    yield table(["action", "as it was", *names], rows, "branches")
 
 
 def _actions(run: Run, episode: int) -> list[str]:
@@ -185,42 +193,37 @@ def _ending(run: Run, episode: int) -> str:
 
 # Costs
 
-COST_COLUMNS = (
-    "calls",
-    "replayed",
-    "tokens, prompt",
-    "cached prompt tokens",
-    "tokens, completion",
-    "money",
-    "model time",
-)
 
-
-def cost_blocks(run: RunResults) -> Iterator[Block]:
+def costs(run: RunResults) -> Iterator[Node]:
     """Yield sentences about the costs of a run, and a table if it has asked a model.
 
     The costs include calls outside of episodes. Columns that are zero are left out.
     """
     spent, outside = run.cost, run.outside_cost
-    yield from map(blocks.paragraph, (*spending_lines(run.summary()), *payoff_line(run.payoff())))
+    yield from nodes_of((*spending_lines(run.summary()), *payoff_line(run.payoff())))
     if not run.costs["role"]:
         return
-    used = [cell != zero for cell, zero in zip(_cells(spent), _cells(Spending()), strict=True)]
-    rows = [
-        (f"{kind} {name}", *compress(_cells(cost), used))
-        for kind, costs in run.costs.items()
-        for name, cost in sorted(costs.items(), key=lambda item: item[1].tokens, reverse=True)
+    total, zero = _by_column(spent), _by_column(Spending())
+    columns = [name for name in total if total[name] != zero[name]]
+    named = [
+        (f"{kind} {name}", cost)
+        for kind, found in run.costs.items()
+        for name, cost in sorted(found.items(), key=lambda item: item[1].tokens, reverse=True)
     ]
-    columns = [*compress(COST_COLUMNS, used)]
-    yield from part_blocks([Grid("", "", columns, [*rows, (ALL, *compress(_cells(spent), used))])])
+    yield table(
+        ["", *columns],
+        [[name, *(_by_column(cost)[column] for column in columns)] for name, cost in [*named, (ALL, spent)]],
+    )
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
-        yield blocks.paragraph(f"Outside the episodes, in learning and formulating: {calls}, {tokens}.", "note")
+        yield ["p.note", f"Outside the episodes, in learning and formulating: {calls}, {tokens}."]
     if spent.money != 0:
-        yield blocks.paragraph("Money is in US dollars, from the price table; recorded replies cost nothing.", "note")
+        yield ["p.note", "Money is in US dollars, from the price table; recorded replies cost nothing."]
     if spent.money is None:
-        note = "The price is unknown if a model is missing from the table: use --prices to give a table that has it."
-        yield blocks.paragraph(note, "note")
+        yield [
+            "p.note",
+            "The price is unknown if a model is missing from the table: use --prices to give a table that has it.",
+        ]
 
 
 def money_per_solved(spent: Spending, solved: int) -> str:
@@ -228,10 +231,17 @@ def money_per_solved(spent: Spending, solved: int) -> str:
     return format_money(spent.money / solved) if spent.money and solved else ""
 
 
-def _cells(spent: Spending) -> list[str]:
+def _by_column(spent: Spending) -> dict[str, str]:
     estimated = ESTIMATED if spent.estimated else ""
-    tokens = (f"{spent.prompt:,}{estimated}", f"{spent.cached:,}", f"{spent.completion:,}{estimated}")
-    return [f"{spent.calls:,}", f"{spent.replayed:,}", *tokens, format_money(spent.money), format_clock(spent.waited)]
+    return {
+        "calls": f"{spent.calls:,}",
+        "replayed": f"{spent.replayed:,}",
+        "tokens, prompt": f"{spent.prompt:,}{estimated}",
+        "cached prompt tokens": f"{spent.cached:,}",
+        "tokens, completion": f"{spent.completion:,}{estimated}",
+        "money": format_money(spent.money),
+        "model time": format_clock(spent.waited),
+    }
 
 
 # What the figures count
@@ -240,59 +250,50 @@ MAX_LISTED = 200
 """Maximum number of false claims and tracebacks that are listed."""
 
 
-def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
+def trust(run: RunResults, anchor: str) -> Iterator[Node]:
     """Yield the counts of outcomes, the tracebacks, the false claims, and the inputs of the run.
 
     A claim is an agent's statement that its whole task is solved, or that it is not.
     """
-    summary = run.summary()
     counts = Counter(episode.outcome for episode in run.counted)
     outcomes = (f"{in_words(outcome.value)} {counts[outcome]:,}" for outcome in Outcome if counts[outcome])
-    yield blocks.paragraph(f"Outcomes: {', '.join(outcomes) or 'none yet'}.")
-    yield from map(
-        blocks.paragraph, failure_lines(summary.model_copy(update={"failures": {}}))
-    )  # the section of results lists these
-    yield from _tracebacks(run, anchor)
+    yield ["p", f"Outcomes: {', '.join(outcomes) or 'none yet'}."]
+    # the section of results lists the failures by cause
+    yield from nodes_of(failure_lines(run.summary().model_copy(update={"failures": {}})))
+    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
+        first, _, trace = row.ending.message.partition("\n")
+        if trace:
+            yield details("", ["span", [f"a#{anchor}-{row.index}", row.name], f": {first}"], ["pre", trace])
     if run.run.file.unsafe_no_sandbox:
-        yield blocks.paragraph(UNSAFE, "unsafe")
-    if false_claims := [(row.name, f"{anchor}-{row.index}") for row in run.counted if row.claim.is_false]:
-        yield blocks.paragraph(["False claims: ", *links(false_claims, MAX_LISTED)], "false-claims")
-    yield blocks.heading("Inputs of the run")
+        yield ["p.unsafe", UNSAFE]
+    if false_claims := _anchors((row for row in run.counted if row.claim.is_false), anchor):
+        yield ["p.false-claims", "False claims: ", *links(false_claims, MAX_LISTED)]
+    yield ["h5", "Inputs of the run"]
     yield from _inputs(run)
 
 
-def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Yield the tracebacks of broken episodes, each with a link to its episode."""
-    for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
-        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
-        if trace:
-            line = [link(row.name, f"{anchor}-{row.index}"), f": {first}"]
-            yield blocks.details(line, [blocks.pre(trace)])
-
-
-def _inputs(run: RunResults) -> Iterator[Block]:
+def _inputs(run: RunResults) -> Iterator[Node]:
     """Yield which inputs had changed at each resume, and the contents of run.json except the settings."""
     file = RunFile.read(run.run.folder)
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     note = "; these episodes were not played here." if file.imported else "."
-    yield blocks.paragraph(f"{'Imported' if file.imported else 'Begun'} {origin}{note}")
+    yield ["p", f"{'Imported' if file.imported else 'Begun'} {origin}{note}"]
     for event in run.outside:
         body: Any = event.body
         if event.kind == "sitting" and "changed" in body:
             changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"
-            yield blocks.paragraph(f"Resumed on {utc_time(event.at)}, {changed}.", "changed")
+            yield ["p", f"Resumed on {utc_time(event.at)}, {changed}."]
     recorded = file.model_dump(mode="json", exclude={"config"})
-    pairs = blocks.pairs(settings(recorded | {"environment": run.versions}))
-    yield blocks.details("Versions and checksums", [pairs])
+    yield details("", "Versions and checksums", pairs(settings(recorded | {"environment": run.versions})))
 
 
 # Settings
 
 
-def settings_blocks(run: RunResults) -> Iterator[Block]:
+def all_settings(run: RunResults) -> Iterator[Node]:
     """Yield the settings of a run, including all options of its planning method."""
     times = [("begun", run.run.begun), ("events", f"{utc_time(run.first)} to {utc_time(run.last)}")]
-    yield blocks.pairs([*times, *settings(with_options(run))])
+    yield pairs([*times, *settings(with_options(run))])
 
 
 def settings(value: Any) -> Iterator[tuple[str, str]]:
@@ -303,21 +304,21 @@ def settings(value: Any) -> Iterator[tuple[str, str]]:
 # Several runs
 
 
-def comparison_blocks(runs: Sequence[RunResults]) -> Iterator[Block]:
+def comparison(runs: Sequence[RunResults]) -> Iterator[Node]:
     """Yield a table of several runs, and a comparison of each run with the first one, over the tasks that both played.
 
     Each run has a letter: A for the first on the page, B for the second, and so on. If a run cannot be compared with
     the first one, a sentence gives the reason.
     """
-    yield from part_blocks(group_parts(group_rows(runs)))
-    yield blocks.heading("The same tasks, pair by pair")
+    yield from nodes_of(group_parts(group_rows(runs)))
+    yield ["h5", "The same tasks, pair by pair"]
     first, *others = runs
     compared = dict[str, RunComparison]()
     for number, other in enumerate(others, 1):
         try:
             compared[run_letter(number)] = compare(first, other)
         except BadArgument as error:
-            yield blocks.paragraph(f"{run_letter(0)} and {run_letter(number)} are not compared: {error}", "note")
+            yield ["p.note", f"{run_letter(0)} and {run_letter(number)} are not compared: {error}"]
     corrected = zip(compared, with_corrections([*compared.values()]), strict=True)
-    yield from part_blocks(comparison_parts(dict(corrected), run_letter(0)))
-    yield {"block": "charts", "charts": charts(runs)}
+    yield from nodes_of(comparison_parts(dict(corrected), run_letter(0)))
+    yield from chart_nodes(runs)

@@ -8,8 +8,8 @@ round. *Spans* are named sections of the episode that the planning method opens 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from rich.console import RenderableType
@@ -25,10 +25,10 @@ from planbook.planner import (
     Ending,
     Feedback,
     FeedbackKind,
+    Message,
     Outcome,
     RecordedRecall,
     RecordedSpan,
-    Rewind,
     Round,
     Step,
     Trajectory,
@@ -52,6 +52,8 @@ IN_TITLE = frozenset({"title", "done"})
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Maps names of fields of the recalled knowledge to the names that are printed instead."""
 Pieces = Iterator[RenderableType]
+Item = tuple[int, str, RecordedSpan | Iterable[RenderableType]]
+"""Something that happened: its order, its scope, and a span or what is shown of something else."""
 
 
 def text(content: str, style: str = "") -> Text:
@@ -75,78 +77,54 @@ def _titled(title: str, content: Text, style: str = DIM) -> Text:
     return Text(overflow="fold").append(f"{escape_control(title)}: ", style=style).append_text(content)
 
 
-@dataclass
-class CellRun:
-    """One cell with its steps. ``cell`` is the record made when the cell ended, or None if it has no recorded end."""
-
-    scope: str
-    number: int
-    steps: Sequence[Step]
-    cell: Cell | None
-    actions_before: int = 0
-    """Number of actions that the episode took before this cell."""
-
-    @property
-    def order(self) -> int:
-        """The position of the cell's first event, its first step or its end, among the events of the episode."""
-        orders = [step.order for step in self.steps] + [self.cell.order if self.cell else None]
-        return min(order for order in orders if order is not None)
-
-    @property
-    def printed(self) -> list[str]:
-        """What the plan printed: first before its first step, then after each step."""
-        parts = [step.printed for step in self.steps]
-        return [*parts, self.cell.feedback.output[sum(map(len, parts)) :] if self.cell else ""]
-
-
-def cells_of(round_: Round) -> list[CellRun]:
-    """Return the cells of a round, each with its steps."""
-    steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
-    for step in round_.steps:
-        steps[step.scope, step.cell].append(step)
-    ended = {(cell.scope, cell.number): cell for cell in round_.cells}
-    return [CellRun(*key, steps[key], ended.get(key)) for key in dict.fromkeys([*steps, *ended])]
-
-
-Item = RecordedRecall | Round | RecordedSpan | Call | CellRun | Rewind
-
-
 def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
     """Yield everything that happened in an episode. If ``prompts`` is true, this includes whole prompts and replies.
 
     Items are indented below spans. If an item belongs to the scopes of several open spans, the innermost one counts.
     """
-    items: list[Item] = [trajectory.recall] if trajectory.recall else []
-    items += [*trajectory.rounds, *trajectory.spans, *trajectory.calls]
-    for round_ in trajectory.rounds:
-        items += [*cells_of(round_), *round_.rewinds]
-    step_orders = [step.order or 0 for round_ in trajectory.rounds for step in round_.steps]
-    open_spans, prompts_by_scope = list[tuple[RecordedSpan, int]](), dict[str, set[tuple[str, str]]]()
-    for item in sorted(items, key=lambda item: item.order):
-        open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > item.order]
-        scope = f"{getattr(item, 'scope', '')}/"
-        depth = next((level + 1 for span, level in reversed(open_spans) if scope.startswith(f"{span.scope}/")), 0)
-        if isinstance(item, RecordedSpan):
-            open_spans.append((item, depth))
-        if isinstance(item, CellRun):
-            item.actions_before = sum(order < item.order for order in step_orders)
-        pieces = _call(item, prompts_by_scope, prompts=prompts) if isinstance(item, Call) else _render(item)
+    open_spans = list[tuple[RecordedSpan, int]]()
+    for order, scope, content in sorted(_items(trajectory, prompts=prompts), key=itemgetter(0)):
+        open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > order]
+        depth = next((level + 1 for span, level in reversed(open_spans) if f"{scope}/".startswith(f"{span.scope}/")), 0)
+        if isinstance(content, RecordedSpan):
+            open_spans.append((content, depth))
+        pieces = _span(content) if isinstance(content, RecordedSpan) else content
         yield from (_indented(piece, depth) for piece in pieces)
     if trajectory.ending.outcome is not Outcome.NOT_RUN:
         yield Text("Ended: ", style="bold").append_text(ending_text(trajectory.ending))
 
 
-def _render(item: Item) -> Pieces:
-    if isinstance(item, RecordedSpan):
-        yield from _span(item)
-    elif isinstance(item, CellRun):
-        yield from _cell(item)
-    elif isinstance(item, Rewind):
-        yield Text(f"Rewound to the state after {counted(item.kept, 'action')} of the round.", style=NOTE)
-    elif isinstance(item, Round):
-        yield _titled("The environment", _folded(item.observation))
-    elif isinstance(item, RecordedRecall):
-        yield from _recalled(item)
+def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
+    """Yield everything that happened, in any order. The calls of a scope are in order."""
+    if recall := trajectory.recall:
+        yield recall.order, "", _recalled(recall)
+    previous: dict[str, Call] = {}
+    for call in trajectory.calls:
+        yield call.order, call.scope, _call(call, previous.get(call.scope), prompts=prompts)
+        previous[call.scope] = call
+    for span in trajectory.spans:
+        yield span.order, span.scope, span
+    actions = 0
+    for round_ in trajectory.rounds:
+        yield round_.order, "", [_titled("The environment", _folded(round_.observation))]
+        for rewind in round_.rewinds:
+            kept = counted(rewind.kept, "action")
+            yield rewind.order, rewind.scope, [Text(f"Rewound to the state after {kept} of the round.", style=NOTE)]
+        yield from _cells(round_, actions)
+        actions += len(round_.steps)
+
+
+def _cells(round_: Round, actions_before: int) -> Iterator[Item]:
+    """Yield the cells of a round. A cell that has no recorded end is known only by its steps."""
+    steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
+    for step in round_.steps:
+        steps[step.scope, step.cell].append(step)
+    ended = {(cell.scope, cell.number): cell for cell in round_.cells}
+    for scope, number in dict.fromkeys([*steps, *ended]):
+        own = steps[scope, number]
+        order = (own[0].order if own else ended[scope, number].order) or 0
+        before = actions_before + sum((step.order or 0) < order for step in round_.steps)
+        yield order, scope, _cell(number, ended.get((scope, number)), own, before)
 
 
 def _recalled(recalled: RecordedRecall) -> Pieces:
@@ -176,7 +154,7 @@ def _span(span: RecordedSpan) -> Pieces:
             yield _indented(_titled(name, _folded(value, lines=2)))
 
 
-def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prompts: bool) -> Pieces:
+def _call(call: Call, previous: Call | None, *, prompts: bool) -> Pieces:
     """Yield a model call: its role, template and tokens. If ``prompts`` is true, add its messages and the reply.
 
     A message that the previous call in the same scope also contained is replaced by its length.
@@ -186,57 +164,60 @@ def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prom
     spent += ", estimated" if usage.estimated else ""
     spent += "; the reply was stopped" if call.reply.finish == "cut" else ""
     yield text(f"{call.role} was asked {call.template} ({spent})", DIM)
-    previous = prompts_by_scope.get(call.scope, set())
-    messages = [(message.role, message.content) for message in call.messages]
-    prompts_by_scope[call.scope] = {*messages, ("assistant", call.reply.text)}
-    if prompts:
-        for role, content in messages:
-            repeated = text(f"{role}: as before, {counted(len(content), 'character')}", DIM)
-            yield _indented(repeated if (role, content) in previous else _titled(role, text(content)))
-        yield _indented(_titled("reply", text(call.reply.text), "bold"))
+    if not prompts:
+        return
+    before = (*previous.messages, Message(role="assistant", content=previous.reply.text)) if previous else ()
+    for message in call.messages:
+        if message in before:
+            yield _indented(text(f"{message.role}: as before, {counted(len(message.content), 'character')}", DIM))
+        else:
+            yield _indented(_titled(message.role, text(message.content)))
+    yield _indented(_titled("reply", text(call.reply.text), "bold"))
 
 
-def _cell(run: CellRun) -> Pieces:
+def _cell(number: int, cell: Cell | None, steps: Sequence[Step], actions_before: int) -> Pieces:
     """Yield a cell: the model's thought, the code, the steps with what the plan printed, and the feedback."""
-    cell = run.cell
-    title = Text(f"Cell {run.number}", style="bold")
+    title = Text(f"Cell {number}", style="bold")
     if cell is None:
         yield title.append(": its end is not recorded", style=NOTE)
-        yield _listing("", run)
+        yield _listing("", steps, "")
         return
-    first, last = run.actions_before + 1, run.actions_before + len(run.steps)
-    actions = f", actions {first} to {last}" if run.actions_before and run.steps else ""
+    first, last = actions_before + 1, actions_before + len(steps)
+    actions = f", actions {first} to {last}" if actions_before and steps else ""
     yield title.append_text(text(f", from {cell.source}{actions}", DIM))
     thought = cell.thought.model_dump(include={"understanding", "mistakes", "rules", "plan"})
     for name, content in (thought if any(thought.values()) else {"thought": cell.thought.text}).items():
         if content.strip():
             yield _titled(name, _folded(content))
-    if cell.code or run.steps:
-        yield _listing(cell.code, run)
-    if run.printed[-1].strip() and not run.steps:
-        yield _titled("printed", _folded(run.printed[-1]))
-    yield from _feedback(cell.feedback)
+    feedback = cell.feedback
+    if cell.code or steps or feedback.output:
+        printed_last = feedback.output[sum(len(step.printed) for step in steps) :]
+        yield _listing(cell.code, steps, printed_last, {feedback.line, *(fault.line for fault in feedback.faults)})
+    yield from _feedback(feedback)
     yield " "
 
 
-def _listing(code: str, run: CellRun) -> Table:
-    """Return a table with the numbered lines of the code, followed by the steps in order.
+def _listing(code: str, steps: Sequence[Step], printed_last: str, faulty: Collection[int | None] = ()) -> Table:
+    """Return a table with the numbered lines of the code, followed by the steps and what the plan printed, in order.
 
     Next to each step is the number of the line that took it.
     """
     listing = Table.grid(padding=(0, 1))
     listing.add_column(justify="right", style=DIM, no_wrap=True)
     listing.add_column(overflow="fold")
-    faulty = {fault.line for fault in run.cell.feedback.faults} | {run.cell.feedback.line} if run.cell else set()
     for number, line in enumerate(code.splitlines(), 1):
         listing.add_row(str(number), text(line, BAD if number in faulty else "bold"))
-    if run.steps and run.printed[0].strip():
-        listing.add_row("", _titled("printed", _folded(run.printed[0])))
-    for number, (step, output) in enumerate(zip(run.steps, run.printed[1:], strict=True), 1):
-        content = _step(number, step)
-        if output.strip() and output.strip() != step.observation.text.strip():
-            content.append("\n").append_text(_titled("printed", _folded(output)))
-        listing.add_row(f"line {step.line}" if step.line else "", content)
+    seen = ""
+
+    def add_printed(printed: str) -> None:
+        if printed.strip() not in ("", seen.strip()):
+            listing.add_row("", _titled("printed", _folded(printed)))
+
+    for number, step in enumerate(steps, 1):
+        add_printed(step.printed)
+        listing.add_row(f"line {step.line}" if step.line else "", _step(number, step))
+        seen = step.observation.text
+    add_printed(printed_last)
     return listing
 
 

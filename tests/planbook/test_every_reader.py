@@ -3,8 +3,8 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watch_server import FollowedRun, Pages
+from planbook.watch_server import FollowedRun
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, invoke, scripted
 
@@ -194,9 +194,9 @@ def test_reading_a_strangers_run_executes_no_code_that_it_names(runs: Mapping[st
                 finished = invoke(*reader(folder, tmp_path))
                 assert "Traceback" not in finished.printed, finished.printed
                 assert not executed.exists(), (name, env)
-        with watching(folder) as (_, pages):
-            assert pages.news(0)
-            assert pages.document(0)
+        with closing(FollowedRun(folder)) as following:
+            assert following.news(0)
+            assert following.document(0)
         (copy := tmp_path / "out.jsonl").unlink()
         for out in (copy, tmp_path / "imported" / str(number)):
             command = ("export", folder, "--out", out) if out == copy else ("import", copy, "--out", out)
@@ -215,19 +215,10 @@ def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Pa
         assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.printed
         assert refused.message in finished.printed
         return
-    with watching(runs[kind]) as (following, pages):
-        assert following.episode_count
-        assert escape(following.run.config.planner) in pages.page()
-        assert "state" in pages.news(0)
-        assert pages.document(0)["parts"]
-
-
-@contextmanager
-def watching(folder: Path) -> Iterator[tuple[FollowedRun, Pages]]:
-    """Yield a run as `planbook watch` follows it, and the pages that it serves."""
-    following = FollowedRun(folder)
-    with closing(following.run):
-        yield following, Pages(following)
+    with closing(FollowedRun(runs[kind])) as following:
+        assert escape(following.run.config.planner) in following.page()
+        assert following.news(0)["state"]["total"]
+        assert following.document(0)["parts"]
 
 
 def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
@@ -254,8 +245,8 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_libpq(
     for reader in ("show", "stats", "compare", "export", "report", "replay", "rerun"):
         finished = invoke(*READERS[reader](folder, tmp_path))
         assert finished.returncode == errors.OK, finished.printed
-    with watching(folder) as (_, pages):
-        assert pages.document(1)
+    with closing(FollowedRun(folder)) as following:
+        assert following.document(1)
 
 
 @pytest.mark.parametrize("url", ["0.0.0.0:9/d", "localhost:9/d?hostaddr=0.0.0.0", ":9/d?host=/tmp,0.0.0.0"])

@@ -32,7 +32,7 @@ function colouredLines(source) {
   return lines;
 }
 function code(source, faulty = new Set(), last = 0) {
-  const lines = colouredLines(source.replace(/\n$/, "")).map((parts, number) => make("span", {
+  const lines = colouredLines(source.replace(/\n+$/, "")).map((parts, number) => make("span", {
     class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last",
   }, parts, "\n"));
   return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));

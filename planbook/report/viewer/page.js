@@ -1,8 +1,8 @@
 "use strict";
-// The page: elements, compressed items, the blocks of sections, links to places, and keys.
+// The page: elements, compressed items, the nodes of sections, links to places, and keys.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const TAGS = new Set("a b blockquote br code em h4 h5 h6 hr li ol p pre s small span strong table tbody td th thead tr ul".split(" "));
+const TAGS = new Set("a article b blockquote br code dd details div dl dt em h4 h5 h6 hr li ol p pre s small span strong summary table tbody td th thead tr ul".split(" "));
 
 // Creates an element. Children are nodes or strings; strings become text nodes.
 function make(tag, attributes = {}, ...children) {
@@ -42,68 +42,35 @@ const texts = new Packed("texts");
 // A document refers to long texts by number, under a key that no other object has.
 const TEXT = "\u0001";
 const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
-function textNumbersIn(value, found = new Set()) {
-  if (isText(value)) found.add(value[TEXT]);
-  else if (value !== null && typeof value === "object") for (const each of Object.values(value)) textNumbersIn(each, found);
-  return found;
-}
-function insertTexts(value, known) {
-  if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map((each) => insertTexts(each, known));
-  if (isText(value)) return known.get(value[TEXT]);
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, insertTexts(each, known)]));
-}
-async function loadTexts(value) {
-  const known = new Map();
-  for (const number of textNumbersIn(value)) known.set(number, await texts.item(number));
-  return insertTexts(value, known);
+async function insertTexts(value) {
+  for (const [name, each] of Object.entries(value)) {
+    if (isText(each)) value[name] = await texts.item(each[TEXT]);
+    else if (each !== null && typeof each === "object") await insertTexts(each);
+  }
+  return value;
 }
 async function documentOf(holder) {
   if (DATA.live) {
     const answer = await fetch(`episode/${holder.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
-  return loadTexts(await documents.item(Number(holder.dataset.document)));
+  return insertTexts(await documents.item(Number(holder.dataset.document)));
 }
 
-// The blocks of sections; blocks.py makes them.
-function line(parts) {
-  return [parts].flat().map((each) => {
-    if (typeof each === "string") return each;
-    if (each.tag === "a") return make("a", { href: `#${each.to}` }, each.text);
-    return make(TAGS.has(each.tag) ? each.tag : "span", { class: each.class }, each.text);
-  });
+// Draws a node of a section; elements.py says what it is.
+const SPECIAL = { plan: (source) => code(source), chart: (data) => chart(data) };
+function draw(node) {
+  if (typeof node === "string") return node;
+  const [element, ...inside] = node;
+  if (Object.hasOwn(SPECIAL, element)) return SPECIAL[element](...inside);
+  const [, tag, kind, to] = element.match(/^(\w+)(?:\.([^#]*))?(?:#(.*))?$/);
+  return make(TAGS.has(tag) ? tag : "span", { class: kind, href: to && `#${to}`, open: tag === "details" && / open$/.test(kind) }, inside.map(draw));
 }
 function text(value, kind = "", characters = 1200, lines = 24) {
   if (value.length <= characters && value.split("\n").length <= lines) return make("pre", { class: kind }, value);
   const begin = value.slice(0, 400).split(/\s+/).join(" ").trim().slice(0, 100);
   return details(`long ${kind}`.trim(), [`${begin} … `, make("small", {}, counted(value.length, "character"))], make("pre", {}, value));
 }
-const prose = (tree) => tree.map((each) => (typeof each === "string" ? each : make(TAGS.has(each[0]) ? each[0] : "span", {}, prose(each.slice(1)))));
-const BLOCKS = {
-  p: (data) => make("p", { class: data.class }, line(data.line)),
-  h: (data) => make("h5", {}, line(data.line)),
-  facts: (data) => make("dl", { class: "first-facts" }, data.rows.map(([name, fact, detail]) =>
-    make("div", {}, make("dt", {}, name), make("dd", {}, line(fact), detail && make("small", {}, line(detail)))))),
-  list: (data) => make("ul", { class: data.class }, data.lines.map((each) => make("li", {}, line(each)))),
-  pairs: (data) => make("dl", { class: "settings" }, data.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
-  pre: (data) => make("pre", { class: data.class }, data.text),
-  code: (data) => code(data.text),
-  prose: (data) => make("div", { class: "prose" }, prose(data.tree)),
-  group: (data) => make("article", { class: data.class }, data.blocks.map(block)),
-  charts: (data) => data.charts.length > 0 && make("div", { class: "charts" }, data.charts.map(chart)),
-  more: (data) => {
-    const found = details(data.class, line(data.line), data.blocks.map(block));
-    found.open = data.open;
-    return found;
-  },
-  table: (data) => make("div", { class: "wide" }, make("table", { class: data.class },
-    make("thead", {}, make("tr", {}, data.head.map((each) => make("th", {}, each)))),
-    make("tbody", {}, data.rows.map(([name, ...cells], number) =>
-      make("tr", { class: data.total && number + 1 === data.rows.length && "all" }, make("th", {}, line(name)),
-        cells.map((each) => make("td", { class: typeof each === "string" && /[a-z]{3}.* .* /.test(each) && "words" }, line(each)))))))),
-};
-const block = (data) => BLOCKS[data.block](data);
 
 // Opening episodes, and navigating inside them.
 const episodes = []; // the rows of all runs, in order

@@ -24,13 +24,14 @@ function drawRun(run) {
 }
 function drawSections(runId, sections) {
   const article = document.getElementById(runId);
-  for (const { id, title, class: kind, blocks } of sections) {
-    if (!document.getElementById(id)) {
-      const drawn = make("section", { class: kind, id }, title && make("h3", {}, title), make("div", { class: "blocks" }));
-      if (AFTER_EPISODES.includes(kind)) article.append(drawn);
-      else article.querySelector(".all-episodes").before(drawn);
-    }
-    updateChildren(document.querySelector(`#${CSS.escape(id)} > .blocks`), make("div", {}, blocks.map(block)));
+  let previous = article.querySelector("header");
+  for (const { id, title, class: kind, nodes } of sections) {
+    const known = document.getElementById(id);
+    const section = known ?? make("section", { class: kind, id }, title && make("h3", {}, title), make("div", { class: "nodes" }));
+    if (AFTER_EPISODES.includes(kind)) previous = article.lastElementChild;
+    if (!known) previous.after(section);
+    updateChildren(section.lastElementChild, make("div", {}, nodes.map(draw)));
+    previous = section;
   }
   const titles = [...article.querySelectorAll(":scope > section > h3")];
   for (const title of titles) title.id = `${runId}-${title.textContent.trim().toLowerCase().replace(/\W+/g, "-")}-title`;
@@ -40,7 +41,7 @@ function drawComparison() {
   const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));
   document.querySelector("main").append(
     make("header", {}, make("p", { class: "over" }, KICKER), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
-    make("section", { class: "together", id: "together" }, DATA.together.map(block)));
+    make("section", { class: "together", id: "together" }, DATA.together.map(draw)));
 }
 
 function drawRow({ id, n, outcome, type, cause, shown, task, repeat, goal, detail, document: number }) {

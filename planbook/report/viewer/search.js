@@ -53,7 +53,7 @@ async function countIn(part, word, inTexts) {
   const found = count(wordsIn(part.firstElementChild).text, word);
   const packed = await documents.item(Number(number));
   if (!contains(packed, word, inTexts)) return found;
-  const drawn = make("div", {}, ...drawDocument(await loadTexts(packed), part.id));
+  const drawn = make("div", {}, ...drawDocument(await insertTexts(packed), part.id));
   return found + count(wordsIn(drawn).text, word);
 }
 function addHits(part, found) {

@@ -197,7 +197,7 @@ def test_long_names_are_wrapped_and_not_cut(reader: ReportReader, tmp_path: Path
 
 def test_results_can_be_read_without_scripts(reader: ReportReader) -> None:
     """Without scripts the driver cannot tell when the page is loaded, so the test waits for its text."""
-    texts = ("Without JavaScript, this page shows only", "mean error steps", "Not solved, by cause: ")
+    texts = ("Without JavaScript, this page shows only", "mean error steps", "Not solved, by cause", "Outcomes: ")
 
     def are_shown(driver: Chrome) -> bool:
         document = json.dumps(driver.execute_cdp_cmd("DOM.getDocument", {"depth": -1}))
@@ -210,5 +210,5 @@ def test_results_can_be_read_without_scripts(reader: ReportReader) -> None:
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     table = reader.file.read_text(encoding="utf-8").partition("<noscript>")[2].partition("</noscript>")[0]
-    assert '<div class="wide"><table>' in table, "a phone scrolls the table, not the page"
-    assert table.count('<tr class="all"><th>all</th>') == 1
+    assert '<div class="wide"><table class="results">' in table, "a phone scrolls the table, not the page"
+    assert table.count('<tr class="all"><th>all</th>') == 2, "results and costs"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planbook.planner import Spending
-from planbook.report.sections import cost_blocks, money_per_solved
+from planbook.report.sections import costs, money_per_solved
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, prices_from
@@ -104,16 +104,18 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
 
 def test_the_largest_cost_comes_first_and_columns_of_zeros_are_left_out(folder: Path) -> None:
     with closing(Run.open(folder)) as run:
-        (table,) = [block for block in cost_blocks(read_run(run, "run")) if block["block"] == "table"]
-    assert [row[0] for row in table["rows"]] == [
+        nodes: list[Any] = list(costs(read_run(run, "run")))
+    (table,) = [node[1] for node in nodes if node[0] == "div.wide"]
+    _, (_, head), (_, *rows) = table
+    assert [row[1][1] for row in rows] == [
         *("role builder", "role planner"),
         *("model openai:big", "model openai:small"),
         *("prompt manage.j2", "prompt plan.j2", "prompt again.j2"),
         "all",
     ]
-    assert "replayed" not in table["head"]
-    assert "cached prompt tokens" in table["head"]
-    assert {len(row) for row in table["rows"]} == {len(table["head"])}
+    assert ["th", "replayed"] not in head
+    assert ["th", "cached prompt tokens"] in head
+    assert {len(row) for row in rows} == {len(head)}
 
 
 def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> None:

@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import report_runs
-from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, episode_document, escape_json, pack, row
+from planbook.report.episodes import (
+    CHUNK,
+    LONG_TEXT,
+    TEXT,
+    Chunk,
+    DocumentPacker,
+    episode_document,
+    escape_json,
+    pack,
+    row,
+)
 from planbook.results import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, run_with_prompts, write_closed_run
@@ -28,21 +38,25 @@ def all_items(chunks: list[Chunk]) -> dict[int, Any]:
     return {chunk.first + at: item for chunk in chunks for at, item in enumerate(json.loads(inflate(chunk.data)))}
 
 
+def texts_in(packer: DocumentPacker) -> list[Chunk]:
+    return [chunk for kind, chunk in packer.chunks() if kind == "texts"]
+
+
 @given(st.lists(st.text(), max_size=20))
 def test_equal_texts_are_packed_once(shown: list[str]) -> None:
-    texts = LongTexts()
-    numbers = [texts.keep(text) for text in shown]
-    found = all_items(list(texts.chunks()))
-    assert [found[number] for number in numbers] == shown
+    packer, texts = DocumentPacker(), [text + "." * LONG_TEXT for text in shown]
+    packer.add(texts)
+    ((_, chunk),) = [each for each in packer.chunks() if each[0] == "documents"]
+    found = all_items(texts_in(packer))
+    assert [found[reference[TEXT]] for reference in all_items([chunk])[0]] == texts
     assert sorted(found) == list(range(len(set(shown))))
 
 
 def test_full_chunks_are_closed() -> None:
-    texts = LongTexts()
+    packer = DocumentPacker()
     every = [f"{number} {'x' * (CHUNK // 2)}" for number in range(5)]
-    for text in every * 2:
-        texts.keep(text)
-    chunks = list(texts.chunks())
+    assert [packer.add(text) for text in every * 2] == list(range(10))
+    chunks = texts_in(packer)
     assert [chunk.first for chunk in chunks] == [0, 2, 4]
     assert list(all_items(chunks).values()) == every
 
@@ -52,11 +66,10 @@ def test_a_lone_surrogate_is_packed_as_an_escape() -> None:
 
 
 def test_only_long_texts_are_replaced_by_numbers() -> None:
-    texts, long = LongTexts(), HOSTILE * LONG_TEXT
-    assert texts.replace_long_texts({"a": [long, HOSTILE[:LONG_TEXT]], "b": long}) == {
-        "a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]],
-        "b": {TEXT: 0},
-    }
+    packer, long = DocumentPacker(), HOSTILE * LONG_TEXT
+    packer.add({"a": [long, HOSTILE[:LONG_TEXT]], "b": long})
+    (_, chunk), _ = packer.chunks()
+    assert all_items([chunk]) == {0: {"a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]], "b": {TEXT: 0}}}
 
 
 def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:

@@ -90,3 +90,6 @@ def test_broken_and_left_out_tasks_are_counted_and_named(tmp_path: Path) -> None
     assert "Skipped, because their type had been solved often enough in a row: 1." in section
     assert f"Broken: fetch/2: the browser died {HOSTILE}" in section
     assert HOSTILE not in page.source
+    written = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "the browser died &lt;/script&gt;" in written.partition("<noscript>")[2].partition("</noscript>")[0]
+    assert HOSTILE not in written
