@@ -200,6 +200,20 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     return {group: KnowledgeState.model_validate(state) for group, state in initial.items() if state} | states
 
 
+def library_knowledge(config: Config) -> dict[str, Knowledge]:
+    """Return the knowledge in the library of a run. If the library is a run, there is an entry for each of its groups.
+
+    The knowledge in the files of any other library has the key ``EVERYTHING``. Raises BadRun or BadKnowledge if the
+    library cannot be read, or BadArgument if it cannot be used with this configuration.
+    """
+    folder = config.library_folder
+    if not is_run(folder):
+        return {EVERYTHING: read_knowledge(folder, config.environment, config.environment_options)}
+    with closing(Run.open(folder)) as run:
+        check_environment(config, run)
+        return {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
+
+
 def read_undos(run: Run) -> dict[tuple[str, int], int]:
     """Return a dict of the undos that users have made in a run.
 

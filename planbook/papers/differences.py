@@ -12,15 +12,14 @@ from pathlib import Path
 from pydantic import BaseModel, JsonValue
 
 from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, effective_options
-from planbook.knowledge import RETRIEVAL, learned_in, with_manual
-from planbook.manuals import default_starts, read_knowledge
+from planbook.knowledge import PROCEDURES, RETRIEVAL, library_knowledge
+from planbook.manuals import default_starts
 from planbook.papers import PaperBuilding, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
 from planbook.results.statistics import percent
 from planbook.results.summary import Summary
-from planbook.rules import Knowledge
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 
@@ -146,18 +145,13 @@ def our_run(config: Config, summary: Summary) -> OurRun:
 
 
 def _origin(config: Config) -> KnowledgeOrigin:
-    library = config.library_folder
+    library, known = config.library_folder, library_knowledge(config).values()
+    formulated = all(knowledge.manual for knowledge in known if knowledge.rules)
     if not is_run(library):
-        known = read_knowledge(library, config.environment, config.environment_options)
-        learned = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
-        return KnowledgeOrigin(None, (), _formulated([known]), learned)
+        learned = any(knowledge.rules or knowledge.skills or knowledge.reflections for knowledge in known)
+        return KnowledgeOrigin(None, (), formulated, learned or config.planner == PROCEDURES)
     with closing(Run.open(library)) as built:
-        groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
-        return KnowledgeOrigin(built.config, models_asked(read_run(built)), _formulated(groups), config.after != 0)
-
-
-def _formulated(known: list[Knowledge]) -> bool:
-    return all(knowledge.manual for knowledge in known if knowledge.rules)
+        return KnowledgeOrigin(built.config, models_asked(read_run(built)), formulated, config.after != 0)
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
