@@ -6,10 +6,9 @@ these events. An unfinished step is done again, but the model calls and trials t
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
-from planbook.config import FOUND, Config
+from planbook.config import FOUND
 from planbook.envs import Task
 from planbook.knowledge import (
     KnowledgeState,
@@ -24,11 +23,10 @@ from planbook.knowledge import (
     rule_form_without,
     with_undos,
 )
-from planbook.learning.finding import find_type, typed_episode, with_found_type
+from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
 from planbook.planner import (
     Body,
-    Conclusion,
     Ending,
     Recall,
     Scope,
@@ -51,7 +49,7 @@ from planbook.rules import (
     useless_rules,
     with_conclusion,
 )
-from planbook.runs import Entry, Run, index_of, last_path
+from planbook.runs import Entry, Run, last_path
 from planbook.store import Watch, without_restart
 from planbook.workers import EpisodeWorker
 
@@ -67,7 +65,7 @@ class Learner:
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._undone, self._watch = read_undos(run), watch
-        self._entries, self._finds_types = run.entries(), run.config.types == FOUND
+        self._entries = run.entries()
         groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
         self._states = {group: self._recorded_initial_state(group) for group in sorted(groups)}
 
@@ -82,7 +80,7 @@ class Learner:
     def is_skipped(self, entry: Entry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
         state = self.state(entry.task.type)
-        return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
+        return state.streaks.get(typed(self._config, state.knowledge, entry.task).type, 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an episode that has ended, or read what was learned from it before.
@@ -125,10 +123,10 @@ class Learner:
             helpers="helpers" not in config.without,
         )
         knowledge = state.knowledge
-        if self._finds_types:
+        if config.types == FOUND:
             describe = "rules" not in config.without and not self.learning.libraries_only
             knowledge = find_type(scope, knowledge, trajectory, conclusion.code, describe=describe)
-            trajectory = typed_episode(knowledge, trajectory)
+        trajectory = typed_episode(config, knowledge, trajectory)
         kind, knowledge = trajectory.task.type, with_conclusion(knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
@@ -136,18 +134,15 @@ class Learner:
         if self.learning.procedures:
             writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
             state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind, entry.index))
+        episode = WaitingEpisode(index=entry.index, conclusion=conclusion, failure=failure)
         if "online" in config.without:
-            waiting = WaitingEpisode(index=entry.index, conclusion=conclusion, failure=failure)
-            return state.model_copy(update={"waiting": (*state.waiting, waiting)})
-        return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
+            return state.model_copy(update={"waiting": (*state.waiting, episode)})
+        return self._with_rules(scope, state, episode, worker)
 
     def _with_waiting_rules(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
         """Build rules from the episodes that wait for this (``--without online``), in their order."""
-        for each in state.waiting:
-            trajectory = read_episode(self._run, self._entries[each.index])
-            trajectory = typed_episode(state.knowledge, trajectory) if self._finds_types else trajectory
-            inner = scope.child(f"offline/{each.index}")
-            state = self._with_rules(inner, state, trajectory, each.conclusion, each.failure, worker)
+        for episode in state.waiting:
+            state = self._with_rules(scope.child(f"offline/{episode.index}"), state, episode, worker)
         return state.model_copy(update={"waiting": ()})
 
     def _renew_procedures(
@@ -166,9 +161,8 @@ class Learner:
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to the one with the index ``last``."""
-        begun = self._begun(last)
-        episodes = [read_episode(self._run, entry) for entry, task in begun if self._type(knowledge, task) == kind]
-        return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
+        begun = [entry for entry, task in self._begun(last) if typed(self._config, knowledge, task).type == kind]
+        return [typed_episode(self._config, knowledge, read_episode(self._run, entry)) for entry in begun]
 
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
         """Yield the entries of episodes that have begun, with their tasks as recorded at the beginning.
@@ -181,32 +175,29 @@ class Learner:
             if event := next(iter(self._run.store.events(last_path(self._run, entry), "task")), None):
                 yield entry, Task.model_validate(event.body["task"])
 
-    def _type(self, knowledge: Knowledge, task: Task) -> str:
-        if not self._finds_types:
-            return task.type
-        return with_found_type(knowledge, task.model_copy(update=self._config.task_overrides(task))).type
-
     def _with_rules(
-        self,
-        scope: Scope,
-        state: KnowledgeState,
-        trajectory: Trajectory,
-        conclusion: Conclusion,
-        failure: str,
-        worker: EpisodeWorker,
+        self, scope: Scope, state: KnowledgeState, episode: WaitingEpisode, worker: EpisodeWorker
     ) -> KnowledgeState:
         """Ask the Builder (the model that writes rules) for edits after an episode, and return the state with them.
 
         If there are then too many rules, or a rule has become useless according to its check, the rules are
-        consolidated. ``failure`` describes how a new procedure failed on another task, or is empty.
+        consolidated.
         """
+        recorded = read_episode(self._run, self._entries[episode.index])
+        trajectory = typed_episode(self._config, state.knowledge, recorded)
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
-        settings = self._settings(worker, trajectory)
+        settings = self._settings(worker, episode.index)
         obeyed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
         useless_before = useless_rules(count_evidence(state.citations))
         built = build_rules(
-            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, failure
+            scope.child("builder"),
+            worker.sandbox,
+            state.history.book,
+            trajectory,
+            episode.conclusion,
+            settings,
+            episode.failure,
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
@@ -219,13 +210,24 @@ class Learner:
             must_consolidate = must_consolidate or len(built.book.active) > settings.max_rules
         return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
-    def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings for building rules. Any check that the Builder writes is tried on all episodes so far."""
-        settings = builder_settings(self._config)
-        if not self.learning.checks:
-            return settings
-        episodes = [read_episode(self._run, entry) for entry, _ in self._begun(index_of(latest.path))]
-        return replace(settings, verify=lambda text: check_problem(worker.sandbox, text, episodes))
+    def _settings(self, worker: EpisodeWorker, index: int) -> BuilderSettings:
+        """Return the settings for building rules after the episode with this index.
+
+        Any check that the Builder writes is tried on all episodes so far.
+        """
+        config, learning, left_out = self._config, self.learning, self._config.without
+        begun = self._begun(index) if learning.checks else ()
+        episodes = [read_episode(self._run, entry) for entry, _ in begun]
+        return BuilderSettings(
+            environment=config.environment,
+            options=config.environment_options,
+            max_rules=learning.max_rules,
+            form=rule_form_without(left_out).model_copy(update={"checks": learning.checks}),
+            cooperation="cooperation" not in left_out,
+            cases="cases" not in left_out,
+            classification="classification" not in left_out,
+            verify=(lambda text: check_problem(worker.sandbox, text, episodes)) if learning.checks else None,
+        )
 
     def _consolidate(
         self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
@@ -244,21 +246,6 @@ class Learner:
         for change in changes:
             history = history.record(change)
         return state.with_history(history)
-
-
-def builder_settings(config: Config) -> BuilderSettings:
-    """Return the settings for building rules in a run."""
-    assert config.learning is not None
-    left_out = set(config.without)
-    return BuilderSettings(
-        environment=config.environment,
-        options=config.environment_options,
-        max_rules=config.learning.max_rules,
-        form=rule_form_without(left_out).model_copy(update={"checks": config.learning.checks}),
-        cooperation="cooperation" not in left_out,
-        cases="cases" not in left_out,
-        classification="classification" not in left_out,
-    )
 
 
 def read_episode(run: Run, entry: Entry) -> Trajectory:

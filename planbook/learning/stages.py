@@ -21,7 +21,7 @@ from planbook.knowledge import (
     playing_memory,
     with_manual,
 )
-from planbook.learning.finding import with_found_type
+from planbook.learning.finding import typed
 from planbook.learning.learner import Learner
 from planbook.learning.tasks import EpisodeCopier
 from planbook.manuals import MANUAL_FILE, Coverage, goals_of, measure_coverage, replace_files, write_knowledge
@@ -158,10 +158,8 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
     if run.config.types == FOUND:
-        typed = (
-            with_found_type(state.knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks
-        )
-        tasks = [task for task in typed if task.type in state.knowledge.skills]
+        tasks = [typed(run.config, state.knowledge, task) for task in tasks]
+        tasks = [task for task in tasks if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
