@@ -88,24 +88,11 @@ class OurRun:
     @property
     def without(self) -> tuple[str, ...]:
         """The parts that were left out in this run, or in the build that learned its knowledge."""
-        implied = () if self.origin is None or self.origin.formulated else ("formulation",)
-        built_without = set(self._built_without) - LEFT_OUT_IN_TESTING
+        building = self.origin and self.origin.building
+        built_without = {*building.without} - LEFT_OUT_IN_TESTING if building else set()
+        implied = {"formulation"} if self.origin and not self.origin.formulated else set()
         parts = {*self.config.without, *built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
-
-    @property
-    def only_in_testing(self) -> tuple[str, ...]:
-        """The parts that were left out in this run, but not in the build. (The paper left them out in both.)"""
-        return tuple(sorted(set(self.config.without) - set(self._built_without) - LEFT_OUT_IN_TESTING - {RETRIEVAL}))
-
-    @property
-    def only_in_building(self) -> tuple[str, ...]:
-        """The parts that were left out in the build, but not in this run. (The paper left them out in both.)"""
-        return tuple(sorted(set(self._built_without) & SHOWN_TO_PLANNERS - set(self.config.without)))
-
-    @property
-    def _built_without(self) -> tuple[str, ...]:
-        return self.origin.building.without if self.origin and self.origin.building else ()
 
     @property
     def start(self) -> tuple[str, ...]:
@@ -270,10 +257,11 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
         return
     if config.after is not None:
         yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
-    if run.only_in_testing:
-        yield f"without {', '.join(run.only_in_testing)}", "only in testing", "also in building"
-    if run.only_in_building:
-        yield f"without {', '.join(run.only_in_building)}", "only in building", "also in testing"
+    tested, built = {*config.without}, {*origin.building.without}  # the paper left out the same parts in both
+    if parts := tested - built - LEFT_OUT_IN_TESTING - {RETRIEVAL}:
+        yield f"without {', '.join(sorted(parts))}", "only in testing", "also in building"
+    if parts := built & SHOWN_TO_PLANNERS - tested:
+        yield f"without {', '.join(sorted(parts))}", "only in building", "also in testing"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
         yield "manual", "not formulated: the rules as a list", "formulated"
     yield from _building(origin, origin.building, origin.building.learning, theirs)
