@@ -1,6 +1,6 @@
 """The commands `build`, `formulate`, `rules` and `effect`, which learn, and show what was learned."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Co
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
-from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
+from planbook.knowledge import KnowledgeState, check_learns, known_parts, learned_in, memory_of
 from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
@@ -142,8 +142,7 @@ def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, execu
     """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
-        if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no rules")
+        check_learns(run)
         config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
         run.begin_invocation(execution, models=config.models.values())
         code = errors.OK
@@ -183,8 +182,6 @@ def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     Raises BadArgument if the run has not learned anything, if it has no group with this name, or if no group was named
     although it has several.
     """
-    if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has no rules")
     states = learned_in(run)
     if not states:
         raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
@@ -204,10 +201,6 @@ def _render_rules(state: KnowledgeState, rule_id: str) -> str:
         return "There are no rules yet."
     text = "\n".join(rule_text(rule) for rule in rules)
     return f"{text}\n{evidence_table(state.history.book, count_evidence(state.citations))}"
-
-
-def _render_log(state: KnowledgeState, _: str) -> str:
-    return "\n".join(state.history.log()) or "Nothing has been changed yet."
 
 
 def _render_diff(state: KnowledgeState, span: str) -> str:
@@ -236,19 +229,9 @@ def _read_number(text: str, form: str) -> int:
     return int(text)
 
 
-VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {
-    "show": _render_rules,
-    "log": _render_log,
-    "diff": _render_diff,
-    "undo": _render_log,
-}
-"""Maps values of the argument WHAT to functions that render the output. They get the argument WHICH as a string."""
-COVERAGE = "coverage"
-
-
 @click.command()
 @click.argument("run", type=RUN_FOLDER)
-@click.argument("what", required=False, default="show", type=click.Choice([*VIEWS, COVERAGE]))
+@click.argument("what", required=False, default="show", type=click.Choice(["show", "log", "diff", "undo", "coverage"]))
 @click.argument("which", required=False, default="")
 @click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
@@ -259,7 +242,15 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
         if what == "undo":
             state = _undo_change(opened, group, state, _read_number(which, "undo N: the number of a change"))
         coverage = coverage_of(opened, group, state)
-    text = coverage_table(coverage) if what == COVERAGE else VIEWS[what](state, which)
+    match what:
+        case "show":
+            text = _render_rules(state, which)
+        case "diff":
+            text = _render_diff(state, which)
+        case "coverage":
+            text = coverage_table(coverage)
+        case _:
+            text = "\n".join(state.history.log()) or "Nothing has been changed yet."
     console().print(text.rstrip(), markup=False, soft_wrap=True)
     facts = {
         "group": group,

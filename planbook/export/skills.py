@@ -101,10 +101,8 @@ def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[
     """
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
-        if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no skills")
-        verifications = list(_verifications(run))
-        for group, state in learned_in(run).items():
+        states, verifications = learned_in(run), list(_verifications(run))
+        for group, state in states.items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
                 tasks = _verified_tasks(procedure, verifications)

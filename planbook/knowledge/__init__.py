@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         KnowledgeState,
         WaitingEpisode,
         check_environment,
+        check_learns,
         formulating_path,
         initial_state,
         learned_in,

@@ -62,16 +62,15 @@ class Learner:
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
         """Read or record the initial knowledge of the run. ``watch`` is called with each new event of learning."""
-        assert run.config.learning is not None
-        self._run, self._config, self.learning = run, run.config, run.config.learning
+        self._run, self._config, self.learning = run, run.config, run.config.building
         self._undone, self._watch = read_undos(run), watch
         self._entries = run.entries()
-        groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
+        groups = {group_of(self._config, entry.task.type) for entry in self._entries}
         self._states = {group: self._recorded_initial_state(group) for group in sorted(groups)}
 
     def state(self, task_type: str) -> KnowledgeState:
         """Return the current state of knowledge for tasks of a type."""
-        return self._states[group_of(self.learning, task_type)]
+        return self._states[group_of(self._config, task_type)]
 
     def recall(self, task: Task) -> Recall:
         """Return the part of the current knowledge that a planner is shown for a task."""
@@ -87,7 +86,7 @@ class Learner:
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
         """
-        group, previous = group_of(self.learning, entry.task.type), self.state(entry.task.type)
+        group, previous = group_of(self._config, entry.task.type), self.state(entry.task.type)
 
         def make(scope: Scope) -> Body:
             state = self._learn(scope, previous, entry, ending, worker).with_positions_of_changed_procedures(previous)
@@ -156,8 +155,8 @@ class Learner:
 
     def _is_last(self, entry: Entry) -> bool:
         """Return True if no later episode of the run belongs to the same group."""
-        group = group_of(self.learning, entry.task.type)
-        return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
+        group = group_of(self._config, entry.task.type)
+        return not any(group_of(self._config, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to the one with the index ``last``."""

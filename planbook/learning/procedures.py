@@ -224,8 +224,7 @@ class ProcedureWriter:
         For a found type, they are tasks of the split whose goals match the type.
         """
         config = self.run.config
-        assert config.learning is not None
-        split, _, count = config.learning.verify.partition(":")
+        split, _, count = config.building.verify.partition(":")
         if not split:
             return []
         seeded = config.environment.takes_seeds(split, config.environment_options)

@@ -154,9 +154,7 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
 
     A group is a set of task types that share their rules.
     """
-    learning = run.config.learning
-    assert learning is not None
-    tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
+    tasks = [entry.task for entry in run.entries() if group_of(run.config, entry.task.type) == group]
     if run.config.types == FOUND:
         tasks = [typed(run.config, state.knowledge, task) for task in tasks]
         tasks = [task for task in tasks if task.type in state.knowledge.skills]
@@ -170,12 +168,11 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
     A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
     learn (``--libraries-only``).
     """
-    left_out, learning = set(run.config.without), run.config.learning
-    assert learning is not None
+    left_out = set(run.config.without)
     if "rules" in left_out:
         return
     coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
-    if coverage.missing and "types" not in left_out and not learning.libraries_only:
+    if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
         yield f"{title}No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."

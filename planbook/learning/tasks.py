@@ -39,7 +39,6 @@ def building_tasks(config: Config) -> list[Task]:
     With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection,
     or another setting for learning, is invalid.
     """
-    assert config.learning is not None
     check_learning(config)
     if config.copies:
         return tasks_to_copy(config)
@@ -48,7 +47,7 @@ def building_tasks(config: Config) -> list[Task]:
     selection = config.selection.model_copy(update={"limit": None}) if any_type else config.selection
     tasks = config.environment.select(selection, config.environment_options)
     if any_type:
-        return rng.sample(tasks, min(config.selection.limit or config.learning.tasks_per_type, len(tasks)))
+        return rng.sample(tasks, min(config.selection.limit or config.building.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
     from planbook.manuals import types_to_build_on  # only building draws tasks
@@ -57,7 +56,7 @@ def building_tasks(config: Config) -> list[Task]:
     drawn: list[Task] = []
     for kind in chosen:
         of_type = [task for task in tasks if task.type == kind]
-        drawn += rng.sample(of_type, min(config.learning.tasks_per_type, len(of_type)))
+        drawn += rng.sample(of_type, min(config.building.tasks_per_type, len(of_type)))
     rng.shuffle(drawn)
     if not drawn:
         raise BadArgument(
@@ -71,8 +70,7 @@ def check_learning(config: Config) -> None:
 
     Raises BadArgument if the split is unknown, or the number is invalid.
     """
-    assert config.learning is not None
-    known, verify = config.environment.task_splits(config.environment_options), config.learning.verify
+    known, verify = config.environment.task_splits(config.environment_options), config.building.verify
     split, _, count = verify.partition(":")
     if verify and not (split in known and count.isdecimal() and int(count)):
         raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits are {', '.join(known)}")
@@ -199,10 +197,9 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
     """
     from planbook.manuals import types_to_build_on
 
-    assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
     counts = Counter[str]()
-    for trajectory in _read_all(config.learning.given):
+    for trajectory in _read_all(config.building.given):
         task = trajectory.task
         if task.env != config.environment.name:
             raise BadArgument(
@@ -216,7 +213,7 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
         if not ids and not (is_chosen and types_to_build_on(config.environment.name, [kind])):
             continue
         counts[kind] += 1
-        if ids or counts[kind] <= config.learning.tasks_per_type:
+        if ids or counts[kind] <= config.building.tasks_per_type:
             yield own, trajectory
 
 

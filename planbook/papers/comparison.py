@@ -3,6 +3,7 @@
 As in the whole package, "our" and "ours" refer to planbook, and "theirs" to a paper.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -143,17 +144,19 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     named = {*table.columns} - {ALL, *COLUMNS}
     types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
     name_of = _object if table.by == "object" else _type
-    shares = run.solved_by(name_of)
-    figures = {name: shares[name] for name in table.columns if name in shares}
+    solved = defaultdict[str, list[tuple[int, int]]](list)
+    for row in run.rows:
+        solved[name_of(row)].append((row.solved, 1))
+    figures = {name: percent(solved[name]) for name in table.columns if name in solved}
     is_comparable = not setting.types or types <= set(setting.types)
     covered = types if ALL in table.columns else named
     episodes = [row for row in run.rows if is_comparable and (not covered or name_of(row) in covered)]
     has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
-        figures[ALL] = percent((row.solved, 1) for row in episodes) or 0.0
+        figures[ALL] = percent((row.solved, 1) for row in episodes)
     return ComparedTable(
         table=table,
-        ours=figures | _without_none({name: COLUMNS[name].value(run) for name in measured}),
+        ours=_without_none(figures | {name: COLUMNS[name].value(run) for name in measured}),
         spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
         episodes=len(episodes),
         interval=_interval(episodes) if has_overall else None,

@@ -3,8 +3,7 @@
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,6 @@ from planbook.papers import PaperBuilding, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
-from planbook.results.statistics import percent
 from planbook.results.summary import Summary
 from planbook.runs import Run, is_run
 from planbook.wording import counted
@@ -72,13 +70,6 @@ class OurRun:
         if self.config.selection.split or self.config.selection.ids:
             return self.config.selection.split or ""
         return self.config.environment.splits[0]
-
-    def solved_by(self, name_of: Callable[[Result], str]) -> dict[str, float]:
-        """Group the episodes by ``name_of``, and map the name of each group to its percentage of solved episodes."""
-        counts = defaultdict[str, list[tuple[int, int]]](list)
-        for row in self.rows:
-            counts[name_of(row)].append((row.solved, 1))
-        return {name: share for name, pairs in sorted(counts.items()) if (share := percent(pairs)) is not None}
 
     @property
     def tasks(self) -> int:
