@@ -186,18 +186,15 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     missing. Raises BadArgument if it is another run.
     """
     check_learns(run)
-    types = {entry.index: entry.task.type for entry in run.entries()}
-    states: dict[str, KnowledgeState] = {}
-    undos = read_undos(run)
-    rows: Iterable[Any] = run.store.events("learn", "learnt")
-    for row in rows:
+    types, undos = {entry.index: entry.task.type for entry in run.entries()}, read_undos(run)
+    groups = sorted({group_of(run.config, kind) for kind in types.values()})
+    recorded: dict[str, Any] = {group: learned_event(run, initial_state_path(group)) for group in groups}
+    for row in run.store.events("learn", "learnt"):
         match = LEARNED.fullmatch(row.scope)
         if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
-            group = group_of(run.config, types[int(match[1])])
-            states[group] = with_undos(KnowledgeState.model_validate(row.body), group, undos)
-    groups = {group_of(run.config, kind) for kind in types.values()}
-    initial = {group: learned_event(run, initial_state_path(group)) for group in sorted(groups)}
-    return {group: KnowledgeState.model_validate(state) for group, state in initial.items() if state} | states
+            recorded[group_of(run.config, types[int(match[1])])] = row.body
+    states = {group: KnowledgeState.model_validate(body) for group, body in recorded.items() if body}
+    return {group: with_undos(state, group, undos) for group, state in states.items()}
 
 
 def library_knowledge(config: Config) -> dict[str, Knowledge]:
