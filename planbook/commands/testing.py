@@ -126,8 +126,8 @@ class Series:
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
     """Return the budget that is left after ``spent`` was spent."""
-    limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
-    unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
+    limits = budget.model_dump(exclude={"formulator"}, exclude_none=True)
+    unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items()}
     return budget.model_copy(update=unspent)
 
 

@@ -194,7 +194,7 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in exempt and value not in theirs:
-            yield f"environment option {name}", _limit(value), _or_default(theirs[0])
+            yield f"environment option {name}", _limit(value), _limit(theirs[0], none="the default")
     if setting.environment:
         yield (
             "environment",
@@ -284,12 +284,8 @@ def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, Js
             yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
 
 
-def _or_default(value: JsonValue) -> JsonValue:
-    """Return the text for an option that the paper does not name. For these, None does not always mean "no limit"."""
-    return "the default" if value is None else _limit(value)
-
-
-def _limit(value: JsonValue) -> JsonValue:
+def _limit(value: JsonValue, none: str = NO_LIMIT) -> JsonValue:
+    """Return the text for the value of an option. ``none`` is the text for None."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
-    return NO_LIMIT if value is None else value
+    return none if value is None else value
