@@ -15,7 +15,7 @@ from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
-from planbook.planner import Conclusion
+from planbook.planner import Conclusion, Text
 from planbook.rules import (
     RULES_PART,
     Citation,
@@ -44,7 +44,7 @@ class WaitingEpisode(Learned):
 
     index: int
     conclusion: Conclusion
-    failure: str = ""
+    failure: Text = ""
 
 
 class KnowledgeState(Learned):
