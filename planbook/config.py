@@ -303,6 +303,12 @@ class Config(PlayingSettings):
         return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals else {})
 
     @property
+    def building(self) -> LearningSettings:
+        """The settings for building rules. Only a run of `planbook build` has them."""
+        assert self.learning is not None
+        return self.learning
+
+    @property
     def copies(self) -> bool:
         """True if the run learns from copied episodes, and plays none."""
         return self.learning is not None and bool(self.learning.given)

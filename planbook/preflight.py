@@ -68,7 +68,7 @@ def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     """Return the knowledge with which a run begins."""
     if config.learning is None:
         return memory_of(config)
-    group = knowledge.group_of(config.learning, tasks[0].type)
+    group = knowledge.group_of(config, tasks[0].type)
     return knowledge.playing_memory(
         config, knowledge.learned_memory(config, knowledge.initial_state(config, group).knowledge)
     )

@@ -3,21 +3,19 @@
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import closing, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from pydantic import BaseModel
 
 from planbook import errors
 from planbook.commands.click_options import JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.commands.playing import play
-from planbook.config import LIBRARIES, split_names
+from planbook.config import Config, split_names
 from planbook.console import ERRORS, console, ends_in_json, quiet
-from planbook.envs import Environment, Task
+from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
 from planbook.wording import counted, tally
@@ -25,7 +23,6 @@ from planbook.wording import counted, tally
 if TYPE_CHECKING:
     from planbook.export.exporting import ExportResult
     from planbook.export.verification import VerifiedSkill
-    from planbook.rules import Knowledge
 
 EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMATS = ("jsonl", "parquet", "chat")
@@ -218,15 +215,17 @@ def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     if not (hasattr(sys.stdin, "buffer") and hasattr(sys.stdout, "buffer")):
         raise BadArgument("standard input or output is closed; an MCP client talks to this command through both")
+    from planbook.knowledge import PROCEDURES, library_knowledge
     from planbook.mcp_server import PlanSession, serve  # the SDK is slow to import, and is an optional dependency
     from planbook.planner import EpisodeSettings
     from planbook.rules import render_environment
 
-    with redirect_stdout(sys.stderr):  # modules may print when they are loaded
-        environment, chosen = settings.environment(), settings.environment_options()
-        tasks, learned = _tasks_to_serve(settings, environment, chosen), _knowledge_to_serve(settings)
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
-    limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
+    with redirect_stdout(sys.stderr):  # modules may print when they are loaded
+        config = settings.with_learned_library().config(PROCEDURES)
+        environment, chosen = config.environment, config.environment_options
+        tasks, learned = _tasks_to_serve(config), [*library_knowledge(config).values()]
+    limits = EpisodeSettings(actions, config.limits, str(config.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(
             lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
@@ -237,27 +236,15 @@ def mcp(settings: Settings) -> int:
     return errors.OK
 
 
-def _tasks_to_serve(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
+def _tasks_to_serve(config: Config) -> Sequence[Task]:
     """Return the selected tasks. If the environment consists of tools and has no tasks, return one with an open goal.
 
     Raises BadSelection if no task has the selected ids or types.
     """
     from planbook.envs import ToolEnvironment
 
+    environment, chosen = config.environment, config.environment_options
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         split, goal = environment.splits[0], "Do what the client asks for."
         return [Task(id=SESSION_TASK, env=environment.name, split=split, type=SESSION_TASK, goal=goal)]
-    return environment.select(settings.selection(), chosen)
-
-
-def _knowledge_to_serve(settings: Settings) -> "Sequence[Knowledge]":
-    """Return what was learned about the environment, read from ``--library`` or from the default library."""
-    from planbook.knowledge import learned_in, with_manual
-    from planbook.manuals import read_knowledge
-
-    library = settings.with_learned_library().library
-    folder = LIBRARIES.get(library) or Path(library)
-    if not is_run(folder):
-        return [read_knowledge(folder, settings.environment(), settings.environment_options())]
-    with closing(Run.open(folder)) as run:
-        return [with_manual(run, group, state) for group, state in learned_in(run).items()]
+    return environment.select(config.selection, chosen)

@@ -1,6 +1,6 @@
 """The commands `build`, `formulate`, `rules` and `effect`, which learn, and show what was learned."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -9,13 +9,13 @@ import click
 from planbook import errors
 from planbook.commands.click_options import JSON, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
-from planbook.commands.testing import STOPPED, Series, how_to_continue, test_config
+from planbook.commands.testing import Series, test_config
 from planbook.compare.effects import effects_in_words, part_effects
 from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, models_by_role
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
-from planbook.knowledge import KnowledgeState, known_parts, learned_in, memory_of
+from planbook.knowledge import KnowledgeState, check_learns, known_parts, learned_in, memory_of
 from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals
 from planbook.learning.stages import formulate as formulate_rules
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
@@ -142,8 +142,7 @@ def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, execu
     """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
-        if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no rules")
+        check_learns(run)
         config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
         run.begin_invocation(execution, models=config.models.values())
         code = errors.OK
@@ -183,8 +182,6 @@ def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     Raises BadArgument if the run has not learned anything, if it has no group with this name, or if no group was named
     although it has several.
     """
-    if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has no rules")
     states = learned_in(run)
     if not states:
         raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
@@ -204,10 +201,6 @@ def _render_rules(state: KnowledgeState, rule_id: str) -> str:
         return "There are no rules yet."
     text = "\n".join(rule_text(rule) for rule in rules)
     return f"{text}\n{evidence_table(state.history.book, count_evidence(state.citations))}"
-
-
-def _render_log(state: KnowledgeState, _: str) -> str:
-    return "\n".join(state.history.log()) or "Nothing has been changed yet."
 
 
 def _render_diff(state: KnowledgeState, span: str) -> str:
@@ -236,19 +229,9 @@ def _read_number(text: str, form: str) -> int:
     return int(text)
 
 
-VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {
-    "show": _render_rules,
-    "log": _render_log,
-    "diff": _render_diff,
-    "undo": _render_log,
-}
-"""Maps values of the argument WHAT to functions that render the output. They get the argument WHICH as a string."""
-COVERAGE = "coverage"
-
-
 @click.command()
 @click.argument("run", type=RUN_FOLDER)
-@click.argument("what", required=False, default="show", type=click.Choice([*VIEWS, COVERAGE]))
+@click.argument("what", required=False, default="show", type=click.Choice(["show", "log", "diff", "undo", "coverage"]))
 @click.argument("which", required=False, default="")
 @click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
@@ -259,7 +242,15 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
         if what == "undo":
             state = _undo_change(opened, group, state, _read_number(which, "undo N: the number of a change"))
         coverage = coverage_of(opened, group, state)
-    text = coverage_table(coverage) if what == COVERAGE else VIEWS[what](state, which)
+    match what:
+        case "show":
+            text = _render_rules(state, which)
+        case "diff":
+            text = _render_diff(state, which)
+        case "coverage":
+            text = coverage_table(coverage)
+        case _:
+            text = "\n".join(state.history.log()) or "Nothing has been changed yet."
     console().print(text.rstrip(), markup=False, soft_wrap=True)
     facts = {
         "group": group,
@@ -297,59 +288,54 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
             "use --model to name the model that plays; or measure the procedures alone, which ask no model, with "
             "--planner procedures"
         )
-    return play_effects(config, chosen or known, settings.out or new_folder(config), Series(settings))
+    return play_effects(config, chosen or known, Series(settings, settings.out or new_folder(config)))
 
 
-def play_effects(config: Config, parts: Sequence[str], out: Path, series: Series) -> CommandResult:
+def play_effects(config: Config, parts: Sequence[str], series: Series) -> CommandResult:
     """Play a test run with all parts, and for each part a run without this part. Print how the results differ.
 
-    The runs are in folders below ``out``. A run without a part plays only the tasks that use the part. If a run is
-    interrupted or exhausts the budget, no further run is played; the same command continues from there. Raises
-    BadArgument if the settings of a run are invalid, or BadRun if a folder holds a run with other settings.
+    A run without a part plays only the tasks that use the part. Raises BadArgument if the settings of a run are
+    invalid, or BadRun if a folder holds a run with other settings.
 
     In the result, ``finished`` is False if a run is missing or not complete. ``runs`` maps "all" to the folder of the
     run that uses every part, and each part to the folder of the run without this part.
     """
     screen, folders = console(), dict[str, Path | None]()
-    exit_code, summary = series.play(config, out / "all", alone=False)
-    finished = exit_code not in STOPPED
-    for part, (ablated, affected) in _ablations(config, parts if finished else ()).items():
-        folders[part] = out / f"without-{part.replace(':', '-')}" if affected else None
-        if folder := folders[part]:
+    summary = series.play(config, "all")
+    for part, ablated, affected in _ablations(config, parts):
+        if series.stopped:
+            break
+        name = f"without-{part.replace(':', '-')}"
+        if affected:
             screen.print(f"Without {part}:")
-            code, _ = series.play(ablated, folder, affected, alone=False)
-            exit_code = max(exit_code, code)
-            if code in STOPPED:
-                finished = False
-                del folders[part]
-                break
-    effects = part_effects(
-        read_folder(out / "all"), {part: read_folder(folder) if folder else None for part, folder in folders.items()}
-    )
+            series.play(ablated, name, affected)
+        if not series.stopped:
+            folders[part] = series.out / name if affected else None
+    results = {part: read_folder(folder) if folder else None for part, folder in folders.items()}
+    effects = part_effects(read_folder(series.out / "all"), results)
     if effects:
         print_parts(screen, effects_in_words(effects))
-    if not finished:
-        screen.print(f"Not finished; {how_to_continue(exit_code, out)}", soft_wrap=True)
-    runs = {"all": str(out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
-    return exit_code, {
+    if series.stopped:
+        screen.print(f"Not finished; {series.how_to_continue}", soft_wrap=True)
+    runs = {"all": str(series.out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
+    return series.exit_code, {
         "library": config.library,
         "tasks": summary.tasks,
         "solved": summary.solved,
         "parts": [effect.model_dump() for effect in effects],
         "runs": runs,
-        "finished": finished,
+        "finished": not series.stopped,
     }
 
 
-def _ablations(config: Config, parts: Sequence[str]) -> Mapping[str, tuple[Config, list[Task]]]:
-    """Map each part to a pair: the configuration without the part, and the tasks that recall other knowledge then."""
-    tasks, memory, ablations = tasks_of(config), memory_of(config), dict[str, tuple[Config, list[Task]]]()
+def _ablations(config: Config, parts: Sequence[str]) -> Iterator[tuple[str, Config, list[Task]]]:
+    """Yield each part, the configuration without it, and the tasks that then recall other knowledge."""
+    tasks, memory = tasks_of(config), memory_of(config)
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})
         reduced = memory_of(ablated)
         affected = [task for task in tasks if _used(config, reduced.recall(task)) != _used(config, memory.recall(task))]
-        ablations[part] = ablated, affected
-    return ablations
+        yield part, ablated, affected
 
 
 def _used(config: Config, recall: Recall) -> Recall:

@@ -290,8 +290,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
     from planbook.learning.stages import coverage_lines, export
 
     run = results.run
-    assert run.config.learning is not None
-    folders, max_rules = export(run), run.config.learning.max_rules
+    folders, max_rules = export(run), run.config.building.max_rules
     states = knowledge.learned_in(run)
     for group, state in states.items():
         learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
@@ -304,7 +303,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
             out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)
-        if (excess := len(learned.rules) - max_rules) > 0 and not run.config.learning.libraries_only:
+        if (excess := len(learned.rules) - max_rules) > 0 and not run.config.building.libraries_only:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)

@@ -73,19 +73,14 @@ def test_command(settings: Settings, table: bool) -> tuple[int, Summary | Curve]
 
 def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
     """Play test tasks with what was learned. If ``--after`` has several numbers, play one run for each of them."""
-    after = settings.after if len(settings.after) > 1 else ()
-    config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
-    series = Series(settings)
-    result: Summary | Curve
-    if after:
-        code, result = play_curve(config, after, settings.out or new_folder(config), series)
-    else:
-        code, result = series.play(config, settings.out)
-    if not table:
-        return code, result
-    if isinstance(result, Summary):
-        return code, with_table(result)
-    return code, result.model_copy(update={"table": with_table(result.curve[-1].summary).table})
+    if len(settings.after) > 1:
+        config = test_config(settings.model_copy(update={"after": ()}))
+        code, curve = play_curve(config, settings.after, Series(settings, settings.out or new_folder(config)))
+        last = with_table(curve.curve[-1].summary) if table else None
+        return code, curve.model_copy(update={"table": last and last.table})
+    config = test_config(settings)
+    code, summary = play(config, settings.out, settings.execution(), store=settings.store)
+    return code, with_table(summary) if table else summary
 
 
 def test_config(settings: Settings) -> Config:
@@ -101,65 +96,62 @@ def test_config(settings: Settings) -> Config:
 
 
 class Series:
-    """Plays several runs, one after another, which share one budget."""
+    """Plays several runs, one after another, in folders below ``out``. They share one budget.
 
-    def __init__(self, settings: Settings) -> None:
+    No further run should be played once one is ``stopped``. The same command then continues the series.
+    """
+
+    def __init__(self, settings: Settings, out: Path) -> None:
+        self.out, self.exit_code, self.stopped = out, errors.OK, False
         self._execution, self._store, self.prices = settings.execution(), settings.store, settings.prices
         self._spent = Spending()
 
-    def play(
-        self, config: Config, out: Path | None, tasks: Sequence[Task] | None = None, *, alone: bool = True
-    ) -> tuple[int, Summary]:
-        """Play a run of ``tasks`` (by default, those that ``config`` selects). Return its exit code and its summary.
-
-        If the run is stopped and cannot be resumed ``alone``, the caller says how to continue the series.
-        """
+    def play(self, config: Config, name: str, tasks: Sequence[Task] | None = None) -> Summary:
+        """Play a run of ``tasks`` (by default, those that ``config`` selects) in the folder ``name``."""
         budget = self._execution.budget
         execution = self._execution.model_copy(update={"budget": budget and unspent_budget(budget, self._spent)})
-        code, summary = play(config, out, execution, store=self._store, tasks=tasks, in_series=not alone)
+        code, summary = play(config, self.out / name, execution, store=self._store, tasks=tasks, in_series=True)
+        self.exit_code, self.stopped = max(self.exit_code, code), code in STOPPED
         if budget:
-            with closing(Run.open(Path(summary.run))) as run:
+            with closing(Run.open(self.out / name)) as run:
                 self._spent += spent_so_far(run.own_events(), run.price)
-        return code, summary
+        return summary
+
+    @property
+    def how_to_continue(self) -> str:
+        """Says how to continue the series, if it was stopped."""
+        larger = " and a larger --budget" if self.exit_code == errors.OUT_OF_BUDGET else ""
+        return f"continue with the same command and --out {self.out}{larger}."
 
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
     """Return the budget that is left after ``spent`` was spent."""
-    limits = {name: getattr(budget, name) for name in ("calls", "tokens", "money", "actions", "seconds")}
-    unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items() if limit is not None}
+    limits = budget.model_dump(exclude={"formulator"}, exclude_none=True)
+    unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items()}
     return budget.model_copy(update=unspent)
 
 
-def play_curve(config: Config, after: Sequence[int], out: Path, series: Series) -> tuple[int, Curve]:
-    """Play a test run for each number in ``after``, in folders below ``out``, and print the learning curve.
+def play_curve(config: Config, after: Sequence[int], series: Series) -> tuple[int, Curve]:
+    """Play a test run for each number in ``after``, and print the learning curve.
 
-    If a run is interrupted or exhausts the budget, no further run is played; the same command continues from there.
     Raises BadArgument if the library is not a run of `planbook build`, or BadRun if a run cannot be read or continued.
     """
-    built, points, exit_code = _building_steps(config, after, series.prices), list[CurvePoint](), errors.OK
+    built, points, screen = _building_steps(config, after, series.prices), list[CurvePoint](), console()
     for number in after:
-        code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}", alone=False)
+        summary = series.play(config.model_copy(update={"after": number}), f"after-{number}")
         until_then, bounds = state_after(built, number), summary.intervals[ALL]
         points.append(CurvePoint(after=number, interval=bounds, until_then=until_then, summary=summary))
-        exit_code = max(exit_code, code)
-        if code in STOPPED:
+        if series.stopped:
             not_begun = ", ".join(map(str, after[len(points) :]))
             begun = f", and not begun at {not_begun}" if not_begun else ""
-            message = f"Not finished at {counted(number, 'building task')}{begun}; {how_to_continue(exit_code, out)}"
-            console().print(message, soft_wrap=True)
+            message = f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}"
+            screen.print(message, soft_wrap=True)
             break
-    finished = points[:-1] if exit_code in STOPPED else points
+    finished = points[:-1] if series.stopped else points
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))
-    screen = console()
     screen.print(curve_table(curve))
     print_parts(screen, payoff_table(curve.paying, "building tasks"))
-    return exit_code, curve
-
-
-def how_to_continue(exit_code: int, out: Path) -> str:
-    """Say how to continue a series of runs below ``out`` that was stopped."""
-    larger = " and a larger --budget" if exit_code == errors.OUT_OF_BUDGET else ""
-    return f"continue with the same command and --out {out}{larger}."
+    return series.exit_code, curve
 
 
 def _building_steps(config: Config, after: Sequence[int], prices: Path | None) -> Sequence[BuildingState]:

@@ -199,8 +199,8 @@ def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
         return BadEpisode(f"longer than {MAX_EPISODE_BYTES:,} bytes, the limit for an episode")
     try:
         return parse_episode(line.strip())
-    except (BadEpisode, UnicodeEncodeError) as bad:
-        return bad if isinstance(bad, BadEpisode) else BadEpisode(str(bad))
+    except BadEpisode as bad:
+        return bad
 
 
 def read_rows(path: Path) -> Iterator[Episode]:

@@ -11,13 +11,11 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from functools import cache
 from itertools import chain, count
 from os.path import exists  # returns False if a string is too long for a path; the methods of Path raise
 from pathlib import Path
 from typing import Literal
 
-from jinja2 import Environment, FileSystemLoader, Template
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.config import FOUND, Config
@@ -29,6 +27,7 @@ from planbook.options import pairs
 from planbook.planner import (
     Outcome,
     Procedure,
+    Prompts,
     Trajectory,
     code_of,
     read_trajectory,
@@ -48,6 +47,7 @@ EXAMPLES = 3
 NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
+TEMPLATE = Prompts(Path(__file__).parent)["skill.md"]
 UNVERIFIED = "it comes from the library, and this run did not verify it; export it from the run that learned it"
 
 
@@ -101,10 +101,8 @@ def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[
     """
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
-        if run.config.learning is None:
-            raise BadArgument(f"{folder} is not a run of `planbook build`, so it has no skills")
-        verifications = list(_verifications(run))
-        for group, state in learned_in(run).items():
+        states, verifications = learned_in(run), list(_verifications(run))
+        for group, state in states.items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
                 tasks = _verified_tasks(procedure, verifications)
@@ -220,24 +218,18 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> s
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
         "compatibility": f"Needs planbook and its environment {procedure.environment}",
     }
+    metadata = {"task-type": procedure.type, "environment": procedure.environment, "source": source}
     play = ["planbook", "exec", SCRIPT, *_environment_arguments(evidence), "--task", evidence.tasks[0].task.id]
-    return _template().render(
-        header=header, evidence=evidence, procedure=procedure, source=source, verdict=verdict,
-        play=shlex.join(play), script=SCRIPT, manual=MANUAL, file=EVIDENCE,
+    text = TEMPLATE.render(
+        header=_without_rulers(header), metadata=_without_rulers(metadata), evidence=evidence, procedure=procedure,
+        verdict=verdict, play=shlex.join(play), script=SCRIPT, manual=MANUAL, file=EVIDENCE,
     )  # fmt: skip
+    return f"{text}\n"
 
 
-@cache
-def _template() -> Template:
-    loader = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    environment.filters["scalar"] = _scalar
-    return environment.get_template("skill.md.j2")
-
-
-def _scalar(text: str) -> str:
-    """Return a string as a quoted YAML scalar, without "---", which some programs take for the end of the header."""
-    return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
+def _without_rulers(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts without "---", which some programs take for the end of the header."""
+    return {name: re.sub(r"-{3,}", "--", text) for name, text in texts.items()}
 
 
 def _shortened(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.knowledge.learned_memories import known_parts, learned_memory
+    from planbook.knowledge.learned_memories import known_parts, learned_memory, library_memory
     from planbook.knowledge.learning_events import (
         EVERYTHING,
         LEARNED,
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
         KnowledgeState,
         WaitingEpisode,
         check_environment,
+        check_learns,
         formulating_path,
         initial_state,
         learned_in,
+        library_knowledge,
         manual_is_outdated,
         read_undos,
         rule_form_without,

@@ -1,33 +1,32 @@
 """Memories of learned knowledge: they give planners what a run of `planbook build` learned, or a library's files."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from planbook.config import Config
 from planbook.envs import Task
-from planbook.knowledge.learning_events import group_of
+from planbook.knowledge.learning_events import EVERYTHING
 from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
-from planbook.knowledge.states import check_environment, learned_in, rule_form_without, start_of, with_manual
-from planbook.manuals import default_starts, excerpt, read_knowledge
+from planbook.knowledge.states import library_knowledge, rule_form_without, start_of
+from planbook.manuals import default_starts, excerpt
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, render_rules
-from planbook.runs import Run, is_run
+from planbook.runs import is_run
 
 
-def run_memory(config: Config, folder: Path) -> Memory:
-    """Return a memory of what a run of `planbook build` learned. ``folder`` is the folder of that run.
+def library_memory(config: Config) -> Memory:
+    """Return a memory of what the run's library knows.
 
-    Raises BadRun if that run cannot be read, or BadArgument if it cannot be used with this configuration.
+    Raises BadRun, BadKnowledge or BadStart if the library cannot be read. Raises BadArgument if it cannot be used with
+    this configuration, or if ``--without`` names a rule or skill that it does not have.
     """
-    with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        by_group = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
-        check_single_parts(config.without, by_group.values())
-        memories = {group: learned_memory(config, knowledge) for group, knowledge in by_group.items()}
-        return GroupedMemory(run.config, memories)
+    by_group, learned = library_knowledge(config), True
+    if not is_run(config.library_folder):
+        knowledge = by_group[EVERYTHING]
+        by_group, learned = {EVERYTHING: _with_default_example(config, knowledge)}, bool(knowledge.rules)
+    check_single_parts(config.without, by_group.values())
+    return GroupedMemory({group: learned_memory(config, each, learned=learned) for group, each in by_group.items()})
 
 
 class GroupedMemory:
@@ -37,32 +36,24 @@ class GroupedMemory:
     group, nothing is recalled for the tasks of this group.
     """
 
-    def __init__(self, building: Config, by_group: Mapping[str, Memory]) -> None:
-        self._learning, self._by_group = building.learning, by_group
+    def __init__(self, by_group: Mapping[str, Memory]) -> None:
+        self._by_group = by_group
 
     def recall(self, task: Task) -> Recall:
         """Return what the group's memory recalls for a task."""
-        assert self._learning is not None
-        memory = self._by_group.get(group_of(self._learning, task.type))
+        memory = self._by_group.get(task.type) or self._by_group.get(EVERYTHING)
         return memory.recall(task) if memory else Recall()
 
 
-def folder_memory(config: Config, folder: Path) -> Memory:
-    """Return a memory of the knowledge in the files of a library.
+def _with_default_example(config: Config, knowledge: Knowledge) -> Knowledge:
+    """Return the knowledge with the environment's default example, if it has none and the planner shows no others.
 
-    A library without an example gets the environment's default example, unless the planner shows demonstrations. If the
-    library has no rules either, it gets the rules of that example.
-
-    Raises BadKnowledge or BadStart if a file is invalid, or BadArgument if ``--without`` names a rule or skill that the
-    library does not have.
+    If the knowledge has no rules either, it gets the rules of that example.
     """
-    knowledge = read_knowledge(folder, config.environment, config.environment_options)
-    learned = bool(knowledge.rules)
-    if not knowledge.example and not method(config.planner).demonstrations:
-        start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
-        knowledge = knowledge.model_copy(update={"example": start.example, "rules": knowledge.rules or start.rules})
-    check_single_parts(config.without, [knowledge])
-    return learned_memory(config, knowledge, learned=learned)
+    if knowledge.example or method(config.planner).demonstrations:
+        return knowledge
+    start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
+    return knowledge.model_copy(update={"example": start.example, "rules": knowledge.rules or start.rules})
 
 
 def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
@@ -118,10 +109,6 @@ def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowle
 
 def known_parts(config: Config) -> list[str]:
     """Return the names of all rules and skills in a run's library, as ``--without`` accepts them."""
-    folder = config.library_folder
-    if not is_run(folder):
-        return single_parts(read_knowledge(folder, config.environment, config.environment_options))
-    with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        states = learned_in(run, config.after).values()
-        return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))
+    return list(
+        dict.fromkeys(part for knowledge in library_knowledge(config).values() for part in single_parts(knowledge))
+    )

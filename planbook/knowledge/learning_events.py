@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from planbook.config import LearningSettings
+from planbook.config import Config
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.runs import Entry, Run
 from planbook.store import RESTART, Watch, restart_scope
@@ -56,9 +56,9 @@ def _attempts(path: str) -> Iterator[str]:
     yield from (restart_scope(path, number) for number in itertools.count(1))
 
 
-def group_of(learning: LearningSettings, task_type: str) -> str:
-    """Return the group to which a task type belongs."""
-    return task_type if learning.per_type else EVERYTHING
+def group_of(building: Config, task_type: str) -> str:
+    """Return the group to which a task type belongs in a run of `planbook build` with this configuration."""
+    return task_type if building.building.per_type else EVERYTHING
 
 
 def initial_state_path(group: str) -> str:

@@ -6,9 +6,9 @@ demonstrations that the run's planning method shows to its models.
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planbook import knowledge  # a lazy package: to play stored procedures, nothing else of it is imported
 from planbook.config import FOUND, Config
 from planbook.errors import BadArgument
 from planbook.manuals import DemonstratingMemory, ProcedureLibrary
@@ -24,7 +24,7 @@ PROCEDURES = "procedures"
 
 def memory_of(config: Config) -> Memory:
     """Return the memory that a run uses. Raises BadRun, BadKnowledge, BadProcedure or BadStart if it cannot be read."""
-    return with_demonstrations(config, _library_memory(config, config.library_folder))
+    return with_demonstrations(config, _library_memory(config))
 
 
 def with_demonstrations(config: Config, memory: Memory) -> Memory:
@@ -42,26 +42,20 @@ def playing_memory(config: Config, learned: Memory) -> Memory:
     return memory_of(config) if config.planner == PROCEDURES else with_demonstrations(config, learned)
 
 
-def _library_memory(config: Config, folder: Path) -> Memory:
+def _library_memory(config: Config) -> Memory:
+    folder = config.library_folder
     holds_run = is_run(folder)
     if config.after is not None and not holds_run:
         raise BadArgument(
             f"--after counts tasks of a run of `planbook build`, but {folder} is not one; name one with --library"
         )
     if config.planner == PROCEDURES and config.types != FOUND and not holds_run:
-        return _procedure_library(config, folder)
-    from planbook.knowledge.learned_memories import folder_memory, run_memory  # not needed for stored procedures
-
-    return run_memory(config, folder) if holds_run else folder_memory(config, folder)
-
-
-def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:
-    left_out = [name.removeprefix(SKILL) for name in config.without if name.startswith(SKILL)]
-    if any(map(SINGLE_PART.fullmatch, config.without)):
-        from planbook.manuals import read_knowledge
-
-        check_single_parts(config.without, [read_knowledge(folder, config.environment, config.environment_options)])
-    return ProcedureLibrary(config.environment, folder, config.environment_options, left_out)
+        left_out = [name for name in config.without if SINGLE_PART.fullmatch(name)]
+        if left_out:
+            check_single_parts(left_out, knowledge.library_knowledge(config).values())
+        skipped = [name.removeprefix(SKILL) for name in left_out if name.startswith(SKILL)]
+        return ProcedureLibrary(config.environment, folder, config.environment_options, skipped)
+    return knowledge.library_memory(config)
 
 
 # Parts of the knowledge that a run can leave out with ``--without``: the ablations of the AutoManual paper, and single

@@ -15,7 +15,7 @@ from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
-from planbook.planner import Conclusion
+from planbook.planner import Conclusion, Text
 from planbook.rules import (
     RULES_PART,
     Citation,
@@ -44,7 +44,7 @@ class WaitingEpisode(Learned):
 
     index: int
     conclusion: Conclusion
-    failure: str = ""
+    failure: Text = ""
 
 
 class KnowledgeState(Learned):
@@ -92,8 +92,7 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
     library, it is what the library contains now, but with the starting examples added to the library's example. Raises
     BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
     """
-    assert config.learning is not None
-    start = start_of(config, config.learning.start)
+    start = start_of(config, config.building.start)
     knowledge = Knowledge(environment=config.environment.name, rules=start.rules, example=start.example)
     book = RuleBook.from_rules(start.rules)
     if config.library != SHIPPED_LIBRARY:
@@ -130,8 +129,7 @@ def _with_new_examples(config: Config, known: str) -> str:
 
     The added examples name no rules, because the run has the library's rules (AutoManual, appendix D).
     """
-    assert config.learning is not None
-    for name in config.learning.start:
+    for name in config.building.start:
         example = RULES_PART.sub("", start_of(config, [name]).example)
         if example.strip() not in RULES_PART.sub("", known):
             known = f"{known}\n{example}" if known else example
@@ -161,11 +159,7 @@ def check_environment(config: Config, library: Run) -> None:
     Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
     """
-    if library.config.learning is None:
-        raise BadArgument(
-            f"{library.folder} is a run, but not a run of `planbook build`, so it has learned nothing; "
-            "name another library with --library"
-        )
+    check_learns(library, advice="; name another library with --library")
     built_on = {entry.task.env for entry in library.entries()}  # only names: the code may not be trusted
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
@@ -178,26 +172,43 @@ def check_environment(config: Config, library: Run) -> None:
         raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'building task')}")
 
 
+def check_learns(run: Run, advice: str = "") -> None:
+    """Raise BadArgument if a run is not a run of `planbook build`. ``advice`` is added to the message."""
+    if run.config.learning is None:
+        raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has learned nothing{advice}")
+
+
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     """Return a dict that maps each group in a run of `planbook build` to the state of its knowledge.
 
     It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. If the
     group had no episode until then, it is the group's initial knowledge. If this was not recorded either, the group is
-    missing.
+    missing. Raises BadArgument if it is another run.
     """
-    assert run.config.learning is not None
-    types = {entry.index: entry.task.type for entry in run.entries()}
-    states: dict[str, KnowledgeState] = {}
-    undos = read_undos(run)
-    rows: Iterable[Any] = run.store.events("learn", "learnt")
-    for row in rows:
+    check_learns(run)
+    types, undos = {entry.index: entry.task.type for entry in run.entries()}, read_undos(run)
+    groups = sorted({group_of(run.config, kind) for kind in types.values()})
+    recorded: dict[str, Any] = {group: learned_event(run, initial_state_path(group)) for group in groups}
+    for row in run.store.events("learn", "learnt"):
         match = LEARNED.fullmatch(row.scope)
         if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
-            group = group_of(run.config.learning, types[int(match[1])])
-            states[group] = with_undos(KnowledgeState.model_validate(row.body), group, undos)
-    groups = {group_of(run.config.learning, kind) for kind in types.values()}
-    initial = {group: learned_event(run, initial_state_path(group)) for group in sorted(groups)}
-    return {group: KnowledgeState.model_validate(state) for group, state in initial.items() if state} | states
+            recorded[group_of(run.config, types[int(match[1])])] = row.body
+    states = {group: KnowledgeState.model_validate(body) for group, body in recorded.items() if body}
+    return {group: with_undos(state, group, undos) for group, state in states.items()}
+
+
+def library_knowledge(config: Config) -> dict[str, Knowledge]:
+    """Return the knowledge in the library of a run. If the library is a run, there is an entry for each of its groups.
+
+    The knowledge in the files of any other library has the key ``EVERYTHING``. Raises BadRun or BadKnowledge if the
+    library cannot be read, or BadArgument if it cannot be used with this configuration.
+    """
+    folder = config.library_folder
+    if not is_run(folder):
+        return {EVERYTHING: read_knowledge(folder, config.environment, config.environment_options)}
+    with closing(Run.open(folder)) as run:
+        check_environment(config, run)
+        return {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
 
 
 def read_undos(run: Run) -> dict[tuple[str, int], int]:

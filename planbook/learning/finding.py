@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
+from planbook.config import FOUND, Config
 from planbook.envs import ActionSpec, Environment, Task
 from planbook.planner import AGENT, TASK, BadProcedure, Episode, GivenCode, Procedure, Scope, Trajectory, given_code
 from planbook.rules import (
@@ -37,12 +38,15 @@ Reading = Mapping[str, JsonValue]
 """Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
 
-def with_found_type(knowledge: Knowledge, task: Task) -> Task:
-    """Return a task with the type and params that planbook has found for it.
+def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
+    """Return a task as learners see it. If planbook finds the types, it has the type and params found for it.
 
     If the task is an example of a found type, it gets that type and the example's params. Otherwise its goal is matched
     with the patterns of the found types.
     """
+    if config.types != FOUND:
+        return task
+    task = task.model_copy(update=config.task_overrides(task))
     for kind in knowledge.found:
         for example in kind.examples:
             if example.task_id == task.id:
@@ -50,9 +54,9 @@ def with_found_type(knowledge: Knowledge, task: Task) -> Task:
     return with_type(task, match(knowledge.found, task.goal))
 
 
-def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
-    """Return an episode whose task has the type and params that planbook has found for it."""
-    return episode.model_copy(update={"task": with_found_type(knowledge, episode.task)})
+def typed_episode(config: Config, knowledge: Knowledge, episode: Trajectory) -> Trajectory:
+    """Return an episode with its task as learners see it."""
+    return episode.model_copy(update={"task": typed(config, knowledge, episode.task)})
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describe: bool) -> Knowledge:
@@ -103,34 +107,24 @@ def generalise_plans(
         return None
 
 
-def with_next_version(knowledge: Knowledge, previous: Knowledge, name: str, *, repaired: bool) -> Knowledge:
-    """Return the knowledge with the version number of a found type increased by one, if the type's procedure is new.
+def with_published(
+    knowledge: Knowledge, previous: Knowledge, name: str, readings: Mapping[str, Reading | None], *, repaired: bool
+) -> Knowledge:
+    """Return the knowledge with what a found type records about its procedure, after the procedure was verified.
 
-    The procedure is new if it differs from that in ``previous``. With ``repaired``, the number of repairs is increased,
-    too.
-    """
-    found = type_named(knowledge, name)
-    if found is None or knowledge.procedures.get(name) == previous.procedures.get(name):
-        return knowledge
-    counts = {"version": found.version + 1, "repairs": found.repairs + repaired}
-    return _with_type(knowledge, found.model_copy(update=counts))
-
-
-def with_readings(knowledge: Knowledge, name: str, readings: Mapping[str, Reading | None]) -> Knowledge:
-    """Return the knowledge with new readings for the examples of a found type, and a post-condition derived from them.
-
-    ``readings`` maps task ids to the values that could be read after the procedure solved the task.
+    ``readings`` maps task ids to the values that could be read after the procedure solved the task. The examples of the
+    type keep them, and a post-condition is derived from them. If the procedure differs from that in ``previous``, the
+    version number is increased by one and, with ``repaired``, the number of repairs, too.
     """
     found = type_named(knowledge, name)
     if found is None:
         return knowledge
     examples = tuple(old.model_copy(update={"read": readings.get(old.task_id, old.read)}) for old in found.examples)
     check = postcondition([example.read for example in examples], [example.params for example in examples])
-    return _with_type(knowledge, found.model_copy(update={"examples": examples, "check": check}))
-
-
-def _with_type(knowledge: Knowledge, found: FoundType) -> Knowledge:
-    types = tuple(found if old.name == found.name else old for old in knowledge.found)
+    is_new = knowledge.procedures.get(name) != previous.procedures.get(name)
+    counts = {"version": found.version + is_new, "repairs": found.repairs + (is_new and repaired)}
+    published = found.model_copy(update={"examples": examples, "check": check, **counts})
+    types = tuple(published if old.name == name else old for old in knowledge.found)
     return knowledge.model_copy(update={"found": types})
 
 

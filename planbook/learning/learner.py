@@ -6,7 +6,8 @@ these events. An unfinished step is done again, but the model calls and trials t
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from planbook.config import FOUND, Config
@@ -24,11 +25,10 @@ from planbook.knowledge import (
     rule_form_without,
     with_undos,
 )
-from planbook.learning.finding import find_type, typed_episode, with_found_type
+from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
 from planbook.planner import (
     Body,
-    Conclusion,
     Ending,
     Recall,
     Scope,
@@ -41,6 +41,7 @@ from planbook.rules import (
     Blame,
     BuilderSettings,
     Citation,
+    History,
     Knowledge,
     build_rules,
     check_problem,
@@ -51,7 +52,7 @@ from planbook.rules import (
     useless_rules,
     with_conclusion,
 )
-from planbook.runs import Entry, Run, index_of, last_path
+from planbook.runs import Entry, Run, last_path
 from planbook.store import Watch, without_restart
 from planbook.workers import EpisodeWorker
 
@@ -64,16 +65,13 @@ class Learner:
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
         """Read or record the initial knowledge of the run. ``watch`` is called with each new event of learning."""
-        assert run.config.learning is not None
-        self._run, self._config, self.learning = run, run.config, run.config.learning
-        self._undone, self._watch = read_undos(run), watch
-        self._entries, self._finds_types = run.entries(), run.config.types == FOUND
-        groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
+        self._run, self._config, self._undone, self._watch = run, run.config, read_undos(run), watch
+        groups = {group_of(run.config, entry.task.type) for entry in run.entries()}
         self._states = {group: self._recorded_initial_state(group) for group in sorted(groups)}
 
     def state(self, task_type: str) -> KnowledgeState:
         """Return the current state of knowledge for tasks of a type."""
-        return self._states[group_of(self.learning, task_type)]
+        return self._states[group_of(self._config, task_type)]
 
     def recall(self, task: Task) -> Recall:
         """Return the part of the current knowledge that a planner is shown for a task."""
@@ -82,20 +80,23 @@ class Learner:
     def is_skipped(self, entry: Entry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
         state = self.state(entry.task.type)
-        return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
+        kind = typed(self._config, state.knowledge, entry.task).type
+        return state.streaks.get(kind, 0) >= self._config.building.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an episode that has ended, or read what was learned from it before.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
         """
-        group, previous = group_of(self.learning, entry.task.type), self.state(entry.task.type)
+        group, previous = group_of(self._config, entry.task.type), self.state(entry.task.type)
 
         def make(scope: Scope) -> Body:
-            state = self._learn(scope, previous, entry, ending, worker).with_positions_of_changed_procedures(previous)
-            if self._is_last(entry):
-                state = self._with_waiting_rules(scope, state, worker)
-                state = self._renew_procedures(scope, state, entry, worker)
+            step = LearningStep(self._run, entry, scope, worker)
+            state = step.after_episode(previous, ending).with_positions_of_changed_procedures(previous)
+            if not any(
+                group_of(self._config, later.task.type) == group for later in self._run.entries()[entry.index + 1 :]
+            ):
+                state = step.with_renewed_procedures(step.with_waiting_rules(state))
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
@@ -109,66 +110,72 @@ class Learner:
         recorded = scope.get_or_record("learnt", lambda: initial_state(self._config, group).model_dump(mode="json"))
         return KnowledgeState.model_validate(recorded)
 
-    def _learn(
-        self, scope: Scope, state: KnowledgeState, entry: Entry, ending: Ending, worker: EpisodeWorker
-    ) -> KnowledgeState:
+
+@dataclass(frozen=True)
+class LearningStep:
+    """Learns from one episode. The model calls, and the episodes in which procedures are tried, are in ``scope``.
+
+    Each public method takes a state of knowledge, and returns the state with what it has learned.
+    """
+
+    run: Run
+    entry: Entry
+    scope: Scope
+    worker: EpisodeWorker
+
+    @property
+    def _config(self) -> Config:
+        return self.run.config
+
+    def after_episode(self, state: KnowledgeState, ending: Ending) -> KnowledgeState:
+        """Learn a skill or a reflection, a procedure, and rules, unless these are built later."""
         if not ending.outcome.played:
             return state
-        config = self._config
-        trajectory = read_episode(self._run, entry)
+        config, learning = self._config, self._config.building
+        trajectory = read_episode(self.run, self.entry)
         conclusion = conclude(
-            scope.child("conclusion"),
+            self.scope.child("conclusion"),
             trajectory,
             config.environment,
             config.environment_options,
-            always=self.learning.conclusions == "always",
+            always=learning.conclusions == "always",
             helpers="helpers" not in config.without,
         )
         knowledge = state.knowledge
-        if self._finds_types:
-            describe = "rules" not in config.without and not self.learning.libraries_only
-            knowledge = find_type(scope, knowledge, trajectory, conclusion.code, describe=describe)
-            trajectory = typed_episode(knowledge, trajectory)
+        if config.types == FOUND:
+            describe = "rules" not in config.without and not learning.libraries_only
+            knowledge = find_type(self.scope, knowledge, trajectory, conclusion.code, describe=describe)
+        trajectory = typed_episode(config, knowledge, trajectory)
         kind, knowledge = trajectory.task.type, with_conclusion(knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
         failure = ""
-        if self.learning.procedures:
-            writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
-            state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind, entry.index))
+        if learning.procedures:
+            writer = ProcedureWriter(self.run, self.scope.child("procedure"), self.worker)
+            state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind))
+        episode = WaitingEpisode(index=self.entry.index, conclusion=conclusion, failure=failure)
         if "online" in config.without:
-            waiting = WaitingEpisode(index=entry.index, conclusion=conclusion, failure=failure)
-            return state.model_copy(update={"waiting": (*state.waiting, waiting)})
-        return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
+            return state.model_copy(update={"waiting": (*state.waiting, episode)})
+        return self._with_rules(self.scope, state, episode)
 
-    def _with_waiting_rules(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+    def with_waiting_rules(self, state: KnowledgeState) -> KnowledgeState:
         """Build rules from the episodes that wait for this (``--without online``), in their order."""
-        for each in state.waiting:
-            trajectory = read_episode(self._run, self._entries[each.index])
-            trajectory = typed_episode(state.knowledge, trajectory) if self._finds_types else trajectory
-            inner = scope.child(f"offline/{each.index}")
-            state = self._with_rules(inner, state, trajectory, each.conclusion, each.failure, worker)
+        for episode in state.waiting:
+            state = self._with_rules(self.scope.child(f"offline/{episode.index}"), state, episode)
         return state.model_copy(update={"waiting": ()})
 
-    def _renew_procedures(
-        self, scope: Scope, state: KnowledgeState, entry: Entry, worker: EpisodeWorker
-    ) -> KnowledgeState:
+    def with_renewed_procedures(self, state: KnowledgeState) -> KnowledgeState:
         """Rewrite each procedure that may benefit from rules that were learned after the procedure was written."""
         for kind in sorted(state.knowledge.procedures):
-            if played := self._episodes_of_type(state.knowledge, kind, entry.index):
-                state = ProcedureWriter(self._run, scope.child("renewal"), worker).renew(state, played)
+            if played := self._episodes_of_type(state.knowledge, kind):
+                state = ProcedureWriter(self.run, self.scope.child("renewal"), self.worker).renew(state, played)
         return state
 
-    def _is_last(self, entry: Entry) -> bool:
-        """Return True if no later episode of the run belongs to the same group."""
-        group = group_of(self.learning, entry.task.type)
-        return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
-
-    def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int) -> list[Trajectory]:
-        """Return the episodes of a type that have begun, up to the one with the index ``last``."""
-        begun = self._begun(last)
-        episodes = [read_episode(self._run, entry) for entry, task in begun if self._type(knowledge, task) == kind]
-        return [typed_episode(knowledge, episode) for episode in episodes] if self._finds_types else episodes
+    def _episodes_of_type(self, knowledge: Knowledge, kind: str) -> list[Trajectory]:
+        """Return the episodes of a type that have begun, up to this step's episode."""
+        tasks = self._begun(self.entry.index)
+        begun = [entry for entry, task in tasks if typed(self._config, knowledge, task).type == kind]
+        return [typed_episode(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
         """Yield the entries of episodes that have begun, with their tasks as recorded at the beginning.
@@ -177,36 +184,25 @@ class Learner:
 
         The episodes up to ``last`` must have ended or been skipped. A skipped episode has not begun, so it is left out.
         """
-        for entry in self._entries[: last + 1]:
-            if event := next(iter(self._run.store.events(last_path(self._run, entry), "task")), None):
+        for entry in self.run.entries()[: last + 1]:
+            if event := next(iter(self.run.store.events(last_path(self.run, entry), "task")), None):
                 yield entry, Task.model_validate(event.body["task"])
 
-    def _type(self, knowledge: Knowledge, task: Task) -> str:
-        if not self._finds_types:
-            return task.type
-        return with_found_type(knowledge, task.model_copy(update=self._config.task_overrides(task))).type
-
-    def _with_rules(
-        self,
-        scope: Scope,
-        state: KnowledgeState,
-        trajectory: Trajectory,
-        conclusion: Conclusion,
-        failure: str,
-        worker: EpisodeWorker,
-    ) -> KnowledgeState:
+    def _with_rules(self, scope: Scope, state: KnowledgeState, episode: WaitingEpisode) -> KnowledgeState:
         """Ask the Builder (the model that writes rules) for edits after an episode, and return the state with them.
 
         If there are then too many rules, or a rule has become useless according to its check, the rules are
-        consolidated. ``failure`` describes how a new procedure failed on another task, or is empty.
+        consolidated.
         """
-        if "rules" in self._config.without or self.learning.libraries_only:
+        recorded = read_episode(self.run, self.run.entries()[episode.index])
+        trajectory = typed_episode(self._config, state.knowledge, recorded)
+        if "rules" in self._config.without or self._config.building.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
-        settings = self._settings(worker, trajectory)
-        obeyed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
+        settings, sandbox, book = self._settings(episode.index), self.worker.sandbox, state.history.book
+        obeyed = rules_obeyed(sandbox, book.active, trajectory)
         useless_before = useless_rules(count_evidence(state.citations))
         built = build_rules(
-            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, failure
+            scope.child("builder"), sandbox, book, trajectory, episode.conclusion, settings, episode.failure
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
@@ -217,48 +213,39 @@ class Learner:
         if built.change is not None:
             state = state.with_history(state.history.record(built.change))
             must_consolidate = must_consolidate or len(built.book.active) > settings.max_rules
-        return self._consolidate(scope, state, worker, settings) if must_consolidate else state
+        return self._consolidate(scope, state, settings) if must_consolidate else state
 
-    def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings for building rules. Any check that the Builder writes is tried on all episodes so far."""
-        settings = builder_settings(self._config)
-        if not self.learning.checks:
-            return settings
-        episodes = [read_episode(self._run, entry) for entry, _ in self._begun(index_of(latest.path))]
-        return replace(settings, verify=lambda text: check_problem(worker.sandbox, text, episodes))
+    def _settings(self, index: int) -> BuilderSettings:
+        """Return the settings for building rules after the episode with this index.
 
-    def _consolidate(
-        self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
-    ) -> KnowledgeState:
+        Any check that the Builder writes is tried on all episodes so far.
+        """
+        config, learning, left_out = self._config, self._config.building, self._config.without
+        begun = self._begun(index) if learning.checks else ()
+        episodes = [read_episode(self.run, entry) for entry, _ in begun]
+        return BuilderSettings(
+            environment=config.environment,
+            options=config.environment_options,
+            max_rules=learning.max_rules,
+            form=rule_form_without(left_out).model_copy(update={"checks": learning.checks}),
+            cooperation="cooperation" not in left_out,
+            cases="cases" not in left_out,
+            classification="classification" not in left_out,
+            verify=(lambda text: check_problem(self.worker.sandbox, text, episodes)) if learning.checks else None,
+        )
+
+    def _consolidate(self, scope: Scope, state: KnowledgeState, settings: BuilderSettings) -> KnowledgeState:
         """Ask the Consolidator to merge and delete rules. With ``--paper``, it does not see the evidence for rules."""
         shows_evidence = settings.cooperation and not self._config.paper
         _, changes = consolidate(
             scope.child("consolidator"),
-            worker.sandbox,
+            self.worker.sandbox,
             state.history.book,
             count_evidence(state.citations) if shows_evidence else {},
-            lambda ids: describe_episodes(self._run, ids, thoughts=settings.cooperation),
+            lambda ids: describe_episodes(self.run, ids, thoughts=settings.cooperation),
             settings,
         )
-        history = state.history
-        for change in changes:
-            history = history.record(change)
-        return state.with_history(history)
-
-
-def builder_settings(config: Config) -> BuilderSettings:
-    """Return the settings for building rules in a run."""
-    assert config.learning is not None
-    left_out = set(config.without)
-    return BuilderSettings(
-        environment=config.environment,
-        options=config.environment_options,
-        max_rules=config.learning.max_rules,
-        form=rule_form_without(left_out).model_copy(update={"checks": config.learning.checks}),
-        cooperation="cooperation" not in left_out,
-        cases="cases" not in left_out,
-        classification="classification" not in left_out,
-    )
+        return state.with_history(reduce(History.record, changes, state.history))
 
 
 def read_episode(run: Run, entry: Entry) -> Trajectory:

@@ -19,9 +19,8 @@ from planbook.learning.finding import (
     play_and_read,
     read_after,
     type_named,
-    with_found_type,
-    with_next_version,
-    with_readings,
+    typed,
+    with_published,
 )
 from planbook.planner import (
     Ending,
@@ -152,8 +151,7 @@ class ProcedureWriter:
         """
         knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:
-            knowledge = with_readings(knowledge, procedure.type, self._readings)
-            knowledge = with_next_version(knowledge, state.knowledge, procedure.type, repaired=repaired)
+            knowledge = with_published(knowledge, state.knowledge, procedure.type, self._readings, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
@@ -226,17 +224,15 @@ class ProcedureWriter:
         For a found type, they are tasks of the split whose goals match the type.
         """
         config = self.run.config
-        assert config.learning is not None
-        split, _, count = config.learning.verify.partition(":")
+        split, _, count = config.building.verify.partition(":")
         if not split:
             return []
         seeded = config.environment.takes_seeds(split, config.environment_options)
         seeds = tuple(range(int(count))) if seeded else ()
         if not self._finds_types:
             return self._select(Selection(split=split, types=(kind,), limit=int(count), seeds=seeds))
-        tasks = self._select(Selection(split=split, seeds=seeds))
-        typed = (with_found_type(knowledge, task.model_copy(update=config.task_overrides(task))) for task in tasks)
-        return [task for task in typed if task.type == kind][: int(count)]
+        tasks = (typed(config, knowledge, task) for task in self._select(Selection(split=split, seeds=seeds)))
+        return [task for task in tasks if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of a found type's examples, except those in ``tasks``. They come from the run's library.
@@ -250,7 +246,7 @@ class ProcedureWriter:
         except EnvsError as error:
             LOG.warning("the procedure for %s is not verified on the library's tasks: %s", kind, error)
             return []
-        return [with_found_type(knowledge, task) for task in solved]
+        return [typed(self.run.config, knowledge, task) for task in solved]
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:

@@ -21,9 +21,9 @@ from planbook.knowledge import (
     playing_memory,
     with_manual,
 )
-from planbook.learning.finding import with_found_type
+from planbook.learning.finding import typed
 from planbook.learning.learner import Learner
-from planbook.learning.tasks import EpisodeCopier
+from planbook.learning.tasks import copy_next, episodes_to_copy
 from planbook.manuals import MANUAL_FILE, Coverage, goals_of, measure_coverage, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped
@@ -36,6 +36,7 @@ from planbook.workers import EpisodeWorker, Execution, play_episode, play_in_ord
 LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
 """Name of a file that describes the environment to people who read the manual. Prompts contain the same text."""
+SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
 SHORT_MANUAL = "manual.short.md"
 """Name of the file with a shortened version of the manual."""
 
@@ -49,23 +50,20 @@ def build(
     from other runs.
     """
     learner = Learner(run, watch)
-    copies = EpisodeCopier(run) if run.config.copies else None
+    copies = episodes_to_copy(run) if run.config.copies else None
     memory = learner if copies else playing_memory(run.config, learner)
 
     def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
-        skip = learner.is_skipped(entry)
-        copied = copies.copy_next(entry, skip=skip) if copies else None
-        ending = copied or (_record_skipped(run, entry) if skip else play_episode(run, memory, entry, worker, watch))
+        if learner.is_skipped(entry):
+            scope = Scope(run.journal(entry.path), entry.path)
+            scope.get_or_record("outcome", partial(SKIPPED.model_dump, mode="json"))
+        if copies:
+            copy_next(run, entry, copies)
+        ending = play_episode(run, memory, entry, worker, watch)  # a skipped or copied episode has its ending
         learner.learn(entry, ending, worker)
         return ending
 
     return play_in_order(run, play_one, on_ending, execution)
-
-
-def _record_skipped(run: Run, entry: Entry) -> Ending:
-    ending = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
-    scope = Scope(run.journal(entry.path), entry.path)
-    return Ending.model_validate(scope.get_or_record("outcome", lambda: ending.model_dump(mode="json")))
 
 
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
@@ -154,14 +152,10 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
 
     A group is a set of task types that share their rules.
     """
-    learning = run.config.learning
-    assert learning is not None
-    tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
+    tasks = [entry.task for entry in run.entries() if group_of(run.config, entry.task.type) == group]
     if run.config.types == FOUND:
-        typed = (
-            with_found_type(state.knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks
-        )
-        tasks = [task for task in typed if task.type in state.knowledge.skills]
+        tasks = [typed(run.config, state.knowledge, task) for task in tasks]
+        tasks = [task for task in tasks if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
@@ -172,12 +166,11 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
     A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
     learn (``--libraries-only``).
     """
-    left_out, learning = set(run.config.without), run.config.learning
-    assert learning is not None
+    left_out = set(run.config.without)
     if "rules" in left_out:
         return
     coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
-    if coverage.missing and "types" not in left_out and not learning.libraries_only:
+    if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
         yield f"{title}No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(coverage.never_cited)}."

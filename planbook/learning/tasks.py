@@ -7,7 +7,7 @@ from the copies. The model calls in these episodes are copied, too, but do not c
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import FOUND, GIVEN, Config, EpisodeSource
 from planbook.envs import EnvsError, Selection, Task, known_environments
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Ending, UnknownStrategy, known_method, method
+from planbook.planner import UnknownStrategy, known_method, method
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def building_tasks(config: Config) -> list[Task]:
     With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection,
     or another setting for learning, is invalid.
     """
-    assert config.learning is not None
     check_learning(config)
     if config.copies:
         return tasks_to_copy(config)
@@ -48,7 +47,7 @@ def building_tasks(config: Config) -> list[Task]:
     selection = config.selection.model_copy(update={"limit": None}) if any_type else config.selection
     tasks = config.environment.select(selection, config.environment_options)
     if any_type:
-        return rng.sample(tasks, min(config.selection.limit or config.learning.tasks_per_type, len(tasks)))
+        return rng.sample(tasks, min(config.selection.limit or config.building.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
     from planbook.manuals import types_to_build_on  # only building draws tasks
@@ -57,7 +56,7 @@ def building_tasks(config: Config) -> list[Task]:
     drawn: list[Task] = []
     for kind in chosen:
         of_type = [task for task in tasks if task.type == kind]
-        drawn += rng.sample(of_type, min(config.learning.tasks_per_type, len(of_type)))
+        drawn += rng.sample(of_type, min(config.building.tasks_per_type, len(of_type)))
     rng.shuffle(drawn)
     if not drawn:
         raise BadArgument(
@@ -71,8 +70,7 @@ def check_learning(config: Config) -> None:
 
     Raises BadArgument if the split is unknown, or the number is invalid.
     """
-    assert config.learning is not None
-    known, verify = config.environment.task_splits(config.environment_options), config.learning.verify
+    known, verify = config.environment.task_splits(config.environment_options), config.building.verify
     split, _, count = verify.partition(":")
     if verify and not (split in known and count.isdecimal() and int(count)):
         raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits are {', '.join(known)}")
@@ -118,8 +116,7 @@ def read_source(path: Path) -> Source:
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, count = hashlib.sha256(), list["RunFacts"](), 0
-    for trajectory in episodes_in(path):
-        _update_digest(digest, trajectory)
+    for trajectory in _digested(path, digest):
         facts = facts or [trajectory.run]
         count += 1
     if not facts:
@@ -199,10 +196,9 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
     """
     from planbook.manuals import types_to_build_on
 
-    assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
     counts = Counter[str]()
-    for trajectory in _read_all(config.learning.given):
+    for trajectory in _read_all(config.building.given):
         task = trajectory.task
         if task.env != config.environment.name:
             raise BadArgument(
@@ -216,49 +212,42 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
         if not ids and not (is_chosen and types_to_build_on(config.environment.name, [kind])):
             continue
         counts[kind] += 1
-        if ids or counts[kind] <= config.learning.tasks_per_type:
+        if ids or counts[kind] <= config.building.tasks_per_type:
             yield own, trajectory
 
 
 def _read_all(sources: Sequence[EpisodeSource]) -> Iterator["Trajectory"]:
     for source in sources:
         digest = hashlib.sha256()
-        for trajectory in episodes_in(Path(source.path)):
-            _update_digest(digest, trajectory)
-            yield trajectory
+        yield from _digested(Path(source.path), digest)
         if digest.hexdigest() != source.sha256:
             raise BadRun(f"the episodes in {source.path} have changed since this run of `planbook build` began")
 
 
-def _update_digest(digest: Any, trajectory: "Trajectory") -> None:
+def _digested(path: Path, digest: Any) -> Iterator["Trajectory"]:
+    """Yield the episodes at a path, and update the digest with each."""
     from planbook.export.exporting import line_of
 
-    digest.update(f"{line_of(trajectory)}\n".encode())
+    for trajectory in episodes_in(path):
+        digest.update(f"{line_of(trajectory)}\n".encode())
+        yield trajectory
 
 
-class EpisodeCopier:
-    """Copies the episodes of a run's sources into the run, each when the run reaches its task."""
+def episodes_to_copy(run: Run) -> Iterator["Trajectory"]:
+    """Return the episodes that a run copies. Raises BadRun if a source has changed since the run began."""
+    tasks_to_copy(run.config)
+    return (episode for _, episode in _select(run.config))
 
-    def __init__(self, run: Run) -> None:
-        """Check the sources. Raises BadRun if one has changed since the run began."""
-        tasks_to_copy(run.config)
-        self._run, self._remaining = run, (episode for _, episode in _select(run.config))
-        self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
-    def copy_next(self, entry: Entry, *, skip: bool = False) -> Ending | None:
-        """Copy the next episode of the entry's task into the store in one transaction, and return its ending.
+def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> None:
+    """Copy the next of the remaining episodes of the entry's task into the store, in one transaction.
 
-        With ``skip``, the episode is not copied, and None is returned. An episode that was copied before is not copied
-        again.
-        """
-        from planbook.planner import rows_of
+    It is passed over if the entry has an ending already: it was copied before, or is skipped.
+    """
+    from planbook.planner import rows_of
 
-        trajectory = next((episode for episode in self._remaining if episode.task.id == entry.task.id), None)
-        if trajectory is None:
-            raise BadRun(f"the sources have no more episode of {entry.task.id} to learn from; build a new run")
-        if skip:
-            return None
-        if (recorded := self._recorded.get(entry.index)) is not None:
-            return recorded
-        self._run.store.put_all(list(rows_of(trajectory, entry.path)))
-        return trajectory.ending
+    trajectory = next((episode for episode in remaining if episode.task.id == entry.task.id), None)
+    if trajectory is None:
+        raise BadRun(f"the sources have no more episode of {entry.task.id} to learn from; build a new run")
+    if not any(run.store.events(entry.path, "outcome")):
+        run.store.put_all(list(rows_of(trajectory, entry.path)))

@@ -3,6 +3,7 @@
 As in the whole package, "our" and "ours" refer to planbook, and "theirs" to a paper.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -143,17 +144,19 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     named = {*table.columns} - {ALL, *COLUMNS}
     types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
     name_of = _object if table.by == "object" else _type
-    shares = run.solved_by(name_of)
-    figures = {name: shares[name] for name in table.columns if name in shares}
+    solved = defaultdict[str, list[tuple[int, int]]](list)
+    for row in run.rows:
+        solved[name_of(row)].append((row.solved, 1))
+    figures = {name: percent(solved[name]) for name in table.columns if name in solved}
     is_comparable = not setting.types or types <= set(setting.types)
     covered = types if ALL in table.columns else named
     episodes = [row for row in run.rows if is_comparable and (not covered or name_of(row) in covered)]
     has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
-        figures[ALL] = percent((row.solved, 1) for row in episodes) or 0.0
+        figures[ALL] = percent((row.solved, 1) for row in episodes)
     return ComparedTable(
         table=table,
-        ours=figures | _without_none({name: COLUMNS[name].value(run) for name in measured}),
+        ours=_without_none(figures | {name: COLUMNS[name].value(run) for name in measured}),
         spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
         episodes=len(episodes),
         interval=_interval(episodes) if has_overall else None,
@@ -181,8 +184,7 @@ def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid 
     for paper in papers:
         shown = [compared for compared in paper.tables if compared.ours or ALL in compared.table.columns]
         for compared in shown:
-            wide = len(compared.table.columns) > MAX_COLUMNS
-            yield from _transposed(paper, compared) if wide else _upright(paper, compared, run)
+            yield from _grids(paper, compared, run)
             yield f"{compared.table.note}\n"
         yield from _lines(paper, shown)
 
@@ -224,43 +226,32 @@ def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> st
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _upright(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
+def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
     """Yield the title, and a table with a row for each of the paper's methods, followed by our row.
 
-    If the paper reports k_max, the table has columns for it.
+    If the paper reports k_max, the table has columns for it. A table with many columns is transposed. If the paper then
+    played a method with several models, yield a title and a table for each model.
     """
-    yield _title(paper, compared)
-    columns, rows = compared.table.columns, compared.table.rows
-    k_max_types = tuple(dict.fromkeys(type for row in rows for type in row.k_max))
-    heads = (*(paper.names.get(name, name) for name in columns), *(f"k_max {type}" for type in k_max_types))
-    cells = []
-    for row in rows:
-        k_max = [fixed(row.k_max.get(type), 1) for type in k_max_types]
-        figures = (_figure(name, row.values, row.spread) for name in columns)
-        cells.append((_method(row), *figures, *k_max))
-    our_k_max = getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
-    k_max = [fixed(our_k_max.get(type), 1) for type in k_max_types]
-    label = f"{OURS}: {run.config.title}{_episodes(compared)}"
-    cells.append((label, *(_figure(name, compared.ours, compared.spread) for name in columns), *k_max))
-    yield Grid("", "method", [head.replace(" ", "\n") for head in heads], cells)
-
-
-def _transposed(paper: ComparedPaper, compared: ComparedTable) -> Iterator[Grid | str]:
-    """Yield the title, and a table with a column for each of the paper's methods, followed by our column.
-
-    If the paper played a method with several models, yield a title and a table for each model.
-    """
-    rows = compared.table.rows
-    several = len({row.method for row in rows}) < len(rows)
-    names = compared.ours if compared.table.by == "object" else compared.table.columns
-    for model in dict.fromkeys(row.model if several else "" for row in rows):
+    table, our_k_max = compared.table, getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
+    is_wide = len(table.columns) > MAX_COLUMNS
+    by_model = is_wide and len({row.method for row in table.rows}) < len(table.rows)
+    names = compared.ours if is_wide and table.by == "object" else table.columns
+    for model in dict.fromkeys(row.model if by_model else "" for row in table.rows):
         yield _title(paper, compared, model)
-        shown = [row for row in rows if not several or row.model == model]
-        cells = []
-        for name in names:
-            theirs = (_figure(name, row.values, row.spread) for row in shown)
-            cells.append((name, *theirs, _figure(name, compared.ours, compared.spread)))
-        yield Grid("", "task", [*map(_method, shown), OURS], cells)
+        rows = [row for row in table.rows if not by_model or row.model == model]
+        methods = [*map(_method, rows), OURS if is_wide else f"{OURS}: {run.config.title}{_episodes(compared)}"]
+        sources = [*((row.values, row.spread) for row in rows), (compared.ours, compared.spread)]
+        columns = {name: [_figure(name, values, spread) for values, spread in sources] for name in names}
+        for kind in dict.fromkeys(kind for row in rows for kind in row.k_max):
+            columns[f"k_max {kind}"] = [
+                fixed(k_max.get(kind), 1) for k_max in (*(row.k_max for row in rows), our_k_max)
+            ]
+        if is_wide:
+            yield Grid("", "task", methods, [(name, *cells) for name, cells in columns.items()])
+        else:
+            heads = [paper.names.get(name, name).replace(" ", "\n") for name in columns]
+            cells_of = zip(methods, zip(*columns.values(), strict=True), strict=True)
+            yield Grid("", "method", heads, [(method, *cells) for method, cells in cells_of])
 
 
 def _method(row: PublishedRow) -> str:

@@ -3,8 +3,7 @@
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,13 @@ from pathlib import Path
 from pydantic import BaseModel, JsonValue
 
 from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, effective_options
-from planbook.knowledge import RETRIEVAL, learned_in, with_manual
-from planbook.manuals import default_starts, read_knowledge
+from planbook.knowledge import PROCEDURES, RETRIEVAL, library_knowledge
+from planbook.manuals import default_starts
 from planbook.papers import PaperBuilding, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
-from planbook.results.statistics import percent
 from planbook.results.summary import Summary
-from planbook.rules import Knowledge
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 
@@ -74,13 +71,6 @@ class OurRun:
             return self.config.selection.split or ""
         return self.config.environment.splits[0]
 
-    def solved_by(self, name_of: Callable[[Result], str]) -> dict[str, float]:
-        """Group the episodes by ``name_of``, and map the name of each group to its percentage of solved episodes."""
-        counts = defaultdict[str, list[tuple[int, int]]](list)
-        for row in self.rows:
-            counts[name_of(row)].append((row.solved, 1))
-        return {name: share for name, pairs in sorted(counts.items()) if (share := percent(pairs)) is not None}
-
     @property
     def tasks(self) -> int:
         """Number of tasks. Repeats are not counted."""
@@ -89,24 +79,11 @@ class OurRun:
     @property
     def without(self) -> tuple[str, ...]:
         """The parts that were left out in this run, or in the build that learned its knowledge."""
-        implied = () if self.origin is None or self.origin.formulated else ("formulation",)
-        built_without = set(self._built_without) - LEFT_OUT_IN_TESTING
+        building = self.origin and self.origin.building
+        built_without = {*building.without} - LEFT_OUT_IN_TESTING if building else set()
+        implied = {"formulation"} if self.origin and not self.origin.formulated else set()
         parts = {*self.config.without, *built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
-
-    @property
-    def only_in_testing(self) -> tuple[str, ...]:
-        """The parts that were left out in this run, but not in the build. (The paper left them out in both.)"""
-        return tuple(sorted(set(self.config.without) - set(self._built_without) - LEFT_OUT_IN_TESTING - {RETRIEVAL}))
-
-    @property
-    def only_in_building(self) -> tuple[str, ...]:
-        """The parts that were left out in the build, but not in this run. (The paper left them out in both.)"""
-        return tuple(sorted(set(self._built_without) & SHOWN_TO_PLANNERS - set(self.config.without)))
-
-    @property
-    def _built_without(self) -> tuple[str, ...]:
-        return self.origin.building.without if self.origin and self.origin.building else ()
 
     @property
     def start(self) -> tuple[str, ...]:
@@ -146,18 +123,13 @@ def our_run(config: Config, summary: Summary) -> OurRun:
 
 
 def _origin(config: Config) -> KnowledgeOrigin:
-    library = config.library_folder
+    library, known = config.library_folder, library_knowledge(config).values()
+    formulated = all(knowledge.manual for knowledge in known if knowledge.rules)
     if not is_run(library):
-        known = read_knowledge(library, config.environment, config.environment_options)
-        learned = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
-        return KnowledgeOrigin(None, (), _formulated([known]), learned)
+        learned = any(knowledge.rules or knowledge.skills or knowledge.reflections for knowledge in known)
+        return KnowledgeOrigin(None, (), formulated, learned or config.planner == PROCEDURES)
     with closing(Run.open(library)) as built:
-        groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
-        return KnowledgeOrigin(built.config, models_asked(read_run(built)), _formulated(groups), config.after != 0)
-
-
-def _formulated(known: list[Knowledge]) -> bool:
-    return all(knowledge.manual for knowledge in known if knowledge.rules)
+        return KnowledgeOrigin(built.config, models_asked(read_run(built)), formulated, config.after != 0)
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
@@ -222,7 +194,7 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in exempt and value not in theirs:
-            yield f"environment option {name}", _limit(value), _or_default(theirs[0])
+            yield f"environment option {name}", _limit(value), _limit(theirs[0], none="the default")
     if setting.environment:
         yield (
             "environment",
@@ -276,10 +248,11 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
         return
     if config.after is not None:
         yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
-    if run.only_in_testing:
-        yield f"without {', '.join(run.only_in_testing)}", "only in testing", "also in building"
-    if run.only_in_building:
-        yield f"without {', '.join(run.only_in_building)}", "only in building", "also in testing"
+    tested, built = {*config.without}, {*origin.building.without}  # the paper left out the same parts in both
+    if parts := tested - built - LEFT_OUT_IN_TESTING - {RETRIEVAL}:
+        yield f"without {', '.join(sorted(parts))}", "only in testing", "also in building"
+    if parts := built & SHOWN_TO_PLANNERS - tested:
+        yield f"without {', '.join(sorted(parts))}", "only in building", "also in testing"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
         yield "manual", "not formulated: the rules as a list", "formulated"
     yield from _building(origin, origin.building, origin.building.learning, theirs)
@@ -311,12 +284,8 @@ def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, Js
             yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
 
 
-def _or_default(value: JsonValue) -> JsonValue:
-    """Return the text for an option that the paper does not name. For these, None does not always mean "no limit"."""
-    return "the default" if value is None else _limit(value)
-
-
-def _limit(value: JsonValue) -> JsonValue:
+def _limit(value: JsonValue, none: str = NO_LIMIT) -> JsonValue:
+    """Return the text for the value of an option. ``none`` is the text for None."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
-    return NO_LIMIT if value is None else value
+    return none if value is None else value

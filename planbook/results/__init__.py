@@ -167,8 +167,7 @@ class RunResults:
 
     def _add_step(self, index: int, body: Any) -> None:
         """Add what a run of `planbook build` knows after learning from an episode."""
-        assert self.run.config.learning is not None
-        group = group_of(self.run.config.learning, self.episodes[index].entry.task.type)
+        group = group_of(self.run.config, self.episodes[index].entry.task.type)
         self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
         spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions", "money")}

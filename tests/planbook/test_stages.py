@@ -170,7 +170,7 @@ def test_a_shortened_manual_is_written_next_to_the_full_one(tmp_path: Path, buil
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (("run", "--env", "toy", "--split", "all:1"), "is not a run of `planbook build`, so it has no rules"),
+        (("run", "--env", "toy", "--split", "all:1"), "is not a run of `planbook build`, so it has learned nothing"),
         ((*BUILD, "--without", "rules", "--no-procedures", "--tasks-per-type", 1), "has no rules to formulate"),
     ],
 )
