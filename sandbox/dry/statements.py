@@ -26,7 +26,7 @@ from planbook.sandbox.dry.values import (
     merge_states,
     same,
 )
-from planbook.sandbox.dry.walk import LoopJumps, NotFollowed
+from planbook.sandbox.dry.walk import LoopJumps, NotFollowed, Place
 
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
@@ -45,17 +45,17 @@ class DryWalk(Calls):
         """Follow statements in order. Raises PathEnded if no path reaches the end of the statements."""
         for node in nodes:
             self.step()
-            key = (*map(id, self.call_chain), id(node))
+            place: Place = (*self.call_chain, node)
             try:
                 self.visit(node)
             except ErrorRaised as error:
                 # a statement without a line stands for a part of a comprehension; one that has succeeded before is not
                 # at fault, since the actions before it may end the episode
-                is_certain = hasattr(node, "lineno") and key not in self.succeeded
-                self.error = (node, tuple(self.call_chain), error) if is_certain else None
+                is_certain = hasattr(node, "lineno") and place not in self.succeeded
+                self.error = (place, error) if is_certain else None
                 raise PathEnded from None
             self.error = None
-            self.succeeded.add(key)
+            self.succeeded.add(place)
 
     def generic_visit(self, node: ast.AST) -> Value:
         """Visit a node that has no visit method of its own.
@@ -273,7 +273,7 @@ class DryWalk(Calls):
 
     def visit_While(self, node: ast.While) -> None:
         if self._is_endless(node):
-            self.endless[id(node)] = node
+            self.endless.add(node)
         loop, normal_ends = LoopJumps(), list[WalkState]()
 
         def iteration() -> bool | UnknownType:
@@ -340,9 +340,9 @@ class DryWalk(Calls):
         """Evaluate the expression that a loop iterates over."""
         if not isinstance(node, ast.Call):
             return self.evaluate(node)
-        self.consumed_ids.add(id(node))
+        self.consumed.add(node)
         value = self.evaluate(node)
-        self.consumed_ids.discard(id(node))
+        self.consumed.discard(node)
         return value
 
     def _follow_iterations(self, iterable: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
