@@ -148,9 +148,10 @@ class Report:
         text = shown_line(self.lines, line)
         self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 
-    def sorted_faults(self) -> tuple[Fault, ...]:
-        """Return all faults, sorted by position and without duplicates."""
-        return tuple(sorted(dict.fromkeys(self.faults), key=lambda fault: (fault.line or 0, fault.column or 0)))
+
+def in_order(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return the faults sorted by position and without duplicates."""
+    return tuple(sorted(dict.fromkeys(faults), key=lambda fault: (fault.line or 0, fault.column or 0)))
 
 
 def _cut(text: str) -> str:

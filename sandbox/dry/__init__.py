@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 
-from planbook.sandbox.checks.api import Function
+from planbook.sandbox.checks.api import Function, in_order
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.statements import DryWalk
 from planbook.sandbox.dry.values import (
@@ -93,13 +93,12 @@ def dry_run(
     if not walk.is_complete:
         return DryRun((), len(followed), followed=False)
     lines = code_lines(code)
-    faults = dict.fromkeys(
+    faults = in_order(
         Fault(FaultKind.CHECK, kind, message, line or None, column, shown_line(lines, line))
         for kind, message, line, column in _faults(walk)
     )
     all_calls = set(effects.call_sites(walk.plan_nodes, walk.functions, walk.roots, walk.escaped_paths))
-    ordered = sorted(faults, key=lambda fault: (fault.line or 0, fault.column or 0))
-    return DryRun(tuple(ordered), len(followed), len(all_calls - followed))
+    return DryRun(faults, len(followed), len(all_calls - followed))
 
 
 def follow(

@@ -129,7 +129,7 @@ class DryWalk(Calls):
             self.assign(target.id, value, self.frame)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
-        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+        elif isinstance(target, ast.Subscript):
             self.change_item(self.evaluate(target.value), "__setitem__", self.evaluate(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
