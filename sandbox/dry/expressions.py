@@ -122,18 +122,16 @@ class Expressions(BaseWalk):
         return HostRef(path)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
-        parts = [self._formatted_part(part) for part in node.values]
-        if any(isinstance(part, UnknownType) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
-            return UNKNOWN
-        return "".join(map(str, parts))
+        parts = [part for part in map(self.evaluate, node.values) if isinstance(part, str)]
+        is_known = len(parts) == len(node.values) and sum(map(len, parts)) <= MAX_CHARS
+        return "".join(parts) if is_known else UNKNOWN
 
-    def _formatted_part(self, node: ast.expr) -> Value:
-        if not isinstance(node, ast.FormattedValue):
-            return self.evaluate(node)
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Value:
         value = self.evaluate(node.value)
-        if node.format_spec is not None or node.conversion not in (-1, ord("s")):
-            return self.visit_parts(node.format_spec) if node.format_spec else UNKNOWN
-        return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
+        if node.format_spec is not None:
+            return self.visit_parts(node.format_spec)
+        is_known = node.conversion in (-1, ord("s")) and isinstance(value, str | int | float | None)
+        return str(value) if is_known else UNKNOWN
 
     def visit_Tuple(self, node: ast.Tuple) -> Value:
         parts = self.unpack(node.elts)

@@ -258,41 +258,51 @@ class DryWalk(Calls):
     # Loops.
 
     def visit_For(self, node: ast.For) -> None:
-        iterable, loop, normal_ends = self._evaluate_iterable(node.iter), LoopJumps(), list[WalkState]()
+        iterable = self._evaluate_iterable(node.iter)
 
         def iteration(item: Value) -> None:
             self.bind(node.target, item)
-            self._follow_iteration(node.body, loop)
+            self._follow_iteration(node.body)
 
-        self.loops.append(loop)
-        with suppress(PathEnded):
+        def follow() -> None:
             self._follow_iterations(iterable, iteration, [node])
-            normal_ends.append(self.state)
-        self.loops.pop()
-        self._leave_loop(normal_ends, loop.breaks, node.orelse)
+            self.loops[-1].ends.append(self.state)
+
+        self._follow_loop(follow, node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
         if self._is_endless(node):
             self.endless.add(node)
-        loop, normal_ends = LoopJumps(), list[WalkState]()
 
         def iteration() -> bool | UnknownType:
             truth = self.truth(self.evaluate(node.test))
             if truth is not True:
-                normal_ends.append(self.fork())
+                self.loops[-1].ends.append(self.fork())
             if truth is False:
                 raise PathEnded
-            self._follow_iteration(node.body, loop)
+            self._follow_iteration(node.body)
             return truth
 
-        self.loops.append(loop)
-        with suppress(PathEnded):
+        def follow() -> None:
             for _ in range(MAX_ENDLESS_ITERATIONS if isinstance(node.test, ast.Constant) else MAX_ITERATIONS):
                 if iteration() is not True:
                     break
             self._repeat(iteration, [node])
+
+        self._follow_loop(follow, node.orelse)
+
+    def _follow_loop(self, follow: Callable[[], None], orelse: list[ast.stmt]) -> None:
+        """Follow a loop: its iterations, its ``else`` block from where it ends without a ``break``, and its breaks."""
+        self.loops.append(loop := LoopJumps())
+        with suppress(PathEnded):
+            follow()
         self.loops.pop()
-        self._leave_loop(normal_ends, loop.breaks, node.orelse)
+        paths = [(state, None) for state in loop.breaks]
+        with suppress(PathEnded):
+            self.merge_paths([(state, None) for state in loop.ends])
+            self.follow_body(orelse)
+            paths.append((self.state, None))
+        self.merge_paths(paths)
 
     def _is_endless(self, node: ast.While) -> bool:
         """Return whether only an error can end a loop.
@@ -308,7 +318,7 @@ class DryWalk(Calls):
             probe.escape(self.look_up(name, self.frame))
         return not probe.escaped
 
-    def _follow_iteration(self, body: list[ast.stmt], loop: LoopJumps) -> None:
+    def _follow_iteration(self, body: list[ast.stmt]) -> None:
         """Follow one iteration, up to the end of the body or a ``continue``, and merge the states there.
 
         Raises PathEnded if no path reaches the end of the body or a ``continue``.
@@ -317,21 +327,9 @@ class DryWalk(Calls):
         with suppress(PathEnded):
             self.follow_body(body)
             paths.append((self.state, None))
-        paths += [(state, None) for state in loop.continues]
-        loop.continues.clear()
-        self.merge_paths(paths)
-
-    def _leave_loop(self, normal_ends: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
-        """Merge the states in which a loop ends.
-
-        The ``else`` block is followed from the ``normal_ends``, at which the loop has no more items or its condition is
-        false. It is not followed from the ``breaks``.
-        """
-        paths = [(state, None) for state in breaks]
-        with suppress(PathEnded):
-            self.merge_paths([(state, None) for state in normal_ends])
-            self.follow_body(orelse)
-            paths.append((self.state, None))
+        continues = self.loops[-1].continues
+        paths += [(state, None) for state in continues]
+        continues.clear()
         self.merge_paths(paths)
 
     # Items and iterations.

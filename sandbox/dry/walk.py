@@ -47,10 +47,11 @@ class NotFollowed(Exception):
 
 @dataclass
 class LoopJumps:
-    """The states in which paths reach a ``break`` or ``continue`` of a loop."""
+    """The states in which paths reach a ``break`` or ``continue`` of a loop, or its end without a ``break``."""
 
     breaks: list[WalkState] = field(default_factory=list)
     continues: list[WalkState] = field(default_factory=list)
+    ends: list[WalkState] = field(default_factory=list)
 
 
 Place = tuple[ast.stmt | ast.Call, ...]
