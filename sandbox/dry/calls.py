@@ -26,6 +26,7 @@ from planbook.sandbox.dry.values import (
     LazyItems,
     NotKnown,
     PathEnded,
+    Scalar,
     UnknownType,
     Value,
     compute,
@@ -339,7 +340,7 @@ def _is_data(value: Value) -> bool:
     """Return whether a value is UNKNOWN or immutable data, such as a string or a tuple of strings."""
     if isinstance(value, tuple):
         return all(map(_is_data, value))
-    return value is None or isinstance(value, UnknownType | str | bytes | int | float)
+    return isinstance(value, UnknownType | Scalar)
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:

@@ -22,6 +22,7 @@ from planbook.sandbox.dry.values import (
     LazyItems,
     NotKnown,
     Plain,
+    Scalar,
     UnknownType,
     Value,
     binary,
@@ -48,7 +49,7 @@ class Expressions(BaseWalk):
             raise NotKnown
         if isinstance(value, tuple):
             return tuple(self._plain(item, parts) for item in value)
-        if value is None or isinstance(value, str | bytes | int | float):
+        if isinstance(value, Scalar):
             return value
         content = self.items(value) if isinstance(value, LazyItems) else self.content(value)
         if content is None:
@@ -75,7 +76,7 @@ class Expressions(BaseWalk):
             return self.new_container({self.from_python(key): self.from_python(item) for key, item in value.items()})
         if isinstance(value, tuple):
             return self.tuple_of(map(self.from_python, value))
-        return value if value is None or isinstance(value, str | bytes | int | float) else UNKNOWN
+        return value if isinstance(value, Scalar) else UNKNOWN
 
     def as_dict_key(self, value: Value) -> Value:
         """Return a value that is used as a key of a dict.
@@ -84,7 +85,7 @@ class Expressions(BaseWalk):
         """
         if isinstance(value, tuple):
             return tuple(map(self.as_dict_key, value))
-        if value is None or isinstance(value, str | int | float | bytes):
+        if isinstance(value, Scalar):
             return value
         raise NotKnown
 
@@ -101,7 +102,7 @@ class Expressions(BaseWalk):
         return UNKNOWN
 
     def visit_Constant(self, node: ast.Constant) -> Value:
-        return node.value if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
+        return node.value if isinstance(node.value, Scalar) else UNKNOWN
 
     def visit_Name(self, node: ast.Name) -> Value:
         return self.look_up(node.id, self.frame)

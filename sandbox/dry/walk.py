@@ -27,6 +27,7 @@ from planbook.sandbox.dry.values import (
     Impossible,
     LazyItems,
     PathEnded,
+    Scalar,
     UnknownType,
     Value,
     WalkState,
@@ -327,4 +328,4 @@ class BaseWalk(ast.NodeVisitor):
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
-        return bool(value) if value is None or isinstance(value, str | bytes | int | float | tuple) else UNKNOWN
+        return bool(value) if isinstance(value, Scalar | tuple) else UNKNOWN
