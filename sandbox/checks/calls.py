@@ -277,6 +277,8 @@ class ApiUsage:
 def _function_of(node: ast.FunctionDef) -> Function:
     """Describe a function that the plan defines. Arguments are not checked against its annotations."""
     args, parameters = node.args, list[inspect.Parameter]()
+    if len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs) > MAX_PARAMETERS:
+        return Function(node.name)
 
     def add(kind: Kind, arguments: Sequence[ast.arg], defaults: Sequence[ast.expr | None] = ()) -> None:
         required = len(arguments) - len(defaults)
@@ -289,7 +291,5 @@ def _function_of(node: ast.FunctionDef) -> Function:
     add(Kind.VAR_POSITIONAL, [args.vararg] if args.vararg else [])
     add(Kind.KEYWORD_ONLY, args.kwonlyargs, args.kw_defaults)
     add(Kind.VAR_KEYWORD, [args.kwarg] if args.kwarg else [])
-    if len(parameters) > MAX_PARAMETERS:
-        return Function(node.name)
     signature = inspect.Signature(parameters, __validate_parameters__=False)  # the compiler refuses a repeated name
     return Function(node.name, f"{node.name}{signature}", signature)
