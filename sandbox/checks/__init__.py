@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from planbook.sandbox.caching import cached_up_to
-from planbook.sandbox.checks.api import Api, Report
+from planbook.sandbox.checks.api import Api, Report, in_order
 from planbook.sandbox.checks.calls import ApiUsage
 from planbook.sandbox.policy.compiler import faults_of, find_problems
 from planbook.sandbox.policy.rules import NAME_HINTS, SYNTAX
@@ -88,27 +88,30 @@ def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool
     if isinstance(tree, Fault):
         return (tree,)
     try:
-        report = _build_report(code, tree, api, allow_definitions_only, procedure)
+        scopes = scopes_of(tree)
+        report = _build_report(code, tree, scopes, api, allow_definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
-    bound = () if api.is_whole_plan else _bound_elsewhere(tree, api)
+    bound = () if api.is_whole_plan else _bound_elsewhere(scopes, api)
     problems = find_problems(code, bound, tree, api.modules)
-    refused = [problem for problem in problems if problem.type != SYNTAX]  # the parser explains syntax errors better
-    return _merge(report, faults_of(code, refused))
+    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])  # the parser explains better
+    positions = {(fault.line, fault.column) for fault in refused if fault.line}
+    return in_order([*refused, *(fault for fault in report.faults if (fault.line, fault.column) not in positions)])
 
 
-def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
+def _bound_elsewhere(scopes: Scopes, api: Api) -> Iterable[str]:
     """Return names that the policy must accept in this part, since other parts of the plan define or may define them.
 
     They include the names of refused built-ins, such as ``open``, unless this part reads the name outside functions.
     """
-    scopes = scopes_of(tree)
     read_immediately = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
     return api.names | (NAME_HINTS.keys() - read_immediately)
 
 
-def _build_report(code: str, tree: ast.Module, api: Api, allow_definitions_only: bool, procedure: bool) -> Report:
-    report, scopes = Report(code), scopes_of(tree)
+def _build_report(
+    code: str, tree: ast.Module, scopes: Scopes, api: Api, allow_definitions_only: bool, procedure: bool
+) -> Report:
+    report = Report(code)
     if api.is_whole_plan:
         check_does_something(tree, report, allow_definitions_only=allow_definitions_only)
     check_flow(scopes, report)
@@ -121,17 +124,6 @@ def _build_report(code: str, tree: ast.Module, api: Api, allow_definitions_only:
     if (refused := compile_error(code, tree)) and refused.line not in reported_lines:
         report.faults.append(refused)
     return report
-
-
-def _merge(report: Report, refused: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """Return the faults from the report and from the language policy (``refused``).
-
-    At a position where the policy has found a fault, other faults are left out.
-    """
-    positions = {(fault.line, fault.column) for fault in refused if fault.line}
-    others = (fault for fault in report.faults if (fault.line, fault.column) not in positions)
-    report.faults = [*refused, *others]
-    return report.sorted_faults()
 
 
 # Names.

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property, lru_cache
 
 from planbook.sandbox.policy.compiler import code_lines, shown_line
@@ -18,27 +19,26 @@ Kind = inspect._ParameterKind
 NO_DEFAULT = inspect.Parameter.empty
 
 
-@dataclass(frozen=True, slots=True)
-class CallParameter:
-    """One parameter of a function.
+class Default(Enum):
+    """Stands for any default of a parameter."""
 
-    ``text`` is the parameter as a signature shows it, except that a default is shown as ``...``. Two parameters are
-    equal if their texts are equal. Their annotations, which may not be hashable, are not compared.
-    """
+    ANY = "..."
 
-    name: str
-    kind: Kind
-    required: bool
-    text: str
-    annotation: object = field(default=NO_DEFAULT, compare=False)
+    def __repr__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function and its parameters. If ``parameters`` is None, they are unknown, and arguments are not checked."""
+    """A function that plans may call. If ``signature`` is None, its parameters are unknown, and not checked.
+
+    ``text`` is the call as hints show it, with ``...`` for each default. Two functions are equal if their texts are
+    equal. Their annotations, which may not be hashable, are not compared.
+    """
 
     name: str
-    parameters: tuple[CallParameter, ...] | None
+    text: str = ""
+    signature: inspect.Signature | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
@@ -47,17 +47,9 @@ class Function:
         If an annotation is a string, it is evaluated if possible.
         """
         plain = getattr(function, "__func__", function)  # for the cache, since each access creates a new method object
-        parameters = _parameters if isinstance(plain, Hashable) else _parameters.__wrapped__
-        return cls(name, parameters(plain, bound=plain is not function))
-
-    def __str__(self) -> str:
-        texts, only_named = list[str](), False
-        for parameter in self.parameters or ():
-            if parameter.kind is Kind.KEYWORD_ONLY and not only_named:
-                texts.append("*")
-            only_named = only_named or parameter.kind in (Kind.KEYWORD_ONLY, Kind.VAR_POSITIONAL)
-            texts.append(parameter.text)
-        return f"{self.name}({', '.join(texts)})"
+        signature_of = _signature if isinstance(plain, Hashable) else _signature.__wrapped__
+        signature, text = signature_of(plain, bound=plain is not function)
+        return cls(name, f"{name}{text}", signature)
 
 
 @dataclass(frozen=True)
@@ -113,20 +105,20 @@ class Api:
 
 
 @lru_cache(1024)
-def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
-    """Return a function's parameters, or None if Python does not know them. If ``bound``, leave out the first one."""
+def _signature(function: Callable[..., object], *, bound: bool) -> tuple[inspect.Signature | None, str]:
+    """Return the signature of a function and its text, or None and "" if Python does not know it.
+
+    If ``bound``, the first parameter is left out.
+    """
     called = types.MethodType(function, function) if bound else function
     for evaluated in (True, False):  # not every annotation that is a string can be evaluated
         with suppress(Exception):
-            return tuple(map(_parameter, inspect.signature(called, eval_str=evaluated).parameters.values()))
-    return None
-
-
-def _parameter(parameter: inspect.Parameter) -> CallParameter:
-    without_default = parameter.replace(default=NO_DEFAULT)
-    required = parameter.default is NO_DEFAULT and parameter.kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
-    text = str(without_default) if parameter.default is NO_DEFAULT else f"{without_default} = ..."
-    return CallParameter(parameter.name, parameter.kind, required, text, parameter.annotation)
+            parameters = inspect.signature(called, eval_str=evaluated).parameters.values()
+            signature = inspect.Signature(
+                [p if p.default is NO_DEFAULT else p.replace(default=Default.ANY) for p in parameters]
+            )
+            return signature, str(signature)
+    return None, ""
 
 
 # The report.
@@ -156,9 +148,10 @@ class Report:
         text = shown_line(self.lines, line)
         self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 
-    def sorted_faults(self) -> tuple[Fault, ...]:
-        """Return all faults, sorted by position and without duplicates."""
-        return tuple(sorted(dict.fromkeys(self.faults), key=lambda fault: (fault.line or 0, fault.column or 0)))
+
+def in_order(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Return the faults sorted by position and without duplicates."""
+    return tuple(sorted(dict.fromkeys(faults), key=lambda fault: (fault.line or 0, fault.column or 0)))
 
 
 def _cut(text: str) -> str:

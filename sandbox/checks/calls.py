@@ -7,11 +7,11 @@ type.
 import ast
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal, Union, get_args, get_origin
 
-from planbook.sandbox.checks.api import Api, CallParameter, Function, Kind, Report
+from planbook.sandbox.checks.api import NO_DEFAULT, Api, Default, Function, Kind, Report
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
@@ -19,6 +19,7 @@ from planbook.sandbox.suggest import Guess, closest
 # Arguments. In ``f(*items, x, n=1)``, ``x`` is not checked: after a starred argument, its parameter is unknown.
 
 _MAX_SOURCE_SHOWN = 60
+_COLLECTS = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 _DISPLAY_TYPES: dict[type[ast.expr], type] = {
     ast.JoinedStr: str,
     ast.List: list,
@@ -51,22 +52,22 @@ ArgumentProblem = tuple[ast.expr, str, str, str]
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
     """Yield every problem with the arguments of a call."""
-    if function.parameters is None:
+    if function.signature is None:
         return
-    bound, problems = _bind(call, function.parameters, guess)
+    bound, problems = _bind(call, list(function.signature.parameters.values()), guess)
     for message, hint in problems:
-        yield (call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
+        yield (call, "arguments", f"{function.name}() {message}", hint or f"call it as {function.text}")
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
         if get_origin(parameter.annotation) is Literal:
             yield _choice_problem(function, parameter, value, guess)
         else:
-            message = f"{function.name}() takes {parameter.text}, not {_short_source(value)}"
-            yield (value, "literal-type", message, f"call it as {function}")
+            message = f"{function.name}() takes {parameter}, not {_short_source(value)}"
+            yield (value, "literal-type", message, f"call it as {function.text}")
 
 
-def _choice_problem(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
+def _choice_problem(function: Function, parameter: inspect.Parameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
     """Return the problem with an argument that is not one of the choices in the annotation ``Literal[...]``."""
     choices = get_args(parameter.annotation)
     allowed = f"{function.name}(): {parameter.name} must be one of {', '.join(map(repr, choices))}"
@@ -77,8 +78,8 @@ def _choice_problem(function: Function, parameter: CallParameter, value: ast.exp
 
 
 def _bind(
-    call: ast.Call, parameters: tuple[CallParameter, ...], guess: Guess
-) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
+    call: ast.Call, parameters: list[inspect.Parameter], guess: Guess
+) -> tuple[list[tuple[inspect.Parameter, ast.expr]], list[tuple[str, str]]]:
     """Match the arguments of a call to parameters.
 
     Return pairs of a parameter and its argument, and the message and hint of each problem. The hint may be "".
@@ -97,18 +98,19 @@ def _bind(
     problems += keyword_problems
     if not any(keyword.arg is None for keyword in call.keywords) and not any(hint for _, hint in problems):
         passed = {p.name for p, _ in bound}
-        reachable = [p for p in parameters if starred is None or p.kind is Kind.KEYWORD_ONLY]
-        if missing := [p.name for p in reachable if p.required and p.name not in passed]:
+        required = [p for p in parameters if p.default is NO_DEFAULT and p.kind not in _COLLECTS]
+        reachable = [p for p in required if starred is None or p.kind is Kind.KEYWORD_ONLY]
+        if missing := [p.name for p in reachable if p.name not in passed]:
             problems.append((f"is missing {' and '.join(missing)}", ""))
     return bound, problems
 
 
 def _bind_keywords(
-    call: ast.Call, parameters: tuple[CallParameter, ...], positional: set[str], guess: Guess
-) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
+    call: ast.Call, parameters: list[inspect.Parameter], positional: set[str], guess: Guess
+) -> tuple[list[tuple[inspect.Parameter, ast.expr]], list[tuple[str, str]]]:
     named = {p.name: p for p in parameters if p.kind in (Kind.POSITIONAL_OR_KEYWORD, Kind.KEYWORD_ONLY)}
     open_ended = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
-    bound: list[tuple[CallParameter, ast.expr]] = []
+    bound: list[tuple[inspect.Parameter, ast.expr]] = []
     problems: list[tuple[str, str]] = []
     for keyword in call.keywords:
         if keyword.arg is None:
@@ -274,24 +276,20 @@ class ApiUsage:
 
 def _function_of(node: ast.FunctionDef) -> Function:
     """Describe a function that the plan defines. Arguments are not checked against its annotations."""
-    args = node.args
-    positional = [*args.posonlyargs, *args.args]
-    if len(positional) + len(args.kwonlyargs) > MAX_PARAMETERS:
-        return Function(node.name, None)
-    optional = len(positional) - len(args.defaults)
-    parameters = [
-        _parameter(arg, Kind.POSITIONAL_ONLY if n < len(args.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)
-        for n, arg in enumerate(positional)
-    ]
-    parameters += [_parameter(args.vararg, Kind.VAR_POSITIONAL, False)] if args.vararg else []
-    parameters += [
-        _parameter(arg, Kind.KEYWORD_ONLY, default is None)
-        for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
-    ]
-    parameters += [_parameter(args.kwarg, Kind.VAR_KEYWORD, False)] if args.kwarg else []
-    return Function(node.name, tuple(parameters))
+    args, parameters = node.args, list[inspect.Parameter]()
+    if len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs) > MAX_PARAMETERS:
+        return Function(node.name)
 
+    def add(kind: Kind, arguments: Sequence[ast.arg], defaults: Sequence[ast.expr | None] = ()) -> None:
+        required = len(arguments) - len(defaults)
+        for argument, default in zip(arguments, [*[None] * required, *defaults], strict=True):
+            parameters.append(inspect.Parameter(argument.arg, kind, default=Default.ANY if default else NO_DEFAULT))
 
-def _parameter(arg: ast.arg, kind: Kind, required: bool) -> CallParameter:
-    star = {Kind.VAR_POSITIONAL: "*", Kind.VAR_KEYWORD: "**"}.get(kind, "")
-    return CallParameter(arg.arg, kind, required, f"{star}{arg.arg}" + ("" if required or star else " = ..."))
+    split = max(len(args.defaults) - len(args.args), 0)
+    add(Kind.POSITIONAL_ONLY, args.posonlyargs, args.defaults[:split])
+    add(Kind.POSITIONAL_OR_KEYWORD, args.args, args.defaults[split:])
+    add(Kind.VAR_POSITIONAL, [args.vararg] if args.vararg else [])
+    add(Kind.KEYWORD_ONLY, args.kwonlyargs, args.kw_defaults)
+    add(Kind.VAR_KEYWORD, [args.kwarg] if args.kwarg else [])
+    signature = inspect.Signature(parameters, __validate_parameters__=False)  # the compiler refuses a repeated name
+    return Function(node.name, f"{node.name}{signature}", signature)

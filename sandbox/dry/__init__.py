@@ -19,9 +19,8 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from planbook.sandbox.checks.api import Function
+from planbook.sandbox.checks.api import Function, in_order
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.statements import DryWalk
 from planbook.sandbox.dry.values import (
@@ -33,7 +32,7 @@ from planbook.sandbox.dry.values import (
     SessionKnowledge,
     WalkState,
 )
-from planbook.sandbox.dry.walk import MODULE, CallVisits, NotFollowed
+from planbook.sandbox.dry.walk import MODULE, NotFollowed
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse_only
 from planbook.sandbox.types import Fault, FaultKind
@@ -88,31 +87,28 @@ def dry_run(
     - ``earlier`` is the code of the cells before this one. Any part of this code may have run. Its actions are already
       taken into account in ``knowledge``.
     """
-    signatures = {name: Function.of(name, function) for name, function in functions.items()}
-    walk = follow(code, functions, knowledge, attributes, values or {}, helpers, earlier, signatures)
-    followed = {id(visits.node) for visits in walk.visits.values()}
+    described = {name: Function.of(name, function) for name, function in functions.items()}
+    walk = follow(code, described, knowledge, attributes, values or {}, helpers, earlier)
+    followed = {place[-1] for place in walk.visits}
     if not walk.is_complete:
         return DryRun((), len(followed), followed=False)
     lines = code_lines(code)
-    impossible = [visits for visits in walk.visits.values() if visits.impossible is not None]
-    loops = [_endless_fault(node, lines) for node in walk.plan_nodes if id(node) in walk.endless]
-    ordered = sorted(
-        dict.fromkeys([*(_call_fault(visits, lines) for visits in impossible), *loops, *_error_faults(walk, lines)]),
-        key=lambda fault: (fault.line or 0, fault.column or 0),
+    faults = in_order(
+        Fault(FaultKind.CHECK, kind, message, line or None, column, shown_line(lines, line))
+        for kind, message, line, column in _faults(walk)
     )
-    all_sites = set(effects.call_sites(walk.plan_nodes, walk.functions, walk.roots, walk.escaped_paths))
-    return DryRun(tuple(ordered), len(followed), len(all_sites - followed))
+    all_calls = set(effects.call_sites(walk.plan_nodes, walk.functions, walk.roots, walk.escaped_paths))
+    return DryRun(faults, len(followed), len(all_calls - followed))
 
 
 def follow(
     code: str,
-    functions: Iterable[str],
+    functions: Mapping[str, Function],
     knowledge: SessionKnowledge,
-    attributes: Iterable[str] = (),
-    values: Mapping[str, object] = MappingProxyType({}),
-    helpers: Iterable[str] = (),
-    earlier: Iterable[str] = (),
-    signatures: Mapping[str, Function] = MappingProxyType({}),
+    attributes: Iterable[str],
+    values: Mapping[str, object],
+    helpers: Iterable[str],
+    earlier: Iterable[str],
 ) -> DryWalk:
     """Follow a plan, with the arguments of ``dry_run``, and return the walk.
 
@@ -123,7 +119,7 @@ def follow(
         for codes in (helpers, earlier, [code])
     )
     all_trees = [*helper_trees, *earlier_trees, *(trees or [ast.Module([], [])])]
-    walk = DryWalk(WalkState(knowledge), frozenset(functions), frozenset(attributes), all_trees, signatures)
+    walk = DryWalk(WalkState(knowledge), functions, frozenset(attributes), all_trees)
     try:
         with suppress(PathEnded):
             _bind_values(walk, values)
@@ -171,25 +167,21 @@ def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[as
     )
 
 
-def _endless_fault(node: ast.AST, lines: list[str]) -> Fault:
-    assert isinstance(node, ast.While)
-    message = "this loop never ends: it has no break or return, and takes no action"
-    return Fault(FaultKind.CHECK, ENDLESS, message, node.lineno, node.col_offset, shown_line(lines, node.lineno))
+def _faults(walk: DryWalk) -> Iterator[tuple[str, str, int, int | None]]:
+    """Yield the type, message, line and column of each fault of a complete walk.
 
-
-def _error_faults(walk: DryWalk, lines: list[str]) -> Iterator[Fault]:
-    """Yield a fault if no path gets past a statement, since it raises an exception."""
-    statement, call_chain, error = walk.error or (None, (), None)
-    in_plan = {*map(id, walk.plan_nodes)} if walk.error else set[int]()
-    if node := next((node for node in (statement, *reversed(call_chain)) if node and id(node) in in_plan), None):
-        message = f"this line cannot succeed: it raises {error}"
-        yield Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, node.lineno, None, shown_line(lines, node.lineno))
-
-
-def _call_fault(visits: CallVisits, lines: list[str]) -> Fault:
-    """Return the fault of a call that cannot succeed."""
-    assert visits.impossible is not None
-    caller = f", called in {ast.unparse(visits.caller.func)}()," if visits.caller else ""
-    column = visits.node.col_offset if visits.node.lineno == visits.line else None
-    message = f"{visits.impossible.action}{caller} cannot succeed: {visits.impossible.reason}"
-    return Fault(FaultKind.CHECK, CANNOT_SUCCEED, message, visits.line or None, column, shown_line(lines, visits.line))
+    A fault in a helper is at the line of the innermost call in the plan itself that led to it.
+    """
+    in_plan = {*walk.plan_nodes}
+    for place, impossible in walk.visits.items():
+        if impossible is not None:
+            node, caller = place[-1], f", called in {ast.unparse(place[-2].func)}()," if place[:-1] else ""
+            line = next((call.lineno for call in reversed(place) if call in in_plan), 0)
+            column = node.col_offset if node.lineno == line else None
+            yield CANNOT_SUCCEED, f"{impossible.action}{caller} cannot succeed: {impossible.reason}", line, column
+    for loop in walk.endless & in_plan:
+        message = "this loop never ends: it has no break or return, and takes no action"
+        yield ENDLESS, message, loop.lineno, loop.col_offset
+    statement, error = walk.error or ((), None)
+    if line := next((node.lineno for node in reversed(statement) if node in in_plan), 0):
+        yield CANNOT_SUCCEED, f"this line cannot succeed: it raises {error}", line, None

@@ -23,16 +23,15 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     ErrorRaised,
     HostRef,
-    Impossible,
     LazyItems,
     NotKnown,
     PathEnded,
+    Scalar,
     UnknownType,
     Value,
     compute,
     text_method,
 )
-from planbook.sandbox.dry.walk import CallVisits
 
 MAX_CALL_DEPTH = 8
 """Maximum nesting of calls to plan functions. Deeper calls are not followed."""
@@ -89,15 +88,15 @@ class Calls(Expressions):
 
         A function such as ``zip`` reads the items of its arguments only if a loop reads the result immediately.
         """
-        if function in _LAZY_BUILTINS and id(node) in self.consumed_ids:
+        if function in _LAZY_BUILTINS and node in self.consumed:
             return [arg for arg in node.args if isinstance(arg, ast.Call)]
         others = [*node.args[1:], *(pair.value for pair in node.keywords)]
         return node.args[:1] if function in _CONSUMERS and all(isinstance(arg, ast.Constant) for arg in others) else []
 
     def _arguments(self, node: ast.Call, consumed: Sequence[ast.expr]) -> CallArguments:
-        self.consumed_ids.update(map(id, consumed))
+        self.consumed.update(consumed)
         args = self.unpack(node.args)
-        self.consumed_ids.difference_update(map(id, consumed))
+        self.consumed.difference_update(consumed)
         named = {pair.arg or f"**{number}": self.evaluate(pair.value) for number, pair in enumerate(node.keywords)}
         is_complete = args is not None and all(pair.arg for pair in node.keywords)
         if not is_complete:
@@ -116,20 +115,15 @@ class Calls(Expressions):
         if arguments.is_complete:
             args = [self._plain_or_unknown(value) for value in arguments.args]
             named = {name: self._plain_or_unknown(value) for name, value in arguments.named.items()}
-            if refused := self._refused_arguments(path, args, named):
-                raise ErrorRaised(TypeError(refused.reason))
+            keywords = [ast.keyword(name, _literal(value)) for name, value in named.items()]
+            call = ast.Call(ast.Name(path), [*map(_literal, args)], keywords)
+            if problem := next(argument_problems(call, self.functions[path]), None):
+                raise ErrorRaised(TypeError(problem[2]))
             self.state.knowledge, impossible = self.state.knowledge.act(path, args, named)
-        self._record_visit(node, impossible)
+        place = (*self.call_chain, node)
+        first_reason = self.visits.get(place, impossible)
+        self.visits[place] = first_reason if impossible else None
         return UNKNOWN
-
-    def _refused_arguments(self, path: str, args: list[object], named: dict[str, object]) -> Impossible | None:
-        """Return why the session's function does not take these arguments, or None if it may take them."""
-        if path not in self.signatures:
-            return None
-        keywords = [ast.keyword(name, _literal(value)) for name, value in named.items()]
-        call = ast.Call(ast.Name(path.rpartition(".")[2]), [*map(_literal, args)], keywords)
-        problem = next(argument_problems(call, self.signatures[path]), None)
-        return Impossible(ast.unparse(call), problem[2]) if problem else None
 
     def _plain_or_unknown(self, value: Value) -> object:
         try:
@@ -137,26 +131,12 @@ class Calls(Expressions):
         except NotKnown:
             return UNKNOWN
 
-    def _record_visit(self, node: ast.Call, impossible: Impossible | None) -> None:
-        key = (*map(id, self.call_chain), id(node))
-        caller = self.call_chain[-1] if self.call_chain else None
-        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._plan_line(node), caller))
-        if impossible is None:
-            visits.impossible = None
-
-    def _plan_line(self, node: ast.Call) -> int:
-        """Return the line of the call, or 0 if it is not known.
-
-        If the call is in a helper, return the line of the innermost call in the plan itself that led to it.
-        """
-        return next((call.lineno for call in (node, *reversed(self.call_chain)) if id(call) in self.plan_calls), 0)
-
     # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
         """Follow a call to a function that the plan defines, and return its result."""
         values = _bind_arguments(self, function, arguments)
-        recursive = any(entered is function.node for entered in self.entered_functions)
+        recursive = function.node in self.entered_functions
         if recursive or values is None or len(self.call_chain) >= MAX_CALL_DEPTH or self._only_reads(function, values):
             return self._call_unknown(arguments, function)
         self.call_chain.append(node)
@@ -225,7 +205,7 @@ class Calls(Expressions):
 
         The items of any other generator may be read at any time, so its code is exposed.
         """
-        if id(node) in self.consumed_ids:
+        if node in self.consumed:
             stop = ast.If(ast.Constant(...), [ast.Return(None)], [])
             return self._comprehension(node, [ast.Expr(ast.Set([node.elt])), stop])
         self.expose(node)
@@ -251,7 +231,7 @@ class Calls(Expressions):
         session may be a generator. If the method reads its items, the generator's code may act, so it escapes.
         """
         content = self.content(base)
-        if isinstance(content, dict) and name in _VIEWS and id(node) in self.consumed_ids and not node.args:
+        if isinstance(content, dict) and name in _VIEWS and node in self.consumed and not node.args:
             return LazyItems(name, (base,))
         with suppress(NotKnown):
             if isinstance(base, Container) and arguments.is_complete:
@@ -268,7 +248,7 @@ class Calls(Expressions):
         args, named = arguments.args, arguments.named
         if name in ("print", "isinstance", "repr") or (name == "type" and len(args) == 1):
             return UNKNOWN
-        if name in _LAZY_BUILTINS and id(node) in self.consumed_ids and not node.keywords and arguments.is_complete:
+        if name in _LAZY_BUILTINS and node in self.consumed and not node.keywords and arguments.is_complete:
             return LazyItems(name, tuple(args))
         items = self.items(args[0]) if len(args) == 1 else None
         if items is not None and not named and name in ("list", "tuple", "len"):  # these do not examine the items
@@ -360,7 +340,7 @@ def _is_data(value: Value) -> bool:
     """Return whether a value is UNKNOWN or immutable data, such as a string or a tuple of strings."""
     if isinstance(value, tuple):
         return all(map(_is_data, value))
-    return value is None or isinstance(value, UnknownType | str | bytes | int | float)
+    return isinstance(value, UnknownType | Scalar)
 
 
 def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:

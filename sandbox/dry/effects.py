@@ -134,10 +134,10 @@ def keeps_functions(nodes: Collection[ast.AST], roots: Collection[str], acting: 
     function that acts might return a function or a generator.
     """
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
-    bases = {id(function.value if isinstance(function, ast.Attribute) else function) for function in called}
+    bases = {function.value if isinstance(function, ast.Attribute) else function for function in called}
     return any(
         isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp)
-        or (isinstance(node, ast.Name) and node.id in acting and not (node.id in roots and id(node) in bases))
+        or (isinstance(node, ast.Name) and node.id in acting and not (node.id in roots and node in bases))
         for node in nodes
     )
 
@@ -149,8 +149,8 @@ _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in 
 
 def call_sites(
     nodes: Collection[ast.AST], functions: Collection[str], roots: Set[str], escaped: Collection[str]
-) -> Iterator[int]:
-    """Yield the ids of the nodes that call one of the session's functions, or pass it to code that may call it.
+) -> Iterator[ast.AST]:
+    """Yield the nodes that call one of the session's functions, or pass it to code that may call it.
 
     ``escaped`` has the dotted names of the functions that unknown code may call. A call to any method with
     the same name as one of the session's functions counts: for example ``self.agent.open()``, if ``agent.open`` is such
@@ -159,7 +159,7 @@ def call_sites(
     """
     names = {name.rpartition(".")[2] for name in functions}
     unique = names - _METHODS - {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             attribute = node.func.attr
@@ -168,9 +168,9 @@ def call_sites(
             by_name = node.func.id == "getattr" and bool(node.args and names_in(node.args[0]) & roots)
             is_site = by_name or node.func.id in functions
         else:
-            is_site = isinstance(node, ast.Attribute) and id(node) not in called and _dotted_name(node) in escaped
+            is_site = isinstance(node, ast.Attribute) and node not in called and _dotted_name(node) in escaped
         if is_site:
-            yield id(node)
+            yield node
 
 
 def _dotted_name(node: ast.expr) -> str:

@@ -22,6 +22,7 @@ from planbook.sandbox.dry.values import (
     LazyItems,
     NotKnown,
     Plain,
+    Scalar,
     UnknownType,
     Value,
     binary,
@@ -48,7 +49,7 @@ class Expressions(BaseWalk):
             raise NotKnown
         if isinstance(value, tuple):
             return tuple(self._plain(item, parts) for item in value)
-        if value is None or isinstance(value, str | bytes | int | float):
+        if isinstance(value, Scalar):
             return value
         content = self.items(value) if isinstance(value, LazyItems) else self.content(value)
         if content is None:
@@ -75,7 +76,7 @@ class Expressions(BaseWalk):
             return self.new_container({self.from_python(key): self.from_python(item) for key, item in value.items()})
         if isinstance(value, tuple):
             return self.tuple_of(map(self.from_python, value))
-        return value if value is None or isinstance(value, str | bytes | int | float) else UNKNOWN
+        return value if isinstance(value, Scalar) else UNKNOWN
 
     def as_dict_key(self, value: Value) -> Value:
         """Return a value that is used as a key of a dict.
@@ -84,7 +85,7 @@ class Expressions(BaseWalk):
         """
         if isinstance(value, tuple):
             return tuple(map(self.as_dict_key, value))
-        if value is None or isinstance(value, str | int | float | bytes):
+        if isinstance(value, Scalar):
             return value
         raise NotKnown
 
@@ -101,7 +102,7 @@ class Expressions(BaseWalk):
         return UNKNOWN
 
     def visit_Constant(self, node: ast.Constant) -> Value:
-        return node.value if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
+        return node.value if isinstance(node.value, Scalar) else UNKNOWN
 
     def visit_Name(self, node: ast.Name) -> Value:
         return self.look_up(node.id, self.frame)
@@ -122,18 +123,16 @@ class Expressions(BaseWalk):
         return HostRef(path)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
-        parts = [self._formatted_part(part) for part in node.values]
-        if any(isinstance(part, UnknownType) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
-            return UNKNOWN
-        return "".join(map(str, parts))
+        parts = [part for part in map(self.evaluate, node.values) if isinstance(part, str)]
+        is_known = len(parts) == len(node.values) and sum(map(len, parts)) <= MAX_CHARS
+        return "".join(parts) if is_known else UNKNOWN
 
-    def _formatted_part(self, node: ast.expr) -> Value:
-        if not isinstance(node, ast.FormattedValue):
-            return self.evaluate(node)
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Value:
         value = self.evaluate(node.value)
-        if node.format_spec is not None or node.conversion not in (-1, ord("s")):
-            return self.visit_parts(node.format_spec) if node.format_spec else UNKNOWN
-        return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
+        if node.format_spec is not None:
+            return self.visit_parts(node.format_spec)
+        is_known = node.conversion in (-1, ord("s")) and isinstance(value, str | int | float | None)
+        return str(value) if is_known else UNKNOWN
 
     def visit_Tuple(self, node: ast.Tuple) -> Value:
         parts = self.unpack(node.elts)

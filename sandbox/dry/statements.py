@@ -26,7 +26,7 @@ from planbook.sandbox.dry.values import (
     merge_states,
     same,
 )
-from planbook.sandbox.dry.walk import LoopJumps, NotFollowed
+from planbook.sandbox.dry.walk import LoopJumps, NotFollowed, Place
 
 MAX_ITERATIONS = 300
 """Maximum number of iterations of a loop that are followed one by one."""
@@ -45,17 +45,17 @@ class DryWalk(Calls):
         """Follow statements in order. Raises PathEnded if no path reaches the end of the statements."""
         for node in nodes:
             self.step()
-            key = (*map(id, self.call_chain), id(node))
+            place: Place = (*self.call_chain, node)
             try:
                 self.visit(node)
             except ErrorRaised as error:
                 # a statement without a line stands for a part of a comprehension; one that has succeeded before is not
                 # at fault, since the actions before it may end the episode
-                is_certain = hasattr(node, "lineno") and key not in self.succeeded
-                self.error = (node, tuple(self.call_chain), error) if is_certain else None
+                is_certain = hasattr(node, "lineno") and place not in self.succeeded
+                self.error = (place, error) if is_certain else None
                 raise PathEnded from None
             self.error = None
-            self.succeeded.add(key)
+            self.succeeded.add(place)
 
     def generic_visit(self, node: ast.AST) -> Value:
         """Visit a node that has no visit method of its own.
@@ -129,7 +129,7 @@ class DryWalk(Calls):
             self.assign(target.id, value, self.frame)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
-        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+        elif isinstance(target, ast.Subscript):
             self.change_item(self.evaluate(target.value), "__setitem__", self.evaluate(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
@@ -258,41 +258,51 @@ class DryWalk(Calls):
     # Loops.
 
     def visit_For(self, node: ast.For) -> None:
-        iterable, loop, normal_ends = self._evaluate_iterable(node.iter), LoopJumps(), list[WalkState]()
+        iterable = self._evaluate_iterable(node.iter)
 
         def iteration(item: Value) -> None:
             self.bind(node.target, item)
-            self._follow_iteration(node.body, loop)
+            self._follow_iteration(node.body)
 
-        self.loops.append(loop)
-        with suppress(PathEnded):
+        def follow() -> None:
             self._follow_iterations(iterable, iteration, [node])
-            normal_ends.append(self.state)
-        self.loops.pop()
-        self._leave_loop(normal_ends, loop.breaks, node.orelse)
+            self.loops[-1].ends.append(self.state)
+
+        self._follow_loop(follow, node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
         if self._is_endless(node):
-            self.endless[id(node)] = node
-        loop, normal_ends = LoopJumps(), list[WalkState]()
+            self.endless.add(node)
 
         def iteration() -> bool | UnknownType:
             truth = self.truth(self.evaluate(node.test))
             if truth is not True:
-                normal_ends.append(self.fork())
+                self.loops[-1].ends.append(self.fork())
             if truth is False:
                 raise PathEnded
-            self._follow_iteration(node.body, loop)
+            self._follow_iteration(node.body)
             return truth
 
-        self.loops.append(loop)
-        with suppress(PathEnded):
+        def follow() -> None:
             for _ in range(MAX_ENDLESS_ITERATIONS if isinstance(node.test, ast.Constant) else MAX_ITERATIONS):
                 if iteration() is not True:
                     break
             self._repeat(iteration, [node])
+
+        self._follow_loop(follow, node.orelse)
+
+    def _follow_loop(self, follow: Callable[[], None], orelse: list[ast.stmt]) -> None:
+        """Follow a loop: its iterations, its ``else`` block from where it ends without a ``break``, and its breaks."""
+        self.loops.append(loop := LoopJumps())
+        with suppress(PathEnded):
+            follow()
         self.loops.pop()
-        self._leave_loop(normal_ends, loop.breaks, node.orelse)
+        paths = [(state, None) for state in loop.breaks]
+        with suppress(PathEnded):
+            self.merge_paths([(state, None) for state in loop.ends])
+            self.follow_body(orelse)
+            paths.append((self.state, None))
+        self.merge_paths(paths)
 
     def _is_endless(self, node: ast.While) -> bool:
         """Return whether only an error can end a loop.
@@ -308,7 +318,7 @@ class DryWalk(Calls):
             probe.escape(self.look_up(name, self.frame))
         return not probe.escaped
 
-    def _follow_iteration(self, body: list[ast.stmt], loop: LoopJumps) -> None:
+    def _follow_iteration(self, body: list[ast.stmt]) -> None:
         """Follow one iteration, up to the end of the body or a ``continue``, and merge the states there.
 
         Raises PathEnded if no path reaches the end of the body or a ``continue``.
@@ -317,21 +327,9 @@ class DryWalk(Calls):
         with suppress(PathEnded):
             self.follow_body(body)
             paths.append((self.state, None))
-        paths += [(state, None) for state in loop.continues]
-        loop.continues.clear()
-        self.merge_paths(paths)
-
-    def _leave_loop(self, normal_ends: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
-        """Merge the states in which a loop ends.
-
-        The ``else`` block is followed from the ``normal_ends``, at which the loop has no more items or its condition is
-        false. It is not followed from the ``breaks``.
-        """
-        paths = [(state, None) for state in breaks]
-        with suppress(PathEnded):
-            self.merge_paths([(state, None) for state in normal_ends])
-            self.follow_body(orelse)
-            paths.append((self.state, None))
+        continues = self.loops[-1].continues
+        paths += [(state, None) for state in continues]
+        continues.clear()
         self.merge_paths(paths)
 
     # Items and iterations.
@@ -340,9 +338,9 @@ class DryWalk(Calls):
         """Evaluate the expression that a loop iterates over."""
         if not isinstance(node, ast.Call):
             return self.evaluate(node)
-        self.consumed_ids.add(id(node))
+        self.consumed.add(node)
         value = self.evaluate(node)
-        self.consumed_ids.discard(id(node))
+        self.consumed.discard(node)
         return value
 
     def _follow_iterations(self, iterable: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:

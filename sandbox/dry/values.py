@@ -17,6 +17,8 @@ from typing import Any, Protocol, Self, TypeVar
 
 Value = object
 """Any value of a dry run."""
+Scalar = str | bytes | int | float | None
+"""The type of plain values without parts."""
 
 
 class UnknownType(Enum):
@@ -44,16 +46,13 @@ class HostRef:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFunction:
-    """A built-in function of Python, by name."""
+    """A built-in function, class or constant of Python, by name."""
 
     name: str
 
 
-KNOWN_BUILTINS = frozenset(
-    "abs all any bool dict enumerate float getattr int isinstance len list max min print range repr reversed round "
-    "set sorted str sum tuple type zip map filter iter next".split()
-)
-"""Names of the built-in functions that are known values."""
+KNOWN_BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
+"""Names of the built-in functions, classes and constants. Plans may read them although no code binds them."""
 
 
 @dataclass(frozen=True, slots=True)

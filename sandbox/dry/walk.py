@@ -27,6 +27,7 @@ from planbook.sandbox.dry.values import (
     Impossible,
     LazyItems,
     PathEnded,
+    Scalar,
     UnknownType,
     Value,
     WalkState,
@@ -47,47 +48,37 @@ class NotFollowed(Exception):
 
 @dataclass
 class LoopJumps:
-    """The states in which paths reach a ``break`` or ``continue`` of a loop."""
+    """The states in which paths reach a ``break`` or ``continue`` of a loop, or its end without a ``break``."""
 
     breaks: list[WalkState] = field(default_factory=list)
     continues: list[WalkState] = field(default_factory=list)
+    ends: list[WalkState] = field(default_factory=list)
 
 
-@dataclass
-class CallVisits:
-    """All visits to one call to a session function that came through the same chain of calls to plan functions."""
-
-    impossible: Impossible | None
-    """The reason why the call cannot succeed, or None if it may have succeeded on at least one visit."""
-    node: ast.Call
-    line: int
-    caller: ast.Call | None
-    """The innermost call in the chain of calls to plan functions, or None if there is none."""
+Place = tuple[ast.stmt | ast.Call, ...]
+"""A node that the walk visits, after the calls to plan functions that led to it, outermost first."""
 
 
 @dataclass(eq=False)
 class BaseWalk(ast.NodeVisitor):
     """The walk of a dry run over ``trees``: the trees of helpers and earlier cells, followed by the tree of the plan.
 
-    ``functions`` and ``attributes`` are the dotted names of the session's functions and attributes.
+    ``functions`` maps the dotted names of the session's functions to their descriptions, and ``attributes`` has the
+    dotted names of its attributes.
     """
 
     state: WalkState
-    functions: frozenset[str]
+    functions: Mapping[str, Function]
     attributes: frozenset[str]
     trees: InitVar[Sequence[ast.Module]]
-    signatures: Mapping[str, Function] = field(default_factory=dict)
-    """Maps session functions to their parameters, against which the arguments of calls are checked."""
-    error: tuple[ast.stmt, Sequence[ast.Call], ErrorRaised] | None = None
-    """The statement that has just ended a path with an exception, the ``call_chain`` at that time, and the exception.
-
-    If it is not None at the end of the walk, no path gets past this statement.
-    """
-    succeeded: set[tuple[int, ...]] = field(default_factory=set)
-    """The statements that some path has got past, each as the ids of its ``call_chain`` followed by its own id."""
+    error: tuple[Place, ErrorRaised] | None = None
+    """The statement that has just ended a path with an exception. At the end of the walk: no path gets past it."""
+    succeeded: set[Place] = field(default_factory=set)
+    """The statements that some path has got past."""
     is_complete: bool = True
     """False if the walk has given up."""
-    visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
+    visits: dict[tuple[ast.Call, ...], Impossible | None] = field(default_factory=dict)
+    """Maps the place of each call to a session function to the reason why it cannot succeed, or None if it may."""
     blind: bool = False
     """True if code that is not followed may act, or change lists and dicts, at any time: nothing can be relied on."""
     escaped_paths: set[str] = field(default_factory=set)
@@ -95,8 +86,8 @@ class BaseWalk(ast.NodeVisitor):
     exposed_names: set[str] = field(default_factory=set)
     """Names that escaped code may read at any time, so that a value that is assigned to one of them escapes."""
     frame: int = MODULE
-    consumed_ids: set[int] = field(default_factory=set)
-    """Ids of expressions whose items a loop or function reads immediately: ``range(3)`` in ``for n in range(3)``."""
+    consumed: set[ast.expr] = field(default_factory=set)
+    """The expressions whose items a loop or function reads immediately: ``range(3)`` in ``for n in range(3)``."""
     parents: dict[int, int] = field(default_factory=dict)
     """Maps the number of each frame to the number of the frame around it."""
     comprehension_frames: set[int] = field(default_factory=set)
@@ -105,8 +96,8 @@ class BaseWalk(ast.NodeVisitor):
     """The loops around the current statement. The first item is for every ``break`` and ``continue`` outside of loops,
     which the static check reports.
     """
-    endless: dict[int, ast.While] = field(default_factory=dict)
-    """The endless loops that some path has reached, by the id of their node."""
+    endless: set[ast.While] = field(default_factory=set)
+    """The endless loops that some path has reached."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
     """For the module and each function in ``entered_functions``, the states in which it returned, with the values."""
     call_chain: list[ast.Call] = field(default_factory=list)
@@ -115,7 +106,7 @@ class BaseWalk(ast.NodeVisitor):
     """The functions that the calls in ``call_chain`` entered."""
     _last_number: int = 0
     _steps: float = 0
-    _facts: dict[int, effects.CodeFacts] = field(default_factory=dict)
+    _facts: dict[ast.AST, effects.CodeFacts] = field(default_factory=dict)
 
     def __post_init__(self, trees: Sequence[ast.Module]) -> None:
         self.state.frames[MODULE] = {}
@@ -130,8 +121,6 @@ class BaseWalk(ast.NodeVisitor):
         self.is_complete = len(nodes) <= MAX_NODES and not effects.binds_unmentioned_names(nodes)
         self.rebound_names = frozenset(effects.rebound_names(nodes))
         """Names that a function or generator may bind outside itself, or that a ``finally`` block binds."""
-        self.plan_calls = frozenset(id(node) for node in self.plan_nodes if isinstance(node, ast.Call))
-        """Ids of the call nodes in the plan itself. All other calls are in helpers or earlier cells."""
 
     def step(self, copied: int = 0) -> None:
         """Count one step, and one more for each 100 items that are copied. Raises NotFollowed after MAX_STEPS."""
@@ -189,14 +178,14 @@ class BaseWalk(ast.NodeVisitor):
         Unknown code may call the plan functions among them (see ``expose``). If an object or function of the session is
         among them, unknown code may act, and the walk becomes blind.
         """
-        exposed = set[int]()
+        exposed = set[ast.AST]()
         while self.state.escaped:
             value = self.state.escaped.pop()
             if isinstance(value, HostRef):
                 self.escaped_paths.add(value.path)
                 self.blind = True
-            elif isinstance(value, DefinedFunction) and id(value.node) not in exposed:
-                exposed.add(id(value.node))
+            elif isinstance(value, DefinedFunction) and value.node not in exposed:
+                exposed.add(value.node)
                 for _, default in value.defaults:
                     self.state.escape(default)
                 self._expose(value.node, effects.parameters(value.node))
@@ -242,9 +231,9 @@ class BaseWalk(ast.NodeVisitor):
 
     def facts(self, node: ast.AST) -> effects.CodeFacts:
         """Return the facts about a function, class or generator expression. They are computed only once."""
-        if id(node) not in self._facts:
-            self._facts[id(node)] = effects.CodeFacts.of(node)
-        return self._facts[id(node)]
+        if node not in self._facts:
+            self._facts[node] = effects.CodeFacts.of(node)
+        return self._facts[node]
 
     def open_frame(self, parent: int) -> int:
         """Open a frame inside the frame ``parent``, and return its number."""
@@ -339,4 +328,4 @@ class BaseWalk(ast.NodeVisitor):
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
-        return bool(value) if value is None or isinstance(value, str | bytes | int | float | tuple) else UNKNOWN
+        return bool(value) if isinstance(value, Scalar | tuple) else UNKNOWN

@@ -16,13 +16,16 @@ from planbook.sandbox.reading.scopes import Scopes, scopes_of
 from planbook.sandbox.reading.syntax import parse_only, whole_statements
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]", re.IGNORECASE)
-_TEXT = re.compile(
-    r"""(?P<long>\"{3}|'{3})(?:\\.|(?!(?P=long)).)*+ (?P=long)?
+STRING_OR_COMMENT = re.compile(
+    r"""(?P<long>\"{3}|'{3})(?:\\.|(?!(?P=long)).)*+ (?P<closed>(?P=long))?
       | (?P<short>["'])(?:\\.|(?!(?P=short))[^\n])*+ (?P=short)?
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""Matches a string or a comment. One pattern finds both: a string may contain `#`, and a comment may contain quotes."""
+"""Matches a string or a comment. One pattern finds both: a string may contain `#`, and a comment may contain quotes.
+
+A string need not be closed. If one with three quotes is, the group ``closed`` has the quotes at its end.
+"""
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
 """Maximum total number of characters of the cells whose names are cached."""
@@ -71,7 +74,7 @@ def step_numbers(code: str) -> list[str]:
 
     The code may be broken.
     """
-    steps = (_STEP.match(match["comment"]) for match in _TEXT.finditer(code) if match["comment"])
+    steps = (_STEP.match(match["comment"]) for match in STRING_OR_COMMENT.finditer(code) if match["comment"])
     return [step[1] for step in steps if step]
 
 

@@ -2,8 +2,8 @@
 
 A fenced block is the text between two Markdown fences, such as a line ```python and a line ```. The plan consists of
 the fenced blocks of Python in the reply, joined in order. A block is left out if a later block revises it, that is, if
-the later block defines a function or class with the same name, or a ``[Step n]`` with the same number. In a reply
-without fences, the plan consists of the lines that can be parsed as Python and that do something.
+the later block defines a function or class with the same name, or a ``[Step n]`` with the same number. A reply without
+fences is a plan only if the whole reply is Python code. So neither half of a plan nor an example in prose ever runs.
 """
 
 import ast
@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 
 from planbook.sandbox.policy.compiler import code_lines
-from planbook.sandbox.reading.definitions import step_numbers
-from planbook.sandbox.reading.syntax import MAX_PARSED, OPEN_STRING, compile_error, parse, parse_only, split_statements
+from planbook.sandbox.reading.definitions import STRING_OR_COMMENT, step_numbers
+from planbook.sandbox.reading.syntax import compile_error, parse, parse_only
 from planbook.sandbox.types import Fault, FaultKind
 
 # Replies.
@@ -20,6 +20,7 @@ from planbook.sandbox.types import Fault, FaultKind
 MAX_REPLY_CHARS = 1_000_000
 
 _ONE_BLOCK = "put the whole plan into one block that begins with ```python and ends with ```"
+_ACTS = ast.Call | ast.Assign | ast.AugAssign
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,19 @@ def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
 
 
 def _from_unfenced_text(lines: list[str]) -> ReadReply:
-    span = find_code(lines)
-    if span is None:
-        no_code = _problem("no-code", "the reply contains no Python code", _ONE_BLOCK)
-        return ReadReply("\n".join(lines).strip(), "", "", problem=no_code)
-    code = "\n".join(lines[span.start : span.stop])
-    before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.stop :]).strip()
-    problem = _problem_of(code, closed=True)
-    return ReadReply(before, code, after, ((1, span.start + 1),), problem)
+    """Read a reply without fences. It is a plan if all of it is Python code that calls or assigns something.
+
+    Prose such as "Done" or "Answer: 42" can be parsed, too, but does neither.
+    """
+    start = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    code = _dedent("", lines[start:]).rstrip()
+    tree, message = parse(code), "the reply contains no Python code"
+    if isinstance(tree, ast.Module) and any(isinstance(node, _ACTS) for node in ast.walk(tree)):
+        return ReadReply("", code, "", ((1, start + 1),), _problem_of(code, closed=True))
+    if isinstance(tree, Fault):
+        line = f"line {tree.line}: " if tree.line else ""
+        message += f" between fences, and without fences all of it must be Python code ({line}{tree.message})"
+    return ReadReply("\n".join(lines).strip(), "", "", problem=_problem("no-code", message, _ONE_BLOCK))
 
 
 def _problem_of(code: str, *, closed: bool) -> Fault | None:
@@ -147,7 +153,6 @@ _LATER_CLOSINGS = 20
 """Maximum number of fences after the first that are tried as the end of a block. A string in the block may contain
 fences, so the first is not always the end.
 """
-_TRIPLE = re.compile(r"\"\"\"|'''")
 _MAX_FAILED = 150_000
 """Maximum number of characters of one reply that are parsed without success in the search for the ends of blocks."""
 
@@ -234,108 +239,19 @@ class ProseScanner:
     """Reads the lines between the fenced blocks of a text, and detects whether a triple-quoted string is still open."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._remaining = MAX_PARSED
-        self._ends_in_string = self._needs_check = False
+        self._open_quote = ""
 
     def add(self, line: str) -> None:
         """Add the next line."""
-        self._lines.append(line)
-        self._needs_check = self._needs_check or _TRIPLE.search(line) is not None
+        unclosed = ""
+        for text in STRING_OR_COMMENT.finditer(self._open_quote + line):
+            unclosed = "" if text["closed"] else text["long"] or ""
+        self._open_quote = unclosed
 
     def clear(self) -> None:
         """Forget all lines, after a fenced block."""
-        self._lines.clear()
-        self._ends_in_string = self._needs_check = False
+        self._open_quote = ""
 
     def ends_in_string(self) -> bool:
-        """Return whether the lines end inside a triple-quoted string. If finding out takes too long, return True."""
-        if self._needs_check:
-            self._ends_in_string, self._needs_check = self._find_open_string(), False
-        return self._ends_in_string
-
-    def _find_open_string(self) -> bool:
-        for span, _, cost, problem in split_statements(self._lines):
-            if self._remaining <= 0:
-                break
-            self._remaining -= cost
-            if OPEN_STRING in problem and OPEN_STRING in self._problem(span.start):
-                return True
-        return self._remaining <= 0
-
-    def _problem(self, start: int) -> str:
-        code = "\n".join(self._lines[start:])
-        self._remaining -= len(code)
-        tree = parse_only(code)
-        return "" if isinstance(tree, ast.Module) else tree
-
-
-# Replies without fences.
-
-_MAX_EXAMINED = 300
-"""Maximum number of characters of a line that are examined: half of them at its beginning and half at its end."""
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-"""Invisible characters that Python refuses in names."""
-_LOOKS_LIKE_CODE = re.compile(
-    r"""\s*(?:
-        (?:def|class)\s+\w+.*:\s*$ | (?:if|elif|for|while|with|try|else|except|finally)\b.*:\s*$
-      | (?:from\s+[\w.]+\s+)?import\s+\w+ | @\w+
-      | (?:return|assert|raise)\s+(?:[\w.]+[\[(=!<>.]\S*$ | [\w.]++[\[(=!<>.\s]*\s\S*$)
-      | (?:return|raise|yield)\s+(?:["'\[({].*|[\d.]+)\s*$ | (?:return|raise|pass|break|continue)\s*$
-      | [\w.]+(?:\[.*\])?\s*[-+*/|&]?=\s*\S | [\w.]+\(.*
-    )""",
-    re.VERBOSE,
-)
-_ACTS = (
-    ast.Assign | ast.AugAssign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
-    | ast.For | ast.While | ast.If | ast.With | ast.Try | ast.Match
-)  # fmt: skip
-
-
-def find_code(lines: list[str]) -> range | None:
-    """Return the longest range of lines that can be parsed and that do something, or None if there is none.
-
-    Lines are numbered from 0. If lines outside this range look like code, the result is extended to include them and
-    all lines in between. Otherwise, one half of a plan might run without the other half, which contains a syntax error.
-    """
-    best = max(_runs(lines), key=len, default=None)
-    suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]
-    if not suspects:
-        return best
-    ends = [best.start, best.stop - 1] if best else []
-    return range(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
-
-
-def _looks_like_code(line: str) -> bool:
-    line = _INVISIBLE.sub("", line)
-    if len(line) > _MAX_EXAMINED:
-        line = line[: _MAX_EXAMINED // 2] + line[-_MAX_EXAMINED // 2 :]
-    return _LOOKS_LIKE_CODE.match(line) is not None
-
-
-def _runs(lines: list[str]) -> list[range]:
-    """Return the ranges of lines that can be parsed. Each begins and ends with a statement that does something."""
-    runs: list[range] = []
-    start: int | None = None
-    for span, tree, _, _ in split_statements(lines):
-        if tree is None:
-            start = None
-        elif any(map(_does_something, tree.body)):
-            if start is None:
-                start = span.start
-                runs.append(span)
-            end = span.stop
-            while not lines[end - 1].strip():
-                end -= 1
-            runs[-1] = range(start, end)
-    return runs
-
-
-def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement does something. Prose such as "Done" or "Answer: 42" is Python, but does nothing."""
-    match statement:
-        case ast.Expr(value=value) | ast.Raise(exc=value):
-            return isinstance(value, ast.Call)
-        case ast.Assert(test=value):
-            return not isinstance(value, ast.Name)
-    return isinstance(statement, _ACTS)
+        """Return whether the lines end inside a triple-quoted string."""
+        return self._open_quote != ""

@@ -254,16 +254,14 @@ class _Walker(ast.NodeVisitor):
         self.visit(node.target)
         self.scope = scope
 
-    def visit_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            self.bind(alias.asname or alias.name.partition(".")[0], node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
                 self.result.binds_any_name = True
             else:
-                self.bind(alias.asname or alias.name, node)
+                self.bind(alias.asname or alias.name.partition(".")[0], node)
+
+    visit_ImportFrom = visit_Import  # noqa: N815
 
     def visit_Global(self, node: ast.Global) -> None:
         self.scope.globals.update(node.names)

@@ -163,56 +163,33 @@ def _unreadable(code: str) -> Fault:
 # The statements of code that may have syntax errors.
 
 MAX_PARSED = 200_000
-"""Maximum number of characters in all attempts to parse parts of one text. The rest of the text counts as prose."""
+"""Maximum number of characters in all attempts to parse parts of one text. The rest of the text is left out."""
 _MIN_COST = 100
 """An attempt to parse counts as at least this many characters."""
 _MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
-OPEN_STRING = "unterminated triple-quoted"
-"""Words that occur in CPython's message about a triple-quoted string that is not closed."""
-_OPEN_ENDED = ("was never closed", OPEN_STRING, "expected an indented block", "expected 'except'")
+_OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
+"""Words of CPython's messages about code that may be a statement together with the lines after it."""
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
     """Return the statements of broken code that can be parsed. Their line numbers are those in the whole code."""
-    pieces = [(span, tree.body) for span, tree, _, _ in split_statements(lines) if tree]
-    return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
-
-
-def split_statements(lines: Sequence[str]) -> Iterator[tuple[range, ast.Module | None, int, str]]:
-    """Yield the statements of the code, which may have syntax errors, and the lines between them.
-
-    Each item has the range of lines, the statement's tree, the number of characters that were parsed to find it, and
-    the parser's message. For lines that are not Python, the tree is None.
-    """
-    number, remaining = 0, MAX_PARSED
-    while number < len(lines) and remaining > 0:
-        if not lines[number].strip():
-            number += 1
-            continue
-        tree, end, cost, problem = _statement_from(lines, number)
-        remaining -= cost
-        yield range(number, end), tree, cost, problem
-        number = end
-
-
-def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
-    """Parse the statement that starts at a line.
-
-    Return its tree, the number of the line after the statement, the number of characters that were parsed, and the
-    parser's message, which is "" if there is a tree. If no statement starts at the line, the tree is None.
-    """
-    end, cost = _next_start(lines, start), 0
-    while True:
-        code = "\n".join(lines[start:end])
-        tree = parse_only(code)
-        cost += max(len(code), _MIN_COST)
-        if isinstance(tree, ast.Module):
-            return tree, end, cost, ""
-        open_ended = any(message in tree for message in _OPEN_ENDED)
-        if end >= len(lines) or end - start > _MAX_STATEMENT_LINES or not open_ended or cost > MAX_PARSED:
-            return None, _next_start(lines, start), cost, tree
-        end = _next_start(lines, end)
+    statements: list[ast.stmt] = []
+    start, remaining = 0, MAX_PARSED
+    while start < len(lines) and remaining > 0:
+        end = next_start = _next_start(lines, start)
+        while isinstance(tree := parse_only(code := "\n".join(lines[start:end])), str):
+            remaining -= max(len(code), _MIN_COST)
+            is_open = end - start <= _MAX_STATEMENT_LINES and any(words in tree for words in _OPEN_ENDED)
+            if end >= len(lines) or remaining < 0 or not is_open:
+                break
+            end = _next_start(lines, end)
+        else:
+            remaining -= max(len(code), _MIN_COST)
+            statements += [ast.increment_lineno(statement, start) for statement in tree.body]
+            next_start = end
+        start = next_start
+    return statements
 
 
 def _next_start(lines: Sequence[str], start: int) -> int:

@@ -180,7 +180,7 @@ def test_the_hint_shows_the_signature_as_in_python() -> None:
     hints = [check("f()", {"f": function})[0].hint for function in (go, Unhashable())]
     assert hints == [
         "call it as f(place: str, *, speed: int, care: int = ...)",
-        "call it as f(place: str, *items: str, speed: int = ..., **more: object)",
+        "call it as f(place: str, /, *items: str, speed: int = ..., **more: object)",
     ]
 
 

@@ -5,7 +5,6 @@ And no plan runs to its end if the dry run reports that one of its lines raises 
 PLANBOOK_DRY_RUNS=5000 tries more generated plans than usual.
 """
 
-import ast
 import os
 import signal
 import sys
@@ -23,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.sandbox import UNKNOWN, Impossible
+from planbook.sandbox.checks.api import Function
 from planbook.sandbox.dry import follow
 from planbook.sandbox.dry.values import UnknownType
 from tests.sandbox.plans import HERE, sections
@@ -134,16 +134,17 @@ def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
     """Return the calls that a dry run reports as impossible. ``THE_END`` stands for the end of the plan."""
     walk = follow(
         plan,
-        FUNCTIONS,
+        {name: Function(name) for name in FUNCTIONS},
         state,
         attributes=["agent.at"],
         values={"task": TASK},
         helpers=[HELPERS, helpers],
         earlier=[earlier] if earlier else [],
     )
-    places = {id(node): (node.lineno, node.col_offset) for node in ast.walk(walk.plan) if isinstance(node, ast.Call)}
-    impossible = [key for key, visits in walk.visits.items() if visits.impossible and walk.is_complete]
-    return {tuple(places[node] for node in key) for key in impossible} | ({THE_END} if walk.error else set())
+    impossible = [place for place, reason in walk.visits.items() if reason and walk.is_complete]
+    return {tuple((node.lineno, node.col_offset) for node in place) for place in impossible} | (
+        {THE_END} if walk.error else set()
+    )
 
 
 def wrongly_reported(earlier: str, plan: str, seed: int, helpers: str = "") -> set[Chain]:

@@ -29,6 +29,7 @@ UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
+_CALL = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)\s*$")
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
@@ -68,17 +69,16 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan from a planner's reply.
 
-    If no closing fence ends the code, the lines below the code also belong to the plan. A line that is not a valid call
-    is mapped to the goal whose words it has. If there is none, the line is listed in ``no_goals``, and the other lines
-    still count. Raises ValueError, with a message for the planner, if the reply is not a plan or names no goal.
+    A line that is not a valid call is mapped to the goal whose words it has. If there is none, the line is listed in
+    ``no_goals``, and the other lines still count. Raises ValueError, with a message for the planner, if the reply is
+    not a plan or names no goal.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
-    below = "" if parsed.closed else _goal_lines(parsed.after.split("\n"))  # only a closing fence ends the plan
     collector = _Collector(episode.environment)
     with episode.frame("collect", collector.functions(), JSON_NAMES) as frame:
         collector.frame = frame
-        code = "\n".join(collector.runnable(part) for part in (code, below) if part)
+        code = collector.runnable(code)
         collector.lines = code.split("\n")
         feedback = episode.run(code, source=role, thought=read_thought(parsed.before))
     if collector.too_many:
@@ -210,13 +210,17 @@ def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
 def _line_by_line(code: str, reply: str, problem: str) -> str:
     """Return code that can be run, for a reply whose code is missing or invalid.
 
-    It is made from the lines of the invalid code or, if the reply has no code, from the items of a list. Raises
-    ValueError with the ``problem`` of the reply if no line looks like a goal.
+    It is made from the lines of the invalid code. If the reply has no code, it is made from the items of a list or, if
+    there are calls outside the list, from all lines after the first item or call. Raises ValueError with the
+    ``problem`` of the reply if no line looks like a goal.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
     else:
-        lines = [line for line in reply.split("\n") if _LIST_MARK.match(line)]
+        lines = reply.split("\n")
+        items = [line for line in lines if _LIST_MARK.match(line)]
+        first = next((number for number, line in enumerate(lines) if _CALL.match(line)), None)
+        lines = items if first is None else lines[min([first, *map(lines.index, items[:1])]) :]
     if goals := _goal_lines(lines):
         return goals
     raise ValueError(problem)
