@@ -98,13 +98,13 @@ def split_names(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
-class SettingsModel(BaseModel):
-    """Base class of all models of settings. Its instances cannot be changed, and accept no unknown fields."""
+class StrictModel(BaseModel):
+    """Base class of settings and of what run.json records. Instances are immutable, and refuse unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class PlayingSettings(SettingsModel):
+class PlayingSettings(StrictModel):
     """Settings for playing episodes."""
 
     planner: str = option(
@@ -182,7 +182,7 @@ class PlayingSettings(SettingsModel):
     )
 
 
-class BuildingSettings(SettingsModel):
+class BuildingSettings(StrictModel):
     """Settings for building rules (AutoManual, appendix D)."""
 
     start: Names = option(
@@ -218,7 +218,7 @@ class BuildingSettings(SettingsModel):
     )
 
 
-class InvocationSettings(SettingsModel):
+class InvocationSettings(StrictModel):
     """Settings of one invocation. All of them may change when a run is resumed; None keeps the run's setting."""
 
     jobs: int = option(1, "Number of episodes to play at the same time.", Option("Running", on_resume=True), ge=1)
@@ -251,7 +251,7 @@ class InvocationSettings(SettingsModel):
     )
 
 
-class EpisodeSource(SettingsModel):
+class EpisodeSource(StrictModel):
     """A source of the episodes from which `planbook build` learns: a run's folder, or a file exported from a run.
 
     ``sha256`` is the digest of its episodes in JSON Lines. A run and the files exported from it have the same digest.

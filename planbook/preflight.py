@@ -203,20 +203,16 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     if other_inputs:
         message = f"This run began with different inputs: {_join(other_inputs)}."
         ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
-    if (
-        (refused := [change for change in changes(_latest_inputs(run), current) if change.part in DECISIVE])
-        and not execution.allow_changed
-        and _would_mix_episodes(run, plays_again)
-    ):
+    since_latest = changes(_latest_inputs(run), current)
+    refused = [change for change in since_latest if change.part in DECISIVE]
+    if refused and not execution.allow_changed and _would_mix_episodes(run, plays_again):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
             "would not be comparable. Restore the inputs; or repeat the run and compare the results: "
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
     recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
-    must_record = recorded or changes(
-        _latest_inputs(run), current
-    )  # even if nothing differs from the original inputs any more
+    must_record = recorded or since_latest  # even if nothing differs from the original inputs any more
     return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
 
 

@@ -26,8 +26,8 @@ from planbook.config import (
     Names,
     PaperSettings,
     PlayingSettings,
-    SettingsModel,
     SourceOfTypes,
+    StrictModel,
     models_by_role,
     split_names,
 )
@@ -69,7 +69,7 @@ def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else value
 
 
-class _RewordedGoal(SettingsModel):
+class _RewordedGoal(StrictModel):
     """A line of the file of ``--goals``: another wording of the goal of a task."""
 
     task: str

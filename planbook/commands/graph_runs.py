@@ -4,13 +4,11 @@ In one *pass*, each node of the graph is run at most once. All passes belong to 
 The episode ends when all passes are finished.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from textwrap import indent
-from typing import Any, NamedTuple
-
-from pydantic import JsonValue
+from typing import Any
 
 from planbook import errors
 from planbook.config import Config, InvocationSettings
@@ -31,14 +29,13 @@ from planbook.planner import (
     JournalMismatch,
     ModelError,
     Outcome,
-    Sampling,
     Scope,
     UnusableReply,
     run_pass,
     spans_in,
     value_text,
 )
-from planbook.runs import GRAPH_PLANNER, Run, new_folder
+from planbook.runs import Run, new_folder
 from planbook.terminal import spending
 from planbook.wording import counted
 from planbook.workers import Switches, in_threads, roles_of
@@ -49,47 +46,23 @@ EPISODE = "task/0"
 """The scope of the run's only episode."""
 
 
-class GraphArguments(NamedTuple):
-    """The arguments of ``planbook graph run``."""
-
-    models: Mapping[str, str]
-    sampling: Mapping[str, Sampling]
-    values: Mapping[str, JsonValue]
-    """Maps paths in the graph's database to the user's values for these paths."""
-    invocation: InvocationSettings
-    passes: int = 1
-    max_concurrent: int = 1
-
-
-def config_of(file: GraphFile, text: str, arguments: GraphArguments) -> Config:
-    """Return the configuration to record. It does not contain the number of passes, which may change on resume."""
-    return Config(
-        planner=GRAPH_PLANNER,
-        planner_options={"graph": text, "given": dict(arguments.values)},
-        env=file.name,
-        actions=0,
-        models=dict(arguments.models),
-        sampling=dict(arguments.sampling),
-    )
-
-
-def task_of(file: GraphFile) -> Task:
-    """Return the task of the run's only episode. It is named after the graph."""
-    return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
-
-
-def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path | None) -> tuple[int, dict[str, Any]]:
+def run_graph(
+    file: GraphFile, config: Config, invocation: InvocationSettings, out: Path | None, passes: int, max_concurrent: int
+) -> tuple[int, dict[str, Any]]:
     """Run the passes in the folder ``out``; if it already holds this run, resume it. Return exit code and result.
+
+    The option ``given`` of the planner in ``config`` maps paths in the graph's database to the user's values. The
+    configuration does not contain the number of passes, which may change on resume.
 
     In the result, ``answer`` is the answer of the last pass, and ``answers`` maps each node of this pass to its answer.
     ``problem`` says why the passes stopped early; it is empty if all passes were finished.
     """
-    config, task = config_of(file, text, arguments), task_of(file)
-    inputs = inputs_of_graph(config, arguments.invocation.prices)
+    task = Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
+    inputs = inputs_of_graph(config, invocation.prices)
     with closing(Run.create(out or new_folder(config), config, [task], made_of=inputs)) as run:
-        run.begin_invocation(arguments.invocation)
+        run.begin_invocation(invocation)
         try:
-            return _GraphPasses(run, file, arguments).run_all()
+            return _GraphPasses(run, file, task, passes, max_concurrent).run_all()
         finally:
             run.end_invocation()
 
@@ -97,8 +70,9 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
 class _GraphPasses:
     """Runs the passes of one invocation. They run in a separate thread, so that Ctrl-C can interrupt every wait."""
 
-    def __init__(self, run: Run, file: GraphFile, arguments: GraphArguments) -> None:
-        self.run, self.file, self.arguments = run, file, arguments
+    def __init__(self, run: Run, file: GraphFile, task: Task, passes: int, max_concurrent: int) -> None:
+        self.run, self.file, self.task = run, file, task
+        self.passes, self.max_concurrent = passes, max_concurrent
         self.switches = Switches()
         self.result: dict[str, Any] = {"graph": file.name, "passes": 0, "answer": None, "answers": {}, "skipped": []}
         self.database: GraphDatabase = file.new_database()
@@ -148,7 +122,8 @@ class _GraphPasses:
     def _run_passes(self, notify: Callable[[], None]) -> None:
         journal = self.run.journal(EPISODE, self._print)
         roles = roles_of(self.run, self.switches.must_stop).guarded(self.switches.guard)
-        for path, value in self.arguments.values.items():
+        given: Any = self.run.config.planner_options["given"]
+        for path, value in given.items():
             self.database.set(path, value)
         graph = Graph(*self.file.nodes.values())
         recorded = spans_in(self.run.store.events(EPISODE))
@@ -156,15 +131,14 @@ class _GraphPasses:
         if answered := sum(span.end is not None for span in recorded):
             ERRORS.print(f"{counted(answered, 'node')} had already been answered.", style="dim")
         scope = Scope(journal, EPISODE, roles).child("round")
-        scope.record("task", task=task_of(self.file).model_dump(mode="json"), observation={"text": ""})
-        for number in range(self.arguments.passes):
+        scope.record("task", task=self.task.model_dump(mode="json"), observation={"text": ""})
+        for number in range(self.passes):
             self._pass(number, scope.child("pass"), graph)
         solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
         Scope(journal, EPISODE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
 
     def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
-        limit = self.arguments.max_concurrent
-        hooks = self.file.hooks
+        limit, hooks = self.max_concurrent, self.file.hooks
         done = run_pass(
             graph, self.database, scope, number=number, hooks=hooks, max_concurrent=limit, retry_failed=True
         )
@@ -178,7 +152,7 @@ class _GraphPasses:
         span: Any = body
         self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
         if span["at"] in (SPAN_MOMENT, SPAN_END):
-            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.arguments.passes), soft_wrap=True)
+            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.passes), soft_wrap=True)
 
 
 def _node_line(body: Any, passes: int) -> str:

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from planbook import errors
 from planbook.commands.click_options import JSON, Command, CommandResult, options
+from planbook.config import Config
 from planbook.console import console, ends_in_json
 from planbook.errors import BadArgument
 from planbook.options import pairs
@@ -120,22 +121,23 @@ def draw(name: str, out: Path | None) -> int:
 @JSON
 def run(name: str, values: tuple[str, ...], passes: int, max_concurrent: int, settings: Settings) -> CommandResult:
     """Run GRAPH: print each node with its answer, and the last answer at the end."""
-    from planbook.commands.graph_runs import GraphArguments, run_graph  # checking and drawing need no run
+    from planbook.commands.graph_runs import run_graph  # checking and drawing need no run
+    from planbook.runs import GRAPH_PLANNER
 
     path = graph_path(name)
     text = graph_text(path)
     file = graph_of(text, path)
     database_values = read_values(file, values)
     refuse_agents(file, name, database_values)
-    arguments = GraphArguments(
+    config = Config(
+        planner=GRAPH_PLANNER,
+        env=file.name,
+        actions=0,
         models=_models(file, settings.models),
         sampling=settings.sampling_by_role(),
-        values=with_inputs(file, database_values),
-        invocation=settings.execution(),
-        passes=passes,
-        max_concurrent=max_concurrent,
+        planner_options={"graph": text, "given": with_inputs(file, database_values)},
     )
-    code, result = run_graph(file, text, arguments, settings.out)
+    code, result = run_graph(file, config, settings.execution(), settings.out, passes, max_concurrent)
     if not ends_in_json() and not result["problem"]:
         answer = value_text(result["answer"])
         click.echo(escape_control(answer) if sys.stdout.isatty() else answer)

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.atomic_files import write_atomically
-from planbook.config import RECORDINGS, Config
+from planbook.config import RECORDINGS, Config, StrictModel
 from planbook.envs import Task, file_digest, validation_faults
 from planbook.errors import BadRun
 from planbook.planner import Budget, Timeouts
@@ -186,7 +186,7 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
     return digest in digests or digest[:PROMPT_DIGITS] in digests
 
 
-class RunInputs(BaseModel):
+class RunInputs(StrictModel):
     """The inputs of a run, apart from versions of software.
 
     Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
@@ -194,8 +194,6 @@ class RunInputs(BaseModel):
     recordings and scripts from which models reply. ``seeds`` maps names to seeds: the run's own seed, and the seed that
     is sent to each role's model in the first repeat. The seeds of tasks are recorded with the tasks.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     data: dict[str, str] = {}
     prompts: dict[str, str] = {}
@@ -210,32 +208,26 @@ class RunInputs(BaseModel):
         return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
-class ImportedFile(BaseModel):
+class ImportedFile(StrictModel):
     """A file from which episodes were imported. ``sha256`` is the digest of its bytes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     sha256: str
     episodes: int
 
 
-class ImportOrigin(BaseModel):
+class ImportOrigin(StrictModel):
     """The run from which some consecutive episodes of an imported run were exported.
 
     ``episodes`` is their number. ``facts`` describes the run, in the format of exported files.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     episodes: int
     facts: dict[str, JsonValue]
 
 
-class Imported(BaseModel):
+class Imported(StrictModel):
     """The files from which a run was imported, and the runs from which their episodes were exported."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     files: tuple[ImportedFile, ...]
     origins: tuple[ImportOrigin, ...] = Field(default=())
@@ -246,10 +238,8 @@ class Imported(BaseModel):
         return next(origin.facts for origin, end in zip(self.origins, ends, strict=True) if index < end)
 
 
-class Fork(BaseModel):
+class Fork(StrictModel):
     """The origin of a forked run: an episode of another run. The fork keeps its first ``at`` actions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     run: str
     """The folder of the other run."""
@@ -326,10 +316,8 @@ class RunFile(BaseModel):
         write_atomically(folder / CONFIG_FILE, self.model_dump_json(indent=2))
 
 
-class Entry(BaseModel):
+class Entry(StrictModel):
     """An episode of a run. All tasks may be repeated: ``repeat`` is the number of the repeat, counted from 0."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     index: int
     task: Task
