@@ -168,8 +168,6 @@ def make_importer() -> Callable[..., object]:
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
         if name in parts:
-            if missing := [member for member in fromlist or () if member not in vars(parts[name])]:
-                raise ImportError(f"cannot import name {missing[0]!r} from {name!r}", name=name)
             return parts[name]
         if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -24,7 +24,7 @@ from planbook.sandbox.protocol import (
     pack,
 )
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.results import MEMORY_FAULT, as_json, decode, encode, printable, to_bytes
+from planbook.sandbox.worker.results import MEMORY_FAULT, as_json, decode, printable, to_bytes
 
 # Functions, objects and records.
 
@@ -133,13 +133,6 @@ PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
 """Plans see this name in messages."""
 
 
-def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
-    """Set attributes of the objects. ``changed`` maps dotted names of attributes to their new values."""
-    for dotted, value in changed.items():
-        name, _, attribute = dotted.partition(".")
-        vars(objects[name])[attribute] = value
-
-
 # The channel.
 
 SPARE_DEPTH = 100
@@ -155,7 +148,8 @@ class Link:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._receiver = sock, Receiver(sock)
-        self._file: str | None = None
+        self.file: str | None = None
+        """The file name of the running cell, or None when it has ended. Plan code can then send nothing."""
         self.objects: dict[str, object] = {}
 
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
@@ -196,24 +190,16 @@ class Link:
     def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
         """Apply the changed attributes and the clock that a frame from the host contains."""
         CLOCK.host_time = clock
-        if changed:
-            refresh(self.objects, changed)
-
-    def set_file(self, file: str | None) -> None:
-        """Set the file name of the running cell, or None when it has ended. Plan code can then send nothing."""
-        self._file = file
+        for dotted, value in (changed or {}).items():
+            name, _, attribute = dotted.partition(".")
+            vars(self.objects[name])[attribute] = value
 
     def write(self, text: str) -> None:
         """Send printed text to the host immediately, so that the host has it even if the worker is ended."""
-        if self._file is None:
+        if self.file is None:
             return
         for start in range(0, len(text), MAX_STRING):
-            part = text[start : start + MAX_STRING]
-            try:
-                payload = encode(["print", part]).encode()
-            except UnicodeEncodeError:
-                payload = to_bytes(["print", printable(part)])
-            self.send(payload)
+            self.send(to_bytes(["print", printable(text[start : start + MAX_STRING])]))
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Call a host function and return its result.
@@ -226,23 +212,23 @@ class Link:
     def _line(self) -> int | None:
         """Return the innermost line of the running cell's source that led to this call, or None."""
         frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename != self._file:
+        while frame is not None and frame.f_code.co_filename != self.file:
             frame = frame.f_back
         return None if frame is None else frame.f_lineno
 
     def sleep(self, seconds: float) -> None:
         """Ask the host to advance the clock by this number of seconds."""
-        self._ask(encode(["sleep", seconds]).encode())
+        self._ask(to_bytes(["sleep", seconds]))
 
     def source(self, module: str) -> tuple[str, bool] | None:
         """Return the source of a module and whether it is a package, or None if the host does not send the module."""
-        if self._file is None or len(module) > MAX_MODULE:
+        if self.file is None or len(module) > MAX_MODULE:
             return None
-        source: Any = self._ask(encode(["import", module]).encode())
+        source: Any = self._ask(to_bytes(["import", module]))
         return None if source is None else (source[0], source[1])
 
     def _ask(self, payload: bytes) -> object:
-        if self._file is None:
+        if self.file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
         # If the stack is so deep that the limit could not be restored below, this raises RecursionError, before a

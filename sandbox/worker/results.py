@@ -12,7 +12,7 @@ from json import JSONDecoder
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from opcode import opmap
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any
 
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT
 from planbook.sandbox.suggest import suggestion
@@ -33,20 +33,8 @@ MAX_REPR = 10_000
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
 
 
-def _no_json(value: object) -> NoReturn:
-    raise TypeError(f"must be {JSON_NAMES}, not {type(value).__name__}")
-
-
-_encoder = c_make_encoder(None, _no_json, encode_basestring, None, ":", ",", False, False, False)
+_encoder = c_make_encoder(None, None, encode_basestring, None, ":", ",", False, False, False)
 _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
-
-
-def encode(value: object) -> str:
-    """Return compact JSON. This is three times as fast as ``json.dumps``, since the encoder is built only once.
-
-    Raises TypeError or ValueError for a value that JSON cannot represent.
-    """
-    return "".join(_encoder(value, 0))
 
 
 def decode(text: str) -> Any:
@@ -82,9 +70,12 @@ def _text_key(key: object) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """Encode a value that ``as_json`` returned. Raises ValueError for nan, infinity and lone surrogates."""
+    """Encode a value that ``as_json`` returned. Raises ValueError for nan, infinity and lone surrogates.
+
+    This is three times as fast as ``json.dumps``, since the encoder is built only once.
+    """
     try:
-        return encode(value).encode()
+        return "".join(_encoder(value, 0)).encode()
     except UnicodeEncodeError:
         raise ValueError("must be text without lone surrogates") from None
 

@@ -119,11 +119,11 @@ class CellRunner:
         cell.sources.append(source)
         if source:
             cell.value = None
-        self.link.set_file(code.co_filename)
+        self.link.file = code.co_filename
         try:
             return self._execute(code, tail, is_part)
         finally:
-            self.link.set_file(None)
+            self.link.file = None
 
     def _execute(self, code: CodeType, tail: CodeType | None, is_part: bool) -> bytes:
         cell, names = self._cells[code.co_filename], self._names
