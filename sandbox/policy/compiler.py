@@ -18,7 +18,7 @@ import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CodeType
 from typing import Literal, NamedTuple
 
@@ -111,6 +111,16 @@ def shown_line(lines: list[str], number: int | None) -> str:
 
 # Compiling under the policy.
 
+MAX_CACHED = 16 << 20
+"""Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
+MAX_CODE = 1 << 20
+"""Maximum size of compiled code in bytes. The code of short sources can be large, since CPython multiplies constants
+when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.
+"""
+MAX_TEXT = 300
+"""Maximum number of characters of a fault's message."""
+_UNREADABLE_HINT = "use ordinary characters, or escapes such as \\u00e9 in strings"
+
 
 class CompileContext(NamedTuple):
     """What must be known about earlier code of a session when later code is compiled.
@@ -128,22 +138,21 @@ class CompileContext(NamedTuple):
 NO_CONTEXT = CompileContext()
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledCell:
-    """A compiled cell. If its last statement is an expression, ``tail`` evaluates it; ``code`` runs everything else."""
+class Compiled(NamedTuple):
+    """A compiled cell in the form that is sent to a worker, or the faults that the compiler found.
 
-    code: CodeType
-    tail: CodeType | None
-    context: CompileContext
+    ``code`` has two code objects, marshalled and in base64: the statements, and the expression at their end, or None if
+    they end with another statement. It is empty if there are ``faults``.
+    """
+
+    code: str = ""
+    context: CompileContext = NO_CONTEXT
     """The context in which the code after this cell must be compiled."""
+    faults: tuple[Fault, ...] = ()
 
 
 class PolicyRefused(Exception):
-    """The source violates the policy or cannot be parsed. ``problems`` lists everything that was found."""
-
-    def __init__(self, problems: Iterable[Fault]) -> None:
-        self.problems = list(problems)
-        super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
+    """The source violates the policy or cannot be compiled. The exception's arguments are all problems found."""
 
 
 def find_problems(
@@ -160,61 +169,63 @@ def find_problems(
     try:
         _compile(source, "plan", bound, CompileContext(modules=modules), tree)
     except PolicyRefused as refused:
-        return sorted(refused.problems, key=lambda problem: (problem.line or 0, problem.column or 0))
+        return sorted(refused.args, key=lambda problem: (problem.line or 0, problem.column or 0))
     return []
 
 
-def compile_cell(
-    source: str, name: str, context: CompileContext = NO_CONTEXT, *, is_part: bool = False, guarded: bool = True
-) -> CompiledCell:
-    """Compile a cell. If ``guarded``, apply the policy. Raises PolicyRefused if there is any problem.
+def compile_for_worker(
+    source: str, file: str, guarded: bool, is_part: bool = False, context: CompileContext = NO_CONTEXT
+) -> Compiled:
+    """Compile a cell, or a part of one, for a worker. Never raises: faults are in the result.
 
-    ``name`` is the file name in tracebacks. If the source is only a part of a cell (``is_part``), it may use names
-    that are refused as built-ins, such as ``open``, because another part may define a function of the same name.
+    If ``guarded``, the policy applies. ``file`` is the file name in tracebacks. A part of a cell (``is_part``) may use
+    names that are refused as built-ins, such as ``open``, because another part may define a function of the same name.
     """
     bound = (NAME_HINTS if is_part else ()) if guarded else None
-    return _compile(source, name, bound, context)
+    try:
+        return _compile(source, file, bound, context)
+    except PolicyRefused as refused:
+        return Compiled(faults=faults_of(source, refused.args))
+
+
+precompile = cached_up_to(MAX_CACHED)(compile_for_worker)
+"""``compile_for_worker`` with a cache, since the same procedure may run in thousands of sessions."""
 
 
 def _compile(
     source: str,
-    name: str,
+    file: str,
     bound: Iterable[str] | None,
     context: CompileContext,
     tree: ast.Module | None = None,
-) -> CompiledCell:
+) -> Compiled:
+    """Compile a cell. Unless ``bound`` is None, apply the policy. Raises PolicyRefused if there is any problem."""
     if len(source) > MAX_SOURCE:
-        raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
+        raise PolicyRefused(_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}"))
     try:
-        tree = tree or parse_source(source, name)
+        tree = tree or parse_source(source, file)
         if problem := too_large(tree):
-            raise PolicyRefused([problem])
+            raise PolicyRefused(problem)
         names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
-        return _compile_parts(tree, name, context._replace(names=names))
+        return _compile_tree(tree, file, context._replace(names=names))
     except SyntaxError as error:
-        raise PolicyRefused([_syntax_problem(error)]) from None
+        message, column = error.msg or "invalid syntax", max((error.offset or 1) - 1, 0)
+        raise PolicyRefused(_problem(SYNTAX, message, syntax_hint(message), error.lineno or 1, column)) from None
     except UnicodeError:
-        raise _unreadable("the code contains half of a surrogate pair, which is not a character") from None
+        message = "the code contains half of a surrogate pair, which is not a character"
+        raise PolicyRefused(_problem(SYNTAX, message, _UNREADABLE_HINT)) from None
     except (RecursionError, MemoryError):
-        raise PolicyRefused([_too_large("nested too deeply")]) from None
+        raise PolicyRefused(_too_large("nested too deeply")) from None
     except ValueError as error:
-        raise _unreadable(str(error)) from None
+        raise PolicyRefused(_problem(SYNTAX, str(error), _UNREADABLE_HINT)) from None
 
 
-def _syntax_problem(error: SyntaxError) -> Fault:
-    message = error.msg or "invalid syntax"
-    column = max((error.offset or 1) - 1, 0)
-    return Fault(FaultKind.CHECK, SYNTAX, message, error.lineno or 1, column, hint=syntax_hint(message))
+def _problem(kind: str, message: str, hint: str, line: int = 1, column: int = 0) -> Fault:
+    return Fault(FaultKind.CHECK, kind, message, line, column, hint=hint)
 
 
-def _too_large(message: str, node: ast.AST | None = None) -> Fault:
-    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    return Fault(FaultKind.CHECK, TOO_LARGE, message, line, column, hint="split it into shorter, simpler steps")
-
-
-def _unreadable(message: str) -> PolicyRefused:
-    hint = "use ordinary characters, or escapes such as \\u00e9 in strings"
-    return PolicyRefused([Fault(FaultKind.CHECK, SYNTAX, message, 1, 0, hint=hint)])
+def _too_large(message: str, node: ast.AST | None = None, hint: str = "split it into shorter, simpler steps") -> Fault:
+    return _problem(TOO_LARGE, message, hint, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
 
 
 def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
@@ -226,7 +237,7 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
     with suppress(EnoughProblems):
         policy.visit(tree)
     if policy.problems:
-        raise PolicyRefused(policy.problems)
+        raise PolicyRefused(*policy.problems)
     names = context.names.union(policy.bound, policy.modules)
     # If nothing is new, the old set is returned, so that cached cells with equal names share one set.
     return context.names if len(names) == len(context.names) else names
@@ -301,60 +312,19 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
     return size, jumps + isinstance(node, ast.Return | ast.Break | ast.Continue)
 
 
-def _compile_parts(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell:
+def _compile_tree(tree: ast.Module, file: str, context: CompileContext) -> Compiled:
     """Compile a cell. If it ends with an expression, compile this expression separately, so that its value is known."""
-    tail, flags = None, context.flags
-    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+    last, tail = tree.body[-1] if tree.body else None, None
+    if isinstance(last, ast.Expr):
         tree.body.pop()
-        tail = compile_tree(ast.Expression(last.value), name, "eval", flags)
-    code = compile_tree(tree, name, flags=flags)
-    return CompiledCell(code, tail, context._replace(flags=code.co_flags & __future__.annotations.compiler_flag))
-
-
-# Compiled code for workers.
-
-MAX_CACHED = 16 << 20
-"""Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
-MAX_CODE = 1 << 20
-"""Maximum size of compiled code in bytes. The code of short sources can be large, since CPython multiplies constants
-when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.
-"""
-MAX_TEXT = 300
-"""Maximum number of characters of a fault's message."""
-
-
-class Compiled(NamedTuple):
-    """A compiled cell in the form that is sent to a worker, or the faults that the compiler found.
-
-    ``code`` has the two code objects of a CompiledCell, marshalled and in base64. It is empty if there are ``faults``.
-    """
-
-    code: str = ""
-    context: CompileContext = NO_CONTEXT
-    faults: tuple[Fault, ...] = ()
-
-
-def compile_for_worker(
-    source: str, file: str, guarded: bool, is_part: bool = False, context: CompileContext = NO_CONTEXT
-) -> Compiled:
-    """Compile a cell, or a part of one, for a worker. Never raises: faults are in the result.
-
-    If ``guarded``, the policy applies. ``file`` is the file name in tracebacks.
-    """
-    try:
-        cell = compile_cell(source, file, context, is_part=is_part, guarded=guarded)
-    except PolicyRefused as refused:
-        return Compiled(faults=faults_of(source, refused.problems))
-    code = marshal.dumps((cell.code, cell.tail))
-    if len(code) > MAX_CODE:
-        message = f"the compiled code takes {len(code):,} bytes; the limit is {MAX_CODE:,}"
-        hint = "build large constants at run time"
-        return Compiled(faults=faults_of(source, [Fault(FaultKind.CHECK, TOO_LARGE, message, 1, 0, hint=hint)]))
-    return Compiled(b64encode(code).decode(), cell.context)
-
-
-precompile = cached_up_to(MAX_CACHED)(compile_for_worker)
-"""``compile_for_worker`` with a cache, since the same procedure may run in thousands of sessions."""
+        tail = compile_tree(ast.Expression(last.value), file, "eval", context.flags)
+    code = compile_tree(tree, file, flags=context.flags)
+    compiled = marshal.dumps((code, tail))
+    if len(compiled) > MAX_CODE:
+        message = f"the compiled code takes {len(compiled):,} bytes; the limit is {MAX_CODE:,}"
+        raise PolicyRefused(_too_large(message, hint="build large constants at run time"))
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    return Compiled(b64encode(compiled).decode(), context._replace(flags=flags))
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:

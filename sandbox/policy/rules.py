@@ -278,30 +278,26 @@ def public_names(module: str) -> tuple[str, ...]:
 def refused_in_template(template: str) -> str | None:
     """Return the first refused attribute that ``template.format(...)`` would read, or None if it reads none.
 
-    For example, ``"{0.__globals__}"`` reads ``__globals__``. Raises ValueError for a malformed template.
+    For example, ``"{0.__globals__}"`` reads ``__globals__``. A malformed template reads nothing: ``format`` reports it.
     """
-    if "." not in template:
+    try:
+        names = _template_attributes(template) if "." in template else ()
+        return next((name for name in names if name in REFUSED_ATTRIBUTES), None)
+    except ValueError:
         return None
-    return next((name for name in _template_attributes(template) if name in REFUSED_ATTRIBUTES), None)
 
 
 def _template_attributes(template: str) -> Iterator[str]:
     """Yield the attributes that a template reads, including those in nested fields such as ``{x:{y.width}}``."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
-            yield from (
-                str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute
-            )
+            parts = _string.formatter_field_name_split(field)[1]
+            yield from (str(part) for is_attribute, part in parts if is_attribute)
         if spec:
             yield from _template_attributes(spec)
 
 
 def formats_harmlessly(node: ast.Attribute) -> bool:
     """Return whether this is the ``.format`` of a literal string that reads no refused attribute, so needs no guard."""
-    template = getattr(node.value, "value", None)
-    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
-        return False
-    try:
-        return refused_in_template(template) is None
-    except ValueError:
-        return True
+    template = node.value.value if isinstance(node.value, ast.Constant) else None
+    return node.attr in FORMATS and isinstance(template, str) and refused_in_template(template) is None

@@ -1,7 +1,7 @@
 """Apply the language policy to a syntax tree.
 
-RestrictedPython's transformer refuses every kind of node that it does not know. The subclasses here allow the nodes
-that plans use, and refuse the names, attributes and imports that the tables in ``rules`` list. Some attributes can be
+RestrictedPython's transformer refuses every kind of node that it does not know. The subclass here allows the nodes
+that plans use, and refuses the names, attributes and imports that the tables in ``rules`` list. Some attributes can be
 judged only at run time: ``format`` depends on the template, and ``__dict__`` is refused only for modules. So an
 expression such as ``text.format`` is replaced by a call to a function, the *guard*, which checks the object when the
 plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as a unit.
@@ -10,6 +10,7 @@ plan runs. Line numbers never change. A *cell* is a piece of plan code that runs
 import ast
 import builtins
 from collections.abc import Iterable
+from functools import cache
 from typing import TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
@@ -47,16 +48,41 @@ LEAVES = frozenset(
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
 """Types of nodes without children that RestrictedPython always allows, such as ``ast.Add``. They are not visited."""
+ANNOTATIONS = ("annotation", "returns")
+FIRST = ("type_params", *ANNOTATIONS)
+"""Fields that are visited before a node's other fields, as their names are looked up before the others are bound."""
+BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+"""Built-ins whose second argument is the name of an attribute."""
 MAX_PROBLEMS = 100
 """Maximum number of problems in one report. Suggestions for ten thousand misspelt imports would take seconds."""
+MAX_SHOWN_NAMES = 60
+"""Maximum number of a module's names that a hint lists."""
+_IMPORT_HINT = f"what a plan is given needs no import; plans may import: {', '.join(sorted(MODULES))}"
 
 
 class EnoughProblems(Exception):
     """The visit ends early, because MAX_PROBLEMS problems have been found."""
 
 
-class BasePolicy(RestrictingNodeTransformer):
-    """RestrictedPython's transformer, with the names and messages of this policy."""
+@cache
+def _visiting_order(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields of a node in the order in which they are visited."""
+    return *(field for field in FIRST if field in fields), *(field for field in fields if field not in FIRST)
+
+
+def _ignores_failed_imports(node: ast.Try | ast.If | ast.With) -> bool:
+    """Return whether imports in the body of this statement never run, or have their errors caught."""
+    if isinstance(node, ast.If):
+        return last_name(node.test) == "TYPE_CHECKING"
+    if isinstance(node, ast.With):
+        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+        return any(last_name(call.func) == "suppress" and catches_import(ast.Tuple(call.args)) for call in calls)
+    return any(catches_import(handler.type) for handler in node.handlers)
+
+
+class PlanPolicy(RestrictingNodeTransformer):
+    """The policy. Once a module has been visited, its tree may be compiled if ``problems`` is empty."""
 
     def __init__(
         self,
@@ -106,21 +132,58 @@ class BasePolicy(RestrictingNodeTransformer):
         """Refuse to read, set or match an attribute."""
         self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
+    # The walk.
+
     def node_contents_visit(self, node: N) -> N:
-        """Visit the children except LEAVES, with fewer stack frames per level than RestrictedPython's own method."""
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if isinstance(value, list):
-                value[:] = [new for item in value for new in self._visit_item(item)]
-            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
-                setattr(node, field, self.visit(value))
+        """Visit the children except LEAVES. RestrictedPython's own method would use more stack frames per level."""
+        for field in _visiting_order(node._fields):
+            self._visit_field(node, field)
         return node
 
-    def _visit_item(self, item: object) -> Iterable[object]:
-        if not isinstance(item, ast.AST) or type(item) in LEAVES:
-            return (item,)
-        new = self.visit(item)
-        return new if isinstance(new, list) else (new,)
+    def _visit_field(self, node: ast.AST, field: str) -> None:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+        elif isinstance(value, ast.AST) and type(value) not in LEAVES:
+            setattr(node, field, self._annotation(value) if field in ANNOTATIONS else self.visit(value))
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Visit a module. The checks that need all names that the module binds come last."""
+        node = self.node_contents_visit(node)
+        for name in self.unavailable:
+            if name.id not in self.bound | self.bound_elsewhere:
+                self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
+        for member in self.members:
+            variable = getattr(member.value, "id", "")
+            if variable in self.modules and variable not in self.bound:
+                self._check_member(member, self.modules[variable], member.attr)
+        return node
+
+    def _allow(self, node: ast.AST) -> ast.AST:
+        return self.node_contents_visit(node)
+
+    visit_Subscript = visit_Lambda = visit_Assign = visit_AugAssign = visit_AnnAssign = _allow
+    visit_TypeAlias = visit_Match = visit_match_case = _allow
+
+    def visit_Try(self, node: ast.Try | ast.If | ast.With) -> ast.AST:
+        """Visit a statement. If it ignores failed imports, its body may import anything: imports fail at run time."""
+        ignores = _ignores_failed_imports(node)
+        for field in node._fields:
+            unchecked = ignores and field == "body"
+            self._unchecked_blocks += unchecked
+            self._visit_field(node, field)
+            self._unchecked_blocks -= unchecked
+        return node
+
+    visit_TryStar = visit_If = visit_With = visit_Try  # type: ignore[assignment]
+
+    def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
+        """Allow iteration, and refuse ``async for``."""
+        if getattr(node, "is_async", 0):
+            self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
+        return self.node_contents_visit(node)
+
+    # Names.
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
         """Record and check a name that the source binds."""
@@ -151,49 +214,68 @@ class BasePolicy(RestrictingNodeTransformer):
 
     visit_Nonlocal = visit_Global
 
+    def _check_named(self, node: ast.AST) -> ast.AST:
+        """Check the name that a node binds, and the parts of the node."""
+        self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
+        return self.node_contents_visit(node)
 
-# Imports.
+    visit_FunctionDef = visit_arg = visit_ExceptHandler = _check_named
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _check_named
 
-MAX_SHOWN_NAMES = 60
-"""Maximum number of a module's names that a hint lists."""
-_IMPORT_HINT = f"what a plan is given needs no import; plans may import: {', '.join(sorted(MODULES))}"
-
-
-class ImportPolicy(BasePolicy):
-    """Checks import statements, and attributes of the imported modules."""
-
-    def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Visit a ``try``. If it catches failing imports, its body may import anything: imports fail at run time."""
-        caught = any(catches_import(handler.type) for handler in node.handlers)
-        self._visit_body(node, unchecked=caught)
-        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
-        node.finalbody = self._visit_all(node.finalbody)
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Check the body of a class, and then the name, which Python binds after it has run the body."""
+        node = self.node_contents_visit(node)
+        self.check_name(node, node.name)
         return node
 
-    visit_TryStar = visit_Try  # type: ignore[assignment]
+    def _annotation(self, node: ast.AST) -> ast.AST:
+        """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
+        defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
+        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        if self.postponed or all(any(name in group for group in defined) for name in names):
+            return self.visit(node)  # type: ignore[no-any-return]
+        text = ast.copy_location(ast.Constant(ast.unparse(node)), node)
+        self.visit(node)
+        return text
 
-    def visit_If(self, node: ast.If) -> ast.AST:
-        """Visit an ``if``. Any import is allowed under ``if TYPE_CHECKING``, since it never runs."""
-        node.test = self.visit(node.test)
-        self._visit_body(node, unchecked=last_name(node.test) == "TYPE_CHECKING")
-        node.orelse = self._visit_all(node.orelse)
+    def _check_pattern(self, node: ast.pattern) -> ast.AST:
+        """Check the names in a pattern. Unlike in other expressions, nothing can be replaced by a call to the guard."""
+        for part in ast.walk(node):
+            self.check_name(part, getattr(part, "name", None) or getattr(part, "rest", None))
+            for name in REFUSED_ATTRIBUTES.intersection((getattr(part, "attr", ""), *getattr(part, "kwd_attrs", ()))):
+                self.refuse_attribute(part, "match", name)
+            if isinstance(part, ast.Name):
+                self.visit_Name(part)
         return node
 
-    def visit_With(self, node: ast.With) -> ast.AST:
-        """Visit a ``with``. The body of ``with suppress(ImportError)`` may import anything, as in a ``try``."""
-        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
-        caught = any(last_name(call.func) == "suppress" and catches_import(ast.Tuple(call.args)) for call in calls)
-        node.items = self._visit_all(node.items)
-        self._visit_body(node, unchecked=caught)
-        return node
+    visit_MatchValue = visit_MatchSingleton = visit_MatchSequence = visit_MatchMapping = _check_pattern
+    visit_MatchClass = visit_MatchStar = visit_MatchAs = visit_MatchOr = _check_pattern
 
-    def _visit_body(self, node: ast.Try | ast.If | ast.With, *, unchecked: bool) -> None:
-        self._unchecked_blocks += unchecked
-        node.body = self._visit_all(node.body)
-        self._unchecked_blocks -= unchecked
+    # Attributes.
 
-    def _visit_all(self, nodes: list[N]) -> list[N]:
-        return [self.visit(node) for node in nodes]
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Check an attribute by its name, or replace it by a call to the guard, which checks it at run time."""
+        node = self.node_contents_visit(node)
+        reads = isinstance(node.ctx, ast.Load)
+        if node.attr in REFUSED_ATTRIBUTES:
+            self.refuse_attribute(node, "read" if reads else "set", node.attr)
+        if isinstance(node.value, ast.Name):
+            self.members.append(node)
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or formats_harmlessly(node):
+            return node
+        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
+        name = ast.copy_location(ast.Constant(node.attr), node)
+        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Refuse calls to ``getattr`` and the like that their guards would certainly refuse at run time."""
+        if isinstance(node.func, ast.Name) and node.func.id in ATTRIBUTE_BUILTINS and len(node.args) > 1:
+            name = getattr(node.args[1], "value", None)
+            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(node, "use", name)
+        return self.node_contents_visit(node)
+
+    # Imports.
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
         """Allow only the listed modules."""
@@ -228,13 +310,6 @@ class ImportPolicy(BasePolicy):
             self._check_member(node, module, alias.name)
         return node
 
-    def check_members(self) -> None:
-        """Check attributes of modules. Called last, when it is known which variables are bound by ``import`` alone."""
-        for node in self.members:
-            variable = getattr(node.value, "id", "")
-            if variable in self.modules and variable not in self.bound:
-                self._check_member(node, self.modules[variable], node.attr)
-
     def _is_listed(self, module: str) -> bool:
         """Return whether the full name of a module is listed. Only then may the host import it to check its members."""
         return module in MODULES or module in self.extra_modules
@@ -258,138 +333,3 @@ class ImportPolicy(BasePolicy):
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
         hint = hint or f"{module} has: {', '.join(exported[:MAX_SHOWN_NAMES])}"
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
-
-
-# The whole language.
-
-BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-"""Built-ins whose second argument is the name of an attribute."""
-
-
-class PlanPolicy(ImportPolicy):
-    """The complete policy. Once a module has been visited, its tree may be compiled if ``problems`` is empty."""
-
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Visit a module. The checks that need all names that the module binds come last."""
-        node = self.node_contents_visit(node)
-        for name in self.unavailable:
-            if name.id not in self.bound | self.bound_elsewhere:
-                self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
-        self.check_members()
-        return node
-
-    def _allow(self, node: ast.AST) -> ast.AST:
-        return self.node_contents_visit(node)
-
-    def _check_named(self, node: ast.AST) -> ast.AST:
-        """Check the name that a node binds, and the parts of the node."""
-        self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
-        return self.node_contents_visit(node)
-
-    visit_Subscript = visit_Lambda = visit_Assign = visit_AugAssign = _allow
-    visit_TypeAlias = _allow
-    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allow
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _check_named
-    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _check_named
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Check the name, the body and the annotations of a function."""
-        self.check_name(node, node.name)
-        self._bind_type_parameters(node)
-        returns, node.returns = self._annotation(node.returns), None
-        node = self.node_contents_visit(node)
-        node.returns = returns
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Check the body of a class, and then the name, which Python binds after it has run the body."""
-        self._bind_type_parameters(node)
-        node = self.node_contents_visit(node)
-        self.check_name(node, node.name)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Check the name and the annotation of a parameter."""
-        self.check_name(node, node.arg)
-        node.annotation = self._annotation(node.annotation)
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Check the target, the annotation and the value of an annotated assignment."""
-        annotation = self._annotation(node.annotation)
-        node.annotation = ast.Constant(None)
-        node = self.node_contents_visit(node)
-        node.annotation = annotation or node.annotation
-        return node
-
-    def _bind_type_parameters(self, node: ast.AST) -> None:
-        self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
-
-    def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
-        if node is None:
-            return None
-        defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
-        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
-        kept = self.postponed or all(any(name in group for group in defined) for name in names)
-        text = None if kept else ast.unparse(node)
-        visited: ast.expr = self.visit(node)
-        return visited if text is None else ast.copy_location(ast.Constant(text), node)
-
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
-        """Check the name that ``**rest`` binds in a pattern like ``{"a": x, **rest}``, and the keys."""
-        self.check_name(node, node.rest)
-        self._check_expressions(node.keys)
-        node.patterns = [self.visit(pattern) for pattern in node.patterns]
-        return node
-
-    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """Check the value, which is a constant or a dotted name."""
-        self._check_expressions([node.value])
-        return node
-
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Check the class, and the attributes that the pattern reads."""
-        self._check_expressions([node.cls])
-        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
-            self.refuse_attribute(node, "match", name)
-        node.patterns = [self.visit(pattern) for pattern in node.patterns]
-        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
-        return node
-
-    def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check expressions in a pattern. Unlike other expressions, they cannot be replaced by a call to the guard."""
-        for part in (node for expression in parts for node in ast.walk(expression)):
-            if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
-                self.refuse_attribute(part, "match", part.attr)
-            elif isinstance(part, ast.Name):
-                self.visit_Name(part)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check an attribute by its name, or replace it by a call to the guard, which checks it at run time."""
-        node = self.node_contents_visit(node)
-        reads = isinstance(node.ctx, ast.Load)
-        if node.attr in REFUSED_ATTRIBUTES:
-            self.refuse_attribute(node, "read" if reads else "set", node.attr)
-        if isinstance(node.value, ast.Name):
-            self.members.append(node)
-        if not reads or node.attr not in GUARDED_ATTRIBUTES or formats_harmlessly(node):
-            return node
-        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
-        name = ast.copy_location(ast.Constant(node.attr), node)
-        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
-
-    def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
-        """Allow iteration, and refuse ``async for``."""
-        if getattr(node, "is_async", 0):
-            self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
-        return self.node_contents_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Refuse calls to ``getattr`` and the like that their guards would certainly refuse at run time."""
-        if isinstance(node.func, ast.Name) and node.func.id in ATTRIBUTE_BUILTINS and len(node.args) > 1:
-            name = getattr(node.args[1], "value", None)
-            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
-                self.refuse_attribute(node, "use", name)
-        return self.node_contents_visit(node)

@@ -13,7 +13,6 @@ import operator
 import string
 import sys
 import types
-from collections import UserString
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
@@ -169,8 +168,6 @@ def make_importer() -> Callable[..., object]:
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
         if name in parts:
-            if missing := [member for member in fromlist or () if member not in vars(parts[name])]:
-                raise ImportError(f"cannot import name {missing[0]!r} from {name!r}", name=name)
             return parts[name]
         if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -192,18 +189,10 @@ _KEPT_SPECIAL = frozenset({"__build_class__", "__debug__", "__import__"})
 """Built-ins whose names begin with underscores and that plans keep, since Python cannot run code without them."""
 
 
-class RefusedAttribute(AttributeError):
-    """A plan used an attribute that no plan may use. To plans, this class is named AttributeError."""
-
-
-RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
-RefusedAttribute.__module__ = "builtins"
-
-
 def _check_attribute(name: Any) -> Any:
-    """Return ``name`` unchanged. Raises RefusedAttribute if it is the name of an attribute that plans may not use."""
+    """Return ``name`` unchanged. Raises AttributeError if it is the name of an attribute that plans may not use."""
     if isinstance(name, str) and (plain := str.__str__(name)) in REFUSED_ATTRIBUTES:
-        raise RefusedAttribute(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
+        raise AttributeError(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
     return name
 
 
@@ -211,7 +200,7 @@ def _getattr(*args: Any) -> Any:
     value = _guarded(getattr)(*args)
     target, name, *_ = args
     if name == "__dict__" and isinstance(target, types.ModuleType):
-        raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
+        raise AttributeError(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
     return _formatter(value) if name in FORMATS else value
 
 
@@ -241,11 +230,8 @@ def _formatter(method: Any) -> Any:
 
 
 def _check_template(template: Any) -> Any:
-    """Return ``template`` unchanged. Raises RefusedAttribute if it would read an attribute that plans may not use."""
-    try:
-        name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
-    except ValueError:  # a malformed template, which Python's own format will report
-        name = None
+    """Return ``template`` unchanged. Raises AttributeError if it would read an attribute that plans may not use."""
+    name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
     return template if name is None else _check_attribute(name)
 
 
@@ -254,10 +240,6 @@ def _attrgetter(*names: str) -> Any:
         for part in name.split(".") if isinstance(name, str) else ():
             _check_attribute(part)
     return _ATTRGETTER(*names)
-
-
-def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
-    return _METHODCALLER(_check_attribute(name), *args, **kwargs)
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
@@ -272,7 +254,7 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
         target.write(text.getvalue())
 
 
-_ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
+_ATTRGETTER, _PRINT = operator.attrgetter, print
 _GUARDS: dict[str, Callable[..., Any]] = {
     "getattr": _getattr,
     "hasattr": _guarded(hasattr),
@@ -284,26 +266,12 @@ _GUARDS: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Guard the functions of the standard library that take names of attributes, such as ``operator.attrgetter``.
+    """Guard the functions of the standard library that read attributes by name, as ``getattr`` is guarded in plans.
 
-    They then refuse the same names as ``getattr`` does in plans. This affects all code of the process.
+    This affects all code of the process.
     """
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
-    operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
     vars(string)["getattr"] = _getattr  # used by string.Formatter
-    for name in FORMATS:
-        setattr(UserString, name, _guard_user_string(getattr(UserString, name)))
-
-
-def _guard_user_string(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``format`` or ``format_map`` of UserString, so that the template is checked first."""
-
-    @functools.wraps(method)
-    def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        _check_template(self.data)
-        return method(self, *args, **kwargs)
-
-    return checked
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:

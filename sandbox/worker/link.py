@@ -11,7 +11,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from planbook.sandbox.protocol import (
     FIRST_CHUNK,
@@ -24,7 +24,7 @@ from planbook.sandbox.protocol import (
     pack,
 )
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.results import MEMORY_FAULT, SCALARS, as_json, decode, encode, printable, to_bytes
+from planbook.sandbox.worker.results import MEMORY_FAULT, as_json, decode, printable, to_bytes
 
 # Functions, objects and records.
 
@@ -32,52 +32,8 @@ CallHandler = Callable[[tuple[object, ...], dict[str, object]], object]
 """Takes the positional and the keyword arguments of a call, and returns its result."""
 
 
-class _Unique:
-    """Base class of objects that ``copy`` and ``deepcopy`` return unchanged, as they return Python's functions."""
-
-    __slots__ = ()
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
-
-
-class HostFunction(_Unique):
-    """A function that the host carries out. Plans can store it, wrap it and pass it on, as they can any function.
-
-    ``name`` may be dotted, such as ``agent.go_to``. Then ``__name__`` is the last part, and ``__qualname__`` is the
-    whole name, as for a method.
-    """
-
-    __slots__ = ("__name__", "__qualname__", "_call_")
-    __name__: str
-    __qualname__: str
-    _call_: CallHandler
-
-    def __init__(self, name: str, call: CallHandler) -> None:
-        object.__setattr__(self, "__name__", name.rpartition(".")[2])
-        object.__setattr__(self, "__qualname__", name)
-        object.__setattr__(self, "_call_", call)
-
-    def __call__(self, /, *args: object, **kwargs: object) -> object:
-        """Ask the host to call the function, and return its result."""
-        return self._call_(args, kwargs)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{self.__qualname__} is read-only; keep the value in a variable of your own")
-
-    def __repr__(self) -> str:
-        return f"<function {self.__qualname__}>"
-
-
-HostFunction.__doc__ = None
-"""A plan that reads ``agent.go_to.__doc__`` must get None, and not the docstring of this class."""
-
-
 class ReadOnly:
-    """An object whose attributes only the host can set. Base class of the two classes below."""
+    """An object whose attributes only the host can set. ``copy`` and ``deepcopy`` return it unchanged."""
 
     __slots__ = ("__dict__", "_title_")
     _title_: str
@@ -102,11 +58,46 @@ class ReadOnly:
     def __repr__(self) -> str:
         return f"<{self._title_}: {', '.join(dir(self))}>"
 
+    def __copy__(self) -> Self:
+        return self
 
-class HostObject(_Unique, ReadOnly):
+    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
+        return self
+
+
+class HostObject(ReadOnly):
     """An object with the functions and attributes that have dotted names, such as ``agent`` for ``agent.go_to``."""
 
     __slots__ = ()
+
+
+class HostFunction(ReadOnly):
+    """A function that the host carries out. Plans can store it, wrap it and pass it on, as they can any function.
+
+    ``name`` may be dotted, such as ``agent.go_to``. Then ``__name__`` is the last part, and ``__qualname__`` is the
+    whole name, as for a method.
+    """
+
+    __slots__ = ("_call_",)
+    _call_: CallHandler
+
+    def __init__(self, name: str, call: CallHandler) -> None:
+        super().__init__(name, {"__name__": name.rpartition(".")[2], "__qualname__": name})
+        object.__setattr__(self, "_call_", call)
+
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
+        """Ask the host to call the function, and return its result."""
+        return self._call_(args, kwargs)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self._title_} is read-only; keep the value in a variable of your own")
+
+    def __repr__(self) -> str:
+        return f"<function {self._title_}>"
+
+
+HostFunction.__doc__ = None
+"""A plan that reads ``agent.go_to.__doc__`` must get None, and not the docstring of this class."""
 
 
 class PlanRecord(ReadOnly):
@@ -142,13 +133,6 @@ PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
 """Plans see this name in messages."""
 
 
-def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
-    """Set attributes of the objects. ``changed`` maps dotted names of attributes to their new values."""
-    for dotted, value in changed.items():
-        name, _, attribute = dotted.partition(".")
-        vars(objects[name])[attribute] = value
-
-
 # The channel.
 
 SPARE_DEPTH = 100
@@ -159,18 +143,13 @@ building it when it is needed.
 """
 
 
-class HostRefusal(NamedTuple):
-    """The exception that an "error" message from the host describes."""
-
-    error: Exception
-
-
 class Link:
     """The worker's end of the channel, as the plan's functions, print and clock use it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._receiver = sock, Receiver(sock)
-        self._file: str | None = None
+        self.file: str | None = None
+        """The file name of the running cell, or None when it has ended. Plan code can then send nothing."""
         self.objects: dict[str, object] = {}
 
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
@@ -211,24 +190,16 @@ class Link:
     def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
         """Apply the changed attributes and the clock that a frame from the host contains."""
         CLOCK.host_time = clock
-        if changed:
-            refresh(self.objects, changed)
-
-    def set_file(self, file: str | None) -> None:
-        """Set the file name of the running cell, or None when it has ended. Plan code can then send nothing."""
-        self._file = file
+        for dotted, value in (changed or {}).items():
+            name, _, attribute = dotted.partition(".")
+            vars(self.objects[name])[attribute] = value
 
     def write(self, text: str) -> None:
         """Send printed text to the host immediately, so that the host has it even if the worker is ended."""
-        if self._file is None:
+        if self.file is None:
             return
         for start in range(0, len(text), MAX_STRING):
-            part = text[start : start + MAX_STRING]
-            try:
-                payload = encode(["print", part]).encode()
-            except UnicodeEncodeError:
-                payload = to_bytes(["print", printable(part)])
-            self.send(payload)
+            self.send(to_bytes(["print", printable(text[start : start + MAX_STRING])]))
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Call a host function and return its result.
@@ -236,35 +207,28 @@ class Link:
         Raises an exception like the one that the function raised, or TypeError or ValueError if an argument cannot be
         sent or does not fit.
         """
-        line = self._line()
-        if kwargs or not SCALARS.issuperset(map(type, args)):
-            return self._ask(_call_message(line, name, parameters, args, kwargs))
-        try:
-            payload = encode(["call", line, name, args, kwargs]).encode()
-        except ValueError:
-            payload = _call_message(line, name, parameters, args, kwargs)
-        return self._ask(payload)
+        return self._ask(_call_message(self._line(), name, parameters, args, kwargs))
 
     def _line(self) -> int | None:
         """Return the innermost line of the running cell's source that led to this call, or None."""
         frame: FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename != self._file:
+        while frame is not None and frame.f_code.co_filename != self.file:
             frame = frame.f_back
         return None if frame is None else frame.f_lineno
 
     def sleep(self, seconds: float) -> None:
         """Ask the host to advance the clock by this number of seconds."""
-        self._ask(encode(["sleep", seconds]).encode())
+        self._ask(to_bytes(["sleep", seconds]))
 
     def source(self, module: str) -> tuple[str, bool] | None:
         """Return the source of a module and whether it is a package, or None if the host does not send the module."""
-        if self._file is None or len(module) > MAX_MODULE:
+        if self.file is None or len(module) > MAX_MODULE:
             return None
-        source: Any = self._ask(encode(["import", module]).encode())
+        source: Any = self._ask(to_bytes(["import", module]))
         return None if source is None else (source[0], source[1])
 
     def _ask(self, payload: bytes) -> object:
-        if self._file is None:
+        if self.file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
         # If the stack is so deep that the limit could not be restored below, this raises RecursionError, before a
@@ -273,31 +237,31 @@ class Link:
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
             self.send(payload)
-            value = self._receive_answer()
+            value, error = self._receive_answer()
         except FrameTooLong:
             size = f"the arguments take {len(payload):,} bytes"
             raise ValueError(f"{size}; at most {MAX_FROM_WORKER:,} are allowed") from None
         finally:
             sys.setrecursionlimit(depth)
-        if isinstance(value, HostRefusal):
-            raise value.error
+        if error is not None:
+            raise error
         return value
 
-    def _receive_answer(self) -> object:
-        """Return the host's answer. If it cannot be read, the worker ends, since the plan must not go on without it.
+    def _receive_answer(self) -> tuple[object, Exception | None]:
+        """Return the value of the host's answer, or the exception that the plan's function must raise.
 
-        The host may already have carried out the call.
+        If the answer cannot be read, the worker ends, since the plan must not go on without it. The host may already
+        have carried out the call.
         """
         try:
             kind, *answer, changed, clock = self.receive()
             self.update(changed, clock)
-            (value,) = answer if kind == "answer" else (HostRefusal(_exception(*answer)),)
+            return (answer[0], None) if kind == "answer" else (None, _exception(*answer))
         except MemoryError:
             self.send(OUT_OF_MEMORY)
             os._exit(1)
         except Exception:
             os._exit(1)
-        return value
 
 
 def _call_message(
@@ -307,15 +271,17 @@ def _call_message(
 
     Raises TypeError or ValueError if JSON cannot represent an argument. The error's message names the parameter.
     """
-    positional = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
-    parts = []
-    for parameter, value in [*positional, *kwargs.items()]:
-        try:
-            parts.append(as_json(value))
-            to_bytes(parts[-1])
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
-    return to_bytes(["call", line, name, parts[: len(args)], dict(zip(kwargs, parts[len(args) :], strict=True))])
+    try:
+        named = {key: as_json(value) for key, value in kwargs.items()}
+        return to_bytes(["call", line, name, list(map(as_json, args)), named])
+    except (TypeError, ValueError):
+        positional = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
+        for parameter, value in [*positional, *kwargs.items()]:
+            try:
+                to_bytes(as_json(value))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
+        raise
 
 
 def _exception(kind: str, message: str) -> Exception:

@@ -119,9 +119,15 @@ def make_filter() -> FilterProgram:
 
 def install_filter(program: FilterProgram) -> None:
     """Install the filter in this process, irrevocably. Needs no_new_privs. Raises OSError if the kernel refuses it."""
-    if LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
+    _check(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
+
+
+def _check(result: int) -> int:
+    """Return the result of a C function. Raises OSError if it is negative, so that the function has failed."""
+    if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, errno.errorcode.get(number, str(number)))
+        raise OSError(number, os.strerror(number))
+    return result
 
 
 # Other restrictions.
@@ -140,13 +146,6 @@ LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
 CAPABILITY_VERSION_3 = 0x20080522
 NO_RESOURCES = (0, 0)
 """The soft and hard limit of a resource that workers may not use."""
-
-
-def _check(result: int) -> int:
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
 
 
 def _prctl(option: int, value: int) -> None:
@@ -181,20 +180,10 @@ def no_file_writes() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, NO_RESOURCES)
 
 
-def no_new_privs() -> None:
-    """Keep programs that are executed later from gaining privileges. Both seccomp and Landlock require this."""
-    _prctl(PR_SET_NO_NEW_PRIVS, 1)
-
-
 def no_capabilities() -> None:
     """Drop every capability, even for root."""
     header = ctypes.create_string_buffer(struct.pack("Ii", CAPABILITY_VERSION_3, 0))
     _check(LIBC.capset(header, ctypes.create_string_buffer(24)))
-
-
-def undumpable() -> None:
-    """Keep processes of the same user from tracing this one and reading its memory."""
-    _prctl(PR_SET_DUMPABLE, 0)
 
 
 def landlock() -> None:
@@ -223,16 +212,17 @@ ZYGOTE_STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
     ("user id", unprivileged_user),
     ("user namespace", partial(_unshare, CLONE_NEWUSER)),
     *_NAMESPACES.items(),
-    ("no_new_privs", no_new_privs),
+    ("no_new_privs", partial(_prctl, PR_SET_NO_NEW_PRIVS, 1)),
     ("landlock", landlock),
     ("capabilities", no_capabilities),
-    ("undumpable", undumpable),
+    ("undumpable", partial(_prctl, PR_SET_DUMPABLE, 0)),
 )
 """The steps that the zygote takes and workers inherit, each with the name of its mechanism.
 
 The order matters. Creating a namespace takes capabilities: either those of root, or those of a user in a new user
 namespace. So the namespaces are tried twice: first with the host's user id, and then in the new user namespace.
-Landlock needs no_new_privs.
+Seccomp and Landlock need no_new_privs, which keeps programs that are executed later from gaining privileges. A process
+that is undumpable cannot be traced or have its memory read by other processes of the same user.
 """
 
 

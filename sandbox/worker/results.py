@@ -6,15 +6,13 @@ host gets its repr.
 """
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
 from enum import Enum
-from functools import cached_property
 from json import JSONDecoder
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from opcode import opmap
-from types import CodeType, TracebackType
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any
 
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT
 from planbook.sandbox.suggest import suggestion
@@ -35,20 +33,8 @@ MAX_REPR = 10_000
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
 
 
-def _no_json(value: object) -> NoReturn:
-    raise TypeError(f"must be {JSON_NAMES}, not {type(value).__name__}")
-
-
-_encoder = c_make_encoder(None, _no_json, encode_basestring, None, ":", ",", False, False, False)
+_encoder = c_make_encoder(None, None, encode_basestring, None, ":", ",", False, False, False)
 _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
-
-
-def encode(value: object) -> str:
-    """Return compact JSON. This is three times as fast as ``json.dumps``, since the encoder is built only once.
-
-    Raises TypeError or ValueError for a value that JSON cannot represent.
-    """
-    return "".join(_encoder(value, 0))
 
 
 def decode(text: str) -> Any:
@@ -84,9 +70,12 @@ def _text_key(key: object) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """Encode a value that ``as_json`` returned. Raises ValueError for nan, infinity and lone surrogates."""
+    """Encode a value that ``as_json`` returned. Raises ValueError for nan, infinity and lone surrogates.
+
+    This is three times as fast as ``json.dumps``, since the encoder is built only once.
+    """
     try:
-        return encode(value).encode()
+        return "".join(_encoder(value, 0)).encode()
     except UnicodeEncodeError:
         raise ValueError("must be text without lone surrogates") from None
 
@@ -137,59 +126,36 @@ MAX_TEXT = 300
 """Maximum length of a source line, of a hint, and of an exception's name, so that a fault fits into a frame."""
 
 
-@dataclass
 class WorkerCell:
-    """A compiled cell and its source. If the cell is run in parts, each part is added to both.
+    """A cell that has been started. If it is run in parts, each part adds its source.
 
     The source of each part begins with as many empty lines as the cell has lines before the part.
     """
 
-    name: str
-    source: str
-    compiled: list[tuple[CodeType, CodeType | None]]
-    """For each part: its code, and the code of the expression at its end, or None if there is no such expression."""
-
-    def is_continued_by(self, code: CodeType) -> bool:
-        """Return whether the code is another part of this cell. Each cell has its own file name."""
-        return code.co_filename == self.compiled[0][0].co_filename
-
-    def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
-        """Add the next part of the cell."""
-        after = source.lstrip("\n")
-        lines_before = len(source) - len(after)
-        if after:
-            self.source += "\n" * (lines_before - self.source.count("\n")) + after
-        self.compiled.append((code, tail))
-        self.__dict__.pop("codes", None)
-
-    @cached_property
-    def codes(self) -> frozenset[int]:
-        """The ids of all code objects of this cell. Ids are compared, since code objects of two cells may be equal."""
-        roots = (root for part in self.compiled for root in part)
-        return frozenset(id(code) for root in roots if root is not None for code in _nested_codes(root))
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.sources: list[str] = []
+        self.value: object = None
+        """The value of the last part, while the cell is not complete."""
 
     def line(self, number: int) -> str:
         """Return the text of a line, or "" if there is no such line. Lines are numbered from 1."""
-        lines = self.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
-        return lines[number - 1] if 0 < number <= len(lines) else ""
+        for source in self.sources:
+            lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
+            if 0 < number <= len(lines) and lines[number - 1]:
+                return lines[number - 1]
+        return ""
 
 
-def _nested_codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _nested_codes(constant)
-
-
-def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
+def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], names: Mapping[str, object]) -> Report:
     """Return the fault for an exception that ended a cell.
 
-    ``earlier`` contains the session's cells so far. ``names`` is the session's namespace, which is searched for
-    names that are similar to an undefined one.
+    ``file`` is the file name of the cell in tracebacks. ``cells`` maps these names to the session's cells so far.
+    ``names`` is the session's namespace, which is searched for names that are similar to an undefined one.
     """
-    if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
+    if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, cells):
         return MEMORY_FAULT
-    lines, origin_note = _locate(error.__traceback__, cell, earlier)
+    lines, origin_note = _locate(error.__traceback__, file, cells)
     line = lines.pop() if lines else None
     report: Report = {
         "kind": "raised",
@@ -197,21 +163,21 @@ def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], 
         "message": (text_of(error, str)[:MAX_MESSAGE] + origin_note)[:MAX_FAULT_TEXT],
         "hint": _hint(error, names)[:MAX_TEXT],
         "line": line,
-        "source": cell.line(line)[:MAX_TEXT] if line else "",
+        "source": cells[file].line(line)[:MAX_TEXT] if line else "",
     }
     return {**report, "callers": lines[-MAX_CALLERS:]} if lines else report
 
 
-def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> bool:
+def _raised_by_plan(trace: TracebackType | None, files: Container[str]) -> bool:
     """Return whether a MemoryError came from a ``raise`` in the plan's own code, and not from a lack of memory."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
+    if trace is None or trace.tb_frame.f_code.co_filename not in files:
         return False
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
 
 
-def _locate(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
+def _locate(trace: TracebackType | None, file: str, cells: Mapping[str, WorkerCell]) -> tuple[list[int], str]:
     """Return the numbers of the cell's lines in the traceback, outermost first, and a note for the message.
 
     If the exception was raised in a function that an earlier cell defined, the note names the line there. Otherwise it
@@ -220,10 +186,10 @@ def _locate(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerC
     lines, origin_note = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
-        if id(code) in cell.codes:
+        if code.co_filename == file:
             lines.append(trace.tb_lineno)
             origin_note = ""
-        elif definer := next((candidate for candidate in earlier if id(code) in candidate.codes), None):
+        elif definer := cells.get(code.co_filename):
             text = definer.line(trace.tb_lineno).strip()
             origin_note = f" (in {code.co_name}(), line {trace.tb_lineno} of {definer.name}: {text})"
         trace = trace.tb_next

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
+from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord
 from planbook.sandbox.worker.results import to_bytes, value_for_host
 
 REHEARSAL_CALLS, REHEARSALS, REHEARSAL_FILE = 4, 20, "rehearsal"
@@ -90,9 +90,8 @@ class CellRunner:
 
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
-        self._cells = list[results.WorkerCell]()
-        self._value: object = None
-        """The value of the last part, while its cell is not complete."""
+        self._cells: dict[str, results.WorkerCell] = {}
+        """Maps the file name of each cell to the cell."""
         sys.stdout = sys.stderr = language.Output(self.link.write)
         CLOCK.ask_sleep, language.FINDER.ask = self.link.sleep, self.link.source
         self._names = language.namespace(guarded=guarded)
@@ -103,7 +102,6 @@ class CellRunner:
         CLOCK.start()
         determinism.seed(settings["seed"])
         link.objects = _objects(link, settings["functions"], settings["attributes"])
-        refresh(link.objects, settings["attributes"])
         self._names.update(link.objects)
         for name, value in settings["values"].items():
             self._names[name] = PlanRecord(name, value) if isinstance(value, dict) else value
@@ -114,57 +112,50 @@ class CellRunner:
         The message is sent by the caller, after this method has returned: then the method's local variables,
         which refer to the cell's objects, no longer exist.
         """
-        code, tail = _code(compiled)
-        continues = bool(self._cells) and self._cells[-1].is_continued_by(code)
-        if continues:
-            self._cells[-1].add(source, code, tail)
-        else:
-            self._cells.append(results.WorkerCell(name, source, [(code, tail)]))
-        if source or not continues:
-            self._value = None
-        self.link.set_file(code.co_filename)
+        code: CodeType
+        tail: CodeType | None
+        code, tail = marshal.loads(a2b_base64(compiled))
+        cell = self._cells.setdefault(code.co_filename, results.WorkerCell(name))
+        cell.sources.append(source)
+        if source:
+            cell.value = None
+        self.link.file = code.co_filename
         try:
-            return self._execute(self._cells[-1], is_part)
+            return self._execute(code, tail, is_part)
         finally:
-            self.link.set_file(None)
+            self.link.file = None
 
-    def _execute(self, cell: results.WorkerCell, is_part: bool) -> bytes:
-        (code, tail), names = cell.compiled[-1], self._names
-        value, self._value = self._value, None
+    def _execute(self, code: CodeType, tail: CodeType | None, is_part: bool) -> bytes:
+        cell, names = self._cells[code.co_filename], self._names
+        value, cell.value = cell.value, None
         try:
             exec(code, names)
             if tail is not None:
                 value = eval(tail, names)
             end = PART_END if is_part else to_bytes(["end", value_for_host(value, MAX_VALUE), []])
         except BaseException as error:
-            return to_bytes(["end", None, [results.fault_of(error, cell, self._cells, names)]])
-        self._value = value if is_part else None
+            return to_bytes(["end", None, [results.fault_of(error, code.co_filename, self._cells, names)]])
+        cell.value = value if is_part else None
         return end
-
-
-def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Return two code objects that the host has compiled: the statements, and the expression at their end, or None."""
-    return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
 def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping[str, object]) -> dict[str, object]:
     """Return a dict that maps names to the plan's functions and objects.
 
-    ``functions`` maps the name of each function, which may be dotted, to the names of its parameters.
+    ``functions`` maps the name of each function, which may be dotted, to the names of its parameters. ``attributes``
+    maps dotted names to values.
     """
-    plain_functions: dict[str, object] = {}
-    members: dict[str, dict[str, object]] = {name.partition(".")[0]: {} for name in attributes}
+    members: dict[str, dict[str, object]] = {"": {}}  # of each object, and of the plan's namespace
     for dotted, parameters in functions.items():
-        function = HostFunction(dotted, partial(link.call, dotted, parameters))
-        name, dot, member = dotted.rpartition(".")
-        if dot:
-            members.setdefault(name, {})[member] = function
-        else:
-            plain_functions[dotted] = function
+        owner, _, name = dotted.rpartition(".")
+        members.setdefault(owner, {})[name] = HostFunction(dotted, partial(link.call, dotted, parameters))
+    for dotted, value in attributes.items():
+        owner, _, name = dotted.rpartition(".")
+        members.setdefault(owner, {})[name] = value
     for inner in [name for name in members if "." in name]:
-        outer, _, member = inner.partition(".")
-        members.setdefault(outer, {})[member] = HostObject(inner, members.pop(inner))
-    return plain_functions | {name: HostObject(name, inner) for name, inner in members.items()}
+        owner, _, name = inner.partition(".")
+        members.setdefault(owner, {})[name] = HostObject(inner, members.pop(inner))
+    return members.pop("") | {name: HostObject(name, inner) for name, inner in members.items()}
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:

@@ -6,8 +6,10 @@ A line ``### TITLE`` begins a section of a table.
 import atexit
 import contextlib
 import io
+import marshal
 import re
 import sys
+from binascii import a2b_base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +20,7 @@ from typing import Any
 import pytest
 
 from planbook.sandbox import Fault, Limits, Sandbox, Session
-from planbook.sandbox.policy.compiler import compile_cell
+from planbook.sandbox.policy.compiler import compile_for_worker
 
 
 def sections(file: Path) -> Iterator[tuple[str, str]]:
@@ -79,13 +81,13 @@ def run_plain(source: str) -> ProgramResult:
     """Run a program in this process, as plain Python."""
     main = ModuleType("__main__")
     names = vars(main)
-    cell = compile_cell(source, "<plan>", guarded=False)
+    code, tail = marshal.loads(a2b_base64(compile_for_worker(source, "<plan>", guarded=False).code))
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as output:
         patch.setitem(sys.modules, "__main__", main)
         try:
-            exec(cell.code, names)
-            if cell.tail is not None:
-                eval(cell.tail, names)
+            exec(code, names)
+            if tail is not None:
+                eval(tail, names)
         except BaseException as error:
             return ProgramResult(output.getvalue(), type(error).__name__, str(error), _line(error))
     return ProgramResult(output.getvalue())

@@ -109,9 +109,7 @@ RAISED = {
     "format by a name": ("n = 'format'\ngetattr('{0.__globals__}', n)(print)", "use the variables by name"),
     "format_map": ("'{x.__globals__}'.format_map({'x': print})", "use the variables by name"),
     "formatter": ("import string\nstring.Formatter().format('{0.__globals__}', print)", "use the variables by name"),
-    "UserString": ("from collections import UserString\nUserString('{0.__globals__}').format(print)", "variables by"),
     "attrgetter": ("import operator\noperator.attrgetter('real.__globals__')", "use the variables by name"),
-    "methodcaller": ("import operator\noperator.methodcaller('__reduce_ex__', 4)", "copy.copy"),
     "subclass of text": ("class S(str):\n    def __eq__(self, x): return 0\ngetattr(len, S('__code__'))", "in a dict"),
 }
 
