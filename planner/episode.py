@@ -20,7 +20,7 @@ from planbook.planner.errors import (
     environment_errors,
 )
 from planbook.planner.feedback import CellSteps, check_feedback, end_feedback, reply_feedback, result_feedback
-from planbook.planner.frames import Frame, Frames, Functions, Mark
+from planbook.planner.frames import Frame, Frames, Functions, Mark, unwrap_method_errors
 from planbook.planner.journal import AnyPayload, Claim, Journal, Span
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
@@ -172,7 +172,9 @@ class Episode:
         if faults := frame.faults(code):
             return self._close_cell(frame, code, source, thought, check_feedback(faults, self.environment))
         try:
-            result = frame.run(code, source)
+            with unwrap_method_errors():
+                result = frame.session.run(code, source)
+            frame.add_names(code, result)
         except (CellOver, EpisodeOver) as over:
             return self._end_cell(frame, code, source, thought, over)
         return self._close_cell(frame, code, source, thought, result_feedback(result, self._steps_of_cell(frame)))

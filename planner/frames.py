@@ -130,13 +130,6 @@ class Frame:
         with unwrap_method_errors():
             return cell.run(code)
 
-    def run(self, code: str, source: str) -> CellResult:
-        """Run a whole cell, and make the names that it has defined known to later cells."""
-        with unwrap_method_errors():
-            result = self.session.run(code, source)
-        self.add_names(code, result)
-        return result
-
     def add_names(self, code: str, result: CellResult) -> None:
         """Make the names that a cell has defined known to later cells. A cell that exceeded a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:

@@ -127,7 +127,8 @@ class Session:
         """
         with self._exclusive():
             cell = self._begin(name)
-            self._run_part(cell, code, "run", len(code))
+            if not self._is_refused(cell, code, "run", len(code)):
+                cell.faults = self._execute(cell, code, "run")
             return self._finish(cell)
 
     def grow(self, name: str = "cell") -> "GrowingCell":
@@ -198,15 +199,14 @@ class Session:
         self._current = None
         return GrowingCell(self, name, self._answers.new_file(name))
 
-    def _run_part(self, cell: "GrowingCell", source: str, kind: Kind, chars: int) -> None:
-        """Run a cell or its next part, unless its code is refused. ``chars`` is the length of the cell's code so far.
+    def _is_refused(self, cell: "GrowingCell", source: str, kind: Kind, chars: int) -> bool:
+        """Return whether the code of a cell or of its next part is refused. The faults are then in ``cell.faults``.
 
-        The faults are then in ``cell.faults``.
+        ``chars`` is the length of the cell's code so far.
         """
-        if chars > self._limits.source_chars:
-            cell.faults = (limit_fault("source", self._limits),)
-        else:
-            cell.faults = self._answers.compile(source, cell.file, kind).faults or self._execute(cell, source, kind)
+        too_long = (limit_fault("source", self._limits),) if chars > self._limits.source_chars else ()
+        cell.faults = too_long or self._answers.compile(source, cell.file, kind).faults
+        return bool(cell.faults)
 
     def _execute(self, cell: "GrowingCell", source: str, kind: Kind) -> tuple[Fault, ...]:
         """Execute a part, and return its faults. If the worker is lost, repeat the cell in a new worker.
@@ -366,7 +366,8 @@ class GrowingCell:
         """
         with self._session._exclusive(self):
             self._chars += len(source.lstrip("\n"))
-            self._session._run_part(self, source, "part", self._chars)
+            if not self._session._is_refused(self, source, "part", self._chars):
+                self.faults = self._session._execute(self, source, "part")
         return self.faults[0] if self.faults else None
 
     def finish(self) -> CellResult:
@@ -374,6 +375,6 @@ class GrowingCell:
         session = self._session
         with session._exclusive(self):
             if self.starts and not self.faults:
-                session._run_part(self, "", "run", self._chars)
+                self.faults = session._execute(self, "", "run")
             session._growing = None
             return session._finish(self)
