@@ -166,7 +166,7 @@ def _call(call: Call, previous: Call | None, *, prompts: bool) -> Pieces:
     yield text(f"{call.role} was asked {call.template} ({spent})", DIM)
     if not prompts:
         return
-    before = (*previous.messages, Message(role="assistant", content=previous.reply.text)) if previous else ()
+    before = {*previous.messages, Message(role="assistant", content=previous.reply.text)} if previous else frozenset()
     for message in call.messages:
         if message in before:
             yield _indented(text(f"{message.role}: as before, {counted(len(message.content), 'character')}", DIM))

@@ -2,16 +2,19 @@
 
 import json
 import re
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from planbook.planner import Body, Outcome, Trajectory
+from planbook.envs import Task
+from planbook.planner import Body, Call, Message, Outcome, Reply, Sampling, Trajectory
 from planbook.report.episodes import episode_document
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.store import restart_scope
+from planbook.terminal.episode import episode_pieces
 from tests.flows import BUILD, invoke, refusal
 from tests.golden import play
 from tests.reported import many_endings, run_with_prompts, write_closed_run
@@ -86,6 +89,17 @@ def test_prompts_are_shown_on_request_but_repeated_ones_only_by_their_length(run
     assert "reply: " not in short
     assert "reply: ### Understanding" in whole
     assert re.search(r"as before, [\d,]+ characters", whole)
+
+
+def test_the_prompts_of_a_long_conversation_are_compared_in_little_time() -> None:
+    asked = [Message(role="user", content=f"{number}") for number in range(300)]
+    facts = {"scope": "round/0", "role": "planner", "template": "plan", "model": "m", "sampling": Sampling()}
+    calls = [Call(order=n, **facts, messages=tuple(asked[: n + 1]), reply=Reply(text="ok")) for n in range(300)]
+    calls = [Call.model_validate_json(call.model_dump_json()) for call in calls]
+    trajectory = Trajectory(task=Task(id="a", type="a", env="toy", goal="", seed=0, split="all"), calls=tuple(calls))
+    started = time.process_time()
+    assert len(list(episode_pieces(trajectory, prompts=True))) == 300 * 301 // 2 + 600
+    assert time.process_time() - started < 3
 
 
 def test_an_episode_is_named_by_its_task_or_its_failure(run_folder: Path, tmp_path: Path) -> None:
