@@ -29,7 +29,11 @@ UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
-_CALL = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)\s*$")
+_CALL = re.compile(r"\s*+[A-Za-z_][\w.]*+\(.*\)\s*+(?:;\s*+)?(?:#.*)?$")
+_BLOCK = re.compile(
+    r"\s*(?:for|while|if|elif|else|try|except|finally|with|match|case)\b.*:\s*(?:#.*)?$|.*(?:\"{3}|'{3})"
+)
+"""Matches lines of a block that cannot be read alone: the beginning of a loop or branch, and a docstring's quotes."""
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
@@ -209,12 +213,17 @@ def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
     return not shares_line and not lines[node.lineno - 1][: node.col_offset].strip()
 
 
+def has_call(reply: str) -> bool:
+    """Return True if a line of the reply looks like a call, with nothing else in the line."""
+    return any(map(_CALL.match, reply.split("\n")))
+
+
 def _line_by_line(code: str, reply: str, problem: str) -> str:
     """Return code that can be run, for a reply whose code is missing or invalid.
 
     It is made from the lines of the invalid code. If the reply has no code, it is made from the items of a list or, if
     there are calls outside the list, from all lines after the first item or call. Raises ValueError with the
-    ``problem`` of the reply if no line looks like a goal.
+    ``problem`` of the reply if no line looks like a goal, or if the calls are in loops, branches or docstrings.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
@@ -222,6 +231,8 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
         lines = reply.split("\n")
         items = [line for line in lines if _LIST_MARK.match(line)]
         first = next((number for number, line in enumerate(lines) if _CALL.match(line)), None)
+        if first is not None and any(map(_BLOCK.match, lines)):
+            raise ValueError(problem)
         lines = items if first is None else lines[min([first, *map(lines.index, items[:1])]) :]
     if goals := _goal_lines(lines):
         return goals
