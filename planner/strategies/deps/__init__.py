@@ -24,10 +24,11 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
+from planbook.planner.replies import has_call
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import Method, Options, ask_or_empty
-from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs, has_call
+from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import (
     CLAIM_AUTHOR,
     CONTROLLER,

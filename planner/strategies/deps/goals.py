@@ -17,7 +17,7 @@ from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.replies import read_thought
+from planbook.planner.replies import has_call, read_thought
 from planbook.planner.strategies.deps.text_matching import MAX_LINE, GoalMatcher
 from planbook.planner.types import FeedbackKind, Record
 from planbook.sandbox import Fault, check, parse, read_reply
@@ -29,7 +29,6 @@ UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
-_CALL = re.compile(r"\s*+[A-Za-z_][\w.]*+\(.*\)\s*+(?:;\s*+)?(?:#.*)?$")
 _BLOCK = re.compile(
     r"\s*(?:for|while|if|elif|else|try|except|finally|with|match|case)\b.*:\s*(?:#.*)?$|.*(?:\"{3}|'{3})"
 )
@@ -213,11 +212,6 @@ def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
     return not shares_line and not lines[node.lineno - 1][: node.col_offset].strip()
 
 
-def has_call(reply: str) -> bool:
-    """Return True if a line of the reply looks like a call, with nothing else in the line."""
-    return any(map(_CALL.match, reply.split("\n")))
-
-
 def _line_by_line(code: str, reply: str, problem: str) -> str:
     """Return code that can be run, for a reply whose code is missing or invalid.
 
@@ -230,7 +224,7 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
     else:
         lines = reply.split("\n")
         items = [line for line in lines if _LIST_MARK.match(line)]
-        first = next((number for number, line in enumerate(lines) if _CALL.match(line)), None)
+        first = next((number for number, line in enumerate(lines) if has_call(line)), None)
         if first is not None and any(map(_BLOCK.match, lines)):
             raise ValueError(problem)
         lines = items if first is None else lines[min([first, *map(lines.index, items[:1])]) :]
