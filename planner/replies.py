@@ -40,6 +40,7 @@ If a heading has several of these words, the first of them decides.
 _SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,2}[.)]\s*")
 _MARKS = "#*_` \t"
+_CALL = re.compile(r"\s*+[A-Za-z_][\w.]*+\(.*\)\s*+(?:;\s*+)?(?:#.*)?$")
 
 
 def as_plan(text: str) -> Plan:
@@ -99,6 +100,11 @@ def _heading(line: str) -> tuple[str, str] | None:
     if stripped.startswith(("#", "**", "__")) and not rest:
         return words, ""
     return (words, rest) if _SEGMENT.fullmatch(words) else None
+
+
+def has_call(reply: str) -> bool:
+    """Return True if a line of the reply looks like a call, with nothing else in the line."""
+    return any(map(_CALL.match, reply.split("\n")))
 
 
 def _does_something(code: str) -> bool:

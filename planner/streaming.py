@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
 from planbook.planner.feedback import CellSteps, check_feedback, cut_feedback, part_feedback, result_feedback
 from planbook.planner.models.types import Message, Reply
-from planbook.planner.replies import as_plan, read_thought
+from planbook.planner.replies import as_plan, has_call, read_thought
 from planbook.planner.types import Feedback, RenderedText, Thought
 from planbook.sandbox import (
     CellResult,
@@ -71,7 +71,7 @@ def broke_off(reply: Reply) -> bool:
     if reply.finish == "stop":
         return False
     whole = read_reply(reply.text)
-    return bool(whole.code) and not whole.closed
+    return not whole.closed and (bool(whole.code) or has_call(reply.text))
 
 
 class WholeReply(Generic[Read_co]):

@@ -8,7 +8,9 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
+from keyword import iskeyword
 from typing import Literal, Union, get_args, get_origin
 
 from planbook.sandbox.checks.api import NO_DEFAULT, Api, Default, Function, Kind, Report
@@ -183,7 +185,7 @@ class ApiUsage:
     """
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
-        self.scopes, self.api = scopes, api
+        self.scopes, self.api, self._function_of = scopes, api, cache(_function_of)
 
     def path_of(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute to which an expression refers.
@@ -220,7 +222,7 @@ class ApiUsage:
         binding = self._only_binding(call.func.id, binding_scope) if binding_scope is not None else None
         if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
             return None
-        return None if binding.node.decorator_list else _function_of(binding.node)
+        return None if binding.node.decorator_list else self._function_of(binding.node)
 
     def check(self, report: Report) -> None:
         """Report every wrong use of the session's objects."""
@@ -277,8 +279,9 @@ class ApiUsage:
 def _function_of(node: ast.FunctionDef) -> Function:
     """Describe a function that the plan defines. Arguments are not checked against its annotations."""
     args, parameters = node.args, list[inspect.Parameter]()
-    if len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs) > MAX_PARAMETERS:
-        return Function(node.name)
+    named = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
+    if len(named) > MAX_PARAMETERS or any(iskeyword(argument.arg) for argument in named):
+        return Function(node.name)  # a name in unusual letters may become a keyword: inspect refuses it as a parameter
 
     def add(kind: Kind, arguments: Sequence[ast.arg], defaults: Sequence[ast.expr | None] = ()) -> None:
         required = len(arguments) - len(defaults)

@@ -106,17 +106,31 @@ def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
 def _from_unfenced_text(lines: list[str]) -> ReadReply:
     """Read a reply without fences. It is a plan if all of it is Python code that calls or assigns something.
 
-    Prose such as "Done" or "Answer: 42" can be parsed, too, but does neither.
+    Prose such as "Done" or "Answer: 42" can be parsed, too, but does neither. Items of a list, such as "- f()", and
+    labels, such as "Next: f()", can also be parsed: a reply with one of them is not a plan.
     """
     start = next((number for number, line in enumerate(lines) if line.strip()), 0)
     code = _dedent("", lines[start:]).rstrip()
     tree, message = parse(code), "the reply contains no Python code"
-    if isinstance(tree, ast.Module) and any(isinstance(node, _ACTS) for node in ast.walk(tree)):
+    if isinstance(tree, ast.Module) and not any(map(_is_item_or_label, tree.body)) and _acts(tree):
         return ReadReply("", code, "", ((1, start + 1),), _problem_of(code, closed=True))
     if isinstance(tree, Fault):
         line = f"line {tree.line}: " if tree.line else ""
         message += f" between fences, and without fences all of it must be Python code ({line}{tree.message})"
-    return ReadReply("\n".join(lines).strip(), "", "", problem=_problem("no-code", message, _ONE_BLOCK))
+    openings = filter(None, map(OPENING.match, lines))
+    in_string = any(language_of(opening[3]) in PYTHON for opening in openings)
+    hint = f"{_ONE_BLOCK}, and write no triple quotes before it" if in_string else _ONE_BLOCK
+    return ReadReply("\n".join(lines).strip(), "", "", problem=_problem("no-code", message, hint))
+
+
+def _acts(tree: ast.Module) -> bool:
+    return any(isinstance(node, _ACTS) for node in ast.walk(tree))
+
+
+def _is_item_or_label(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is None
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.UnaryOp | ast.Starred)
 
 
 def _problem_of(code: str, *, closed: bool) -> Fault | None:

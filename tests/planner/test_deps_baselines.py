@@ -106,8 +106,9 @@ def test_inner_monologue_names_one_goal_at_a_time(sandbox: Sandbox) -> None:
     assert "1 pickaxe" in models.conversation_text(3), "the whole conversation is in the prompt"
 
 
-def test_inner_monologue_reaches_a_goal_that_is_named_before_done(sandbox: Sandbox) -> None:
-    models = RoleModels(planner=[f"{code(LOGS)}\nDONE", "DONE"])
+@pytest.mark.parametrize("reply", [f"{code(LOGS)}\nDONE", f"{LOGS}\nDONE", f"I mine.\n{LOGS}\nDONE."])
+def test_inner_monologue_reaches_a_goal_that_is_named_before_done(sandbox: Sandbox, reply: str) -> None:
+    models = RoleModels(planner=[reply, "DONE"])
     _, playing = played(sandbox, models, "inner-monologue")
     assert [step.action.name for step in playing.steps] == ["mine"]
     assert "was reached" in models.prompts()[1]

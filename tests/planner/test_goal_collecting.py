@@ -79,6 +79,7 @@ def test_an_invalid_call_is_read_as_the_most_similar_goal(episode: Episode, line
         "The plan is this:\nstep 1: mine 1 sand\nstep 2: mine 1 log\nGood luck!",
         "1. mine 1 sand\n2. agent.mine({'log': 1})",
         "- mine sand\n- mine log",
+        "- agent.mine({'sand': 1})\n- agent.mine({'log': 1})",
         "#1 mine 1 sand\n#2 mine 1 log",
         code("# step 1: sand\nmine 1 sand\nagent.mine({'log': 1})  # step 2"),
         code("def obtain():\nmine({'sand':1}, null); # step 1\nmine({'log':1}, null); # step 2\nreturn log"),
@@ -93,6 +94,7 @@ def test_a_list_that_is_not_python_is_read_line_by_line(episode: Episode, reply:
     [
         "agent.mine({'sand': 1})\nmine 1 log\n\nGood luck!",
         "Sand first.\nagent.mine({'sand': 1})\n2. agent.mine({'log': 1})\nGood luck!",
+        "Sand first.\nagent.mine({'sand': 1});  # one\nagent.mine({'log': 1})\nGood luck!",
         "def obtain():\n    agent.mine({'sand': 1})\n\nmine 1 log\nGood luck!",
     ],
 )
@@ -106,6 +108,11 @@ def test_without_a_fence_the_lines_below_the_code_are_read_too(episode: Episode,
     ("reply", "message"),
     [
         ("I cannot do that, it is too hard.", "no Python code"),
+        ("Twice:\nfor n in range(2):\n    agent.mine({'log': 1})\nGood luck!", "begins with ```python"),
+        (
+            'def do():\n    """\n    mine({"sand": 1})\n    """\n    mine({"log": 1})\nGood luck!',
+            "begins with ```python",
+        ),
         (code("def obtain(inventory):\n    agent.mine({'sand': 1})"), "only defines obtain, which takes arguments"),
         (code("class Plan:\n    pass\nimport math"), "nothing in it names a goal"),
         (code("x = 1"), "names no goal"),

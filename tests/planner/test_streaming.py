@@ -30,7 +30,7 @@ from planbook.planner import (
 )
 from planbook.planner.models.types import Finish, OnText, data_digest
 from planbook.planner.strategies.adapt.executor import EXECUTOR
-from planbook.planner.streaming import NOT_RUN, PlanResult
+from planbook.planner.streaming import NOT_RUN, PlanResult, broke_off
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import THING
@@ -347,3 +347,11 @@ def test_in_reading_order_a_request_precedes_the_actions_of_its_reply(sandbox: S
     kinds = [event.kind for event in in_reading_order(events)]
     assert kinds[:5] == ["task", "recall", "ask", "act", "cell"]
     assert sorted(kinds) == sorted(event.kind for event in events if event.kind != "heard")
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"), [("a.b()\na.c('d", True), ("a.b()\na.c()", True), ("I look around and", False)]
+)
+def test_a_reply_without_fences_breaks_off_inside_its_code_if_it_has_calls(text: str, broken: bool) -> None:
+    assert broke_off(Reply(text=text, finish="length")) == broken
+    assert not broke_off(Reply(text=text))

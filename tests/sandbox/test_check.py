@@ -184,6 +184,10 @@ def test_the_hint_shows_the_signature_as_in_python() -> None:
     ]
 
 
+def test_a_parameter_whose_letters_are_normalised_to_a_keyword_is_no_fault() -> None:
+    assert types_of("def f(\U0001d422\U0001d41f):\n    pass\nf(1)", {}) == []
+
+
 GOOD_PROCEDURE = '''
 """Heat and place."""
 import re

@@ -50,6 +50,14 @@ UNUSABLE: dict[str, tuple[str, str, int | None, str]] = {
     "bare code, then prose": (f"{CALL}\nThat's all.", "no-code", None, "```python"),
     "words that parse beside bare code": (f"Let's go (fast):\n{CALL}\nFinished", "no-code", None, "```python"),
     "an example in the docstring of bare code": (f"I look.\n\n{DOCSTRING}", "no-code", None, "```python"),
+    "a list of calls": ("- agent.look()\n- agent.go_to('a')", "no-code", None, "no Python code"),
+    "a label before a call": ("Next: agent.look()", "no-code", None, "no Python code"),
+    "a block after triple quotes": (
+        'Use """ here.\n```python\nf()\n```',
+        "no-code",
+        None,
+        "no triple quotes before it",
+    ),
     "too long": ("x" * (MAX_REPLY_CHARS + 1), "too-long", None, "1000001 characters"),
 }
 """Maps names to a reply, the type of its fault, the line of the fault in the code, and a part of message and hint."""

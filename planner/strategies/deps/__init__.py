@@ -24,7 +24,7 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
-from planbook.planner.replies import as_text
+from planbook.planner.replies import as_text, has_call
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import Method, Options, ask_or, system_message
@@ -262,8 +262,11 @@ def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
     A reply with code never declares the task done, even if it ends with DONE. Raises ValueError if a reply neither
     names a goal nor declares the task done.
     """
-    is_last = says_done(reply) and read_reply(reply).problem is not None
-    return GoalPlan(goals=() if is_last else collect(episode, role, reply).goals[:1])
+    if says_done(reply):
+        reply = reply.strip().rpartition("\n")[0]
+        if read_reply(reply).problem is not None and not has_call(reply):
+            return GoalPlan(goals=())
+    return GoalPlan(goals=collect(episode, role, reply).goals[:1])
 
 
 def says_done(reply: str) -> bool:

@@ -17,7 +17,7 @@ from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.replies import read_thought
+from planbook.planner.replies import has_call, read_thought
 from planbook.planner.strategies.deps.text_matching import MAX_LINE, GoalMatcher
 from planbook.planner.types import FeedbackKind, Record
 from planbook.sandbox import Fault, check, parse, read_reply
@@ -29,7 +29,10 @@ UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
-_CALL = re.compile(r"\s*[A-Za-z_][\w.]*\(.*\)\s*$")
+_BLOCK = re.compile(
+    r"\s*(?:for|while|if|elif|else|try|except|finally|with|match|case)\b.*:\s*(?:#.*)?$|.*(?:\"{3}|'{3})"
+)
+"""Matches lines of a block that cannot be read alone: the beginning of a loop or branch, and a docstring's quotes."""
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
@@ -212,14 +215,16 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
 
     It is made from the lines of the invalid code. If the reply has no code, it is made from the items of a list or, if
     there are calls outside the list, from all lines after the first item or call. Raises ValueError with the
-    ``problem`` of the reply if no line looks like a goal.
+    ``problem`` of the reply if no line looks like a goal, or if the calls are in loops, branches or docstrings.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
     else:
         lines = reply.split("\n")
         items = [line for line in lines if _LIST_MARK.match(line)]
-        first = next((number for number, line in enumerate(lines) if _CALL.match(line)), None)
+        first = next((number for number, line in enumerate(lines) if has_call(line)), None)
+        if first is not None and any(map(_BLOCK.match, lines)):
+            raise ValueError(problem)
         lines = items if first is None else lines[min([first, *map(lines.index, items[:1])]) :]
     if goals := _goal_lines(lines):
         return goals
