@@ -298,9 +298,12 @@ class Config(PlayingSettings):
         return str(self.planner_options.get("source", planner))
 
     def task_overrides(self, task: Task) -> dict[str, Any]:
-        """Return the task's fields that are replaced for planners and learners, with the values that they see."""
+        """Return the task's fields that are replaced for planners and learners, with the values that they see.
+
+        Copied episodes were not played with the goals of this run, so their own goals are not replaced.
+        """
         untyped = {"type": "", "params": {}} if self.types == FOUND else {}
-        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals else {})
+        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals and not self.copies else {})
 
     @property
     def building(self) -> LearningSettings:

@@ -57,9 +57,7 @@ def build(
         if learner.is_skipped(entry):
             scope = Scope(run.journal(entry.path), entry.path)
             scope.get_or_record("outcome", partial(SKIPPED.model_dump, mode="json"))
-        if copies:
-            copy_next(run, entry, copies)
-        ending = play_episode(run, memory, entry, worker, watch)  # a skipped or copied episode has its ending
+        ending = copy_next(run, entry, copies) if copies else play_episode(run, memory, entry, worker, watch)
         learner.learn(entry, ending, worker)
         return ending
 

@@ -17,7 +17,7 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import FOUND, GIVEN, Config, EpisodeSource
 from planbook.envs import EnvsError, Selection, Task, known_environments
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import UnknownStrategy, known_method, method
+from planbook.planner import Ending, UnknownStrategy, known_method, method
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
 
 if TYPE_CHECKING:
@@ -239,15 +239,17 @@ def episodes_to_copy(run: Run) -> Iterator["Trajectory"]:
     return (episode for _, episode in _select(run.config))
 
 
-def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> None:
+def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> Ending:
     """Copy the next of the remaining episodes of the entry's task into the store, in one transaction.
 
-    It is passed over if the entry has an ending already: it was copied before, or is skipped.
+    It is passed over if the entry has an ending already: it was copied before, or is skipped. Return the ending.
     """
     from planbook.planner import rows_of
 
     trajectory = next((episode for episode in remaining if episode.task.id == entry.task.id), None)
     if trajectory is None:
         raise BadRun(f"the sources have no more episode of {entry.task.id} to learn from; build a new run")
-    if not any(run.store.events(entry.path, "outcome")):
-        run.store.put_all(list(rows_of(trajectory, entry.path)))
+    if (recorded := run.journal(entry.path).get(entry.path, "outcome", 0)) is not None:
+        return Ending.model_validate(recorded)
+    run.store.put_all(list(rows_of(trajectory, entry.path)))
+    return trajectory.ending

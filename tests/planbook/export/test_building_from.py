@@ -100,6 +100,28 @@ def test_episodes_of_which_a_file_has_only_the_ending_are_not_learned_from(playe
         assert build("--from", source, *more).result["by_type"] == {"fetch": [3, 3]}
 
 
+def test_no_copied_episode_is_played_whatever_cause_its_file_names(played: Path, tmp_path: Path) -> None:
+    invoke("export", played, "--format", "jsonl", "--out", tmp_path / "x.jsonl")
+    episodes = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    failed = {"outcome": "failure", "cause": "diverged", "verdict": {"solved": False, "score": 0}}
+    episodes[1]["ending"].update(failed)  # a run plays its own episodes again after this cause
+    build("--from", write_file(tmp_path / "y.jsonl", *episodes), "--env", "toy", "--out", tmp_path / "built")
+    endings = [event.scope for event in events(tmp_path / "built", "outcome", "task")]
+    assert endings == ["task/0", "task/1", "task/2"]
+
+
+def test_copied_episodes_keep_their_goals(tmp_path: Path) -> None:
+    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
+    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
+    learn = ("--from", tmp_path / "code", "--types", "found", "--libraries-only")
+    build(*learn, "--out", tmp_path / "own")
+    tasks: list[Any] = [event.body["task"] for event in events(tmp_path / "code", "task", "run")]
+    goals = [json.dumps({"task": task["id"], "goal": f"Please, {task['goal']}"}) for task in tasks]
+    (tmp_path / "goals.jsonl").write_text("\n".join(goals))
+    build(*learn, "--goals", tmp_path / "goals.jsonl", "--out", tmp_path / "reworded")
+    assert files(tmp_path / "reworded" / "learnt") == files(tmp_path / "own" / "learnt")
+
+
 def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:
     opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
     invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
