@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from planbook.compare.differences import (
     CostDifference,
-    MeasureDifference,
+    Difference,
     Pair,
     SolvedDifference,
     cost_differences,
@@ -79,7 +79,7 @@ class RunComparison(BaseModel):
     played: SolvedDifference | None
     """The difference over the pairs that both runs played. None if these are all pairs, or if there are none."""
     by_type: dict[str, SolvedDifference]
-    measures: dict[str, MeasureDifference]
+    measures: dict[str, Difference]
     """Maps each measure of the environment to its difference over the pairs that both runs played."""
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
