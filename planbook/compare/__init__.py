@@ -36,7 +36,7 @@ from planbook.compare.settings import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results import COSTS_MISSING, RunResults
+from planbook.results import COSTS_MISSING, RunResults, payoff_of
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
 
@@ -169,8 +169,7 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
-    payoff = run.payoff(rows)
-    return Side(run=run.name, solved=solved, broken=broken, not_run=not_run, paying=payoff)
+    return Side(run=run.name, solved=solved, broken=broken, not_run=not_run, paying=payoff_of([run], rows))
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
