@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from planbook.compare.differences import (
     CostDifference,
-    MeasureDifference,
+    Difference,
     Pair,
     SolvedDifference,
     cost_differences,
@@ -36,7 +36,7 @@ from planbook.compare.settings import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results import COSTS_MISSING, RunResults
+from planbook.results import COSTS_MISSING, RunResults, payoff_of
 from planbook.results.learning_cost import LearningPayoff
 from planbook.results.rows import Result
 
@@ -79,7 +79,7 @@ class RunComparison(BaseModel):
     played: SolvedDifference | None
     """The difference over the pairs that both runs played. None if these are all pairs, or if there are none."""
     by_type: dict[str, SolvedDifference]
-    measures: dict[str, MeasureDifference]
+    measures: dict[str, Difference]
     """Maps each measure of the environment to its difference over the pairs that both runs played."""
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
@@ -169,8 +169,7 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
-    payoff = run.payoff(rows)
-    return Side(run=run.name, solved=solved, broken=broken, not_run=not_run, paying=payoff)
+    return Side(run=run.name, solved=solved, broken=broken, not_run=not_run, paying=payoff_of([run], rows))
 
 
 def _with_break_even(side: Side, other: Side) -> Side:

@@ -6,7 +6,7 @@ A pair consists of an episode of each run, with the same task and repeat.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -41,13 +41,32 @@ COSTS: Mapping[str, Callable[[Result], float | None]] = {
 """Maps the displayed name of a cost to a function that returns the cost of an episode."""
 Pair = tuple[Result, Result]
 """An episode of the first run, and the episode of the second run with the same task and repeat."""
-Key = TypeVar("Key")
 
 
-class TestedDifference(BaseModel):
-    """A difference with the corrected p value of its test, which is None if no test is possible."""
+class Difference(BaseModel):
+    """The difference in a measure, second run minus first, over the pairs in which both episodes have the measure.
 
+    ``first`` and ``second`` are the means of the two runs. The interval (from ``low`` to ``high``) and ``p`` are from
+    the same t test, so they always agree. The test uses the mean over the repeats of each task. If there are several
+    tests, ``p_corrected`` is the p value corrected by Holm's method, but the interval is not corrected, so these two
+    may disagree. All four fields are None if there is only one task, or if the measure changes by the same amount,
+    other than 0, in all tasks.
+    """
+
+    tasks: int
+    pairs: int
+    first: int | float
+    second: int | float
+    difference: float
+    low: float | None
+    high: float | None
+    p: float | None
     p_corrected: float | None
+
+    @property
+    def is_tested(self) -> bool:
+        """True if a test is possible: the interval is known, and its width is not zero."""
+        return self.low is not None and self.low != self.high
 
     @property
     def is_significant(self) -> bool:
@@ -55,63 +74,31 @@ class TestedDifference(BaseModel):
         return self.p_corrected is not None and self.p_corrected < SIGNIFICANCE
 
 
-class SolvedDifference(TestedDifference):
-    """The difference in solved tasks over some pairs, second run minus first.
+class SolvedDifference(Difference):
+    """The difference in solved tasks over some pairs, second run minus first. It always has an interval and a test.
 
-    ``difference``, and its interval from ``low`` to ``high``, are fractions of the number of pairs. ``interval`` and
-    ``test`` name the statistical methods. ``p`` is the p value of the test. If there are several tests, ``p_corrected``
-    is this value corrected by Holm's method. Repeats of a task are not independent, so the interval and the test treat
-    them as one unit.
+    ``first`` and ``second`` are the numbers of pairs that the two runs solved. ``difference`` and its interval are
+    fractions of the number of pairs. ``interval`` and ``test`` name the statistical methods. Repeats of a task are not
+    independent, so the interval and the test treat them as one unit.
     """
 
-    tasks: int
-    pairs: int
-    first: int
-    second: int
-    """The numbers of pairs that the first and the second run solved."""
     gained: int
     lost: int
-    difference: float
     low: float
     high: float
     interval: str
     p: float
     test: str
     p_corrected: float
-    is_tested: ClassVar = True
 
     @property
     def more(self) -> int:
         """The number of pairs that the second run solved, minus that of the first."""
-        return self.second - self.first
+        return self.gained - self.lost
 
 
-class MeasureDifference(TestedDifference):
-    """The difference in a measure, second run minus first, over the pairs in which both episodes have the measure.
-
-    The interval (from ``low`` to ``high``) and ``p`` are from the same t test, so they always agree. The test uses the
-    mean over the repeats of each task. ``p_corrected`` is corrected by Holm's method, but the interval is not, so these
-    two may disagree. All four fields are None if there is only one task, or if the measure changes by the same amount,
-    other than 0, in all tasks.
-    """
-
-    tasks: int
-    pairs: int
-    first: float
-    second: float
-    """The means of the first and the second run."""
-    difference: float
-    low: float | None
-    high: float | None
-    p: float | None
-
-    @property
-    def is_tested(self) -> bool:
-        """True if a test is possible: there are several tasks, and they do not all have the same difference."""
-        return self.low is not None and self.low != self.high
-
-
-Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
+Key = TypeVar("Key")
+AnyDifference = TypeVar("AnyDifference", bound=Difference)
 
 
 class CostDifference(BaseModel):
@@ -154,7 +141,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     )
 
 
-def with_corrected_p(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
+def with_corrected_p(differences: Mapping[Key, AnyDifference]) -> dict[Key, AnyDifference]:
     """Return the differences with their p values corrected by Holm's method for the number of possible tests."""
     tested = {key: row.p for key, row in differences.items() if row.is_tested and row.p is not None}
     p = dict(zip(tested, holm(list(tested.values())), strict=True))
@@ -188,7 +175,7 @@ def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
     return list(pairs_of.values())
 
 
-def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
+def measure_differences(pairs: Sequence[Pair]) -> dict[str, Difference]:
     """Compare the measures of an environment over pairs of played episodes.
 
     Return a dict that maps each measure to its difference over those pairs in which both episodes have the measure.
@@ -213,13 +200,13 @@ def _is_informative(pairs: Sequence[Pair]) -> bool:
     return any(0 < row[SCORE] < 1 for row in rows) and not is_a_measure
 
 
-def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
+def _measure_difference(name: str, pairs: Sequence[Pair]) -> Difference:
     def mean(sides: Iterable[Result]) -> float:
         return fmean(_values(side)[name] for side in sides)
 
     changes = [mean(second for _, second in group) - mean(first for first, _ in group) for group in _by_task(pairs)]
     low, high, p = paired_t(changes)
-    return MeasureDifference(
+    return Difference(
         tasks=len(changes),
         pairs=len(pairs),
         first=mean(first for first, _ in pairs),

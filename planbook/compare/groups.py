@@ -18,7 +18,7 @@ from planbook.compare.settings import (
 )
 from planbook.console import ALL
 from planbook.planner import Grid, Spending, figures_of
-from planbook.results import COSTS_MISSING, RunResults
+from planbook.results import COSTS_MISSING, RunResults, payoff_of
 from planbook.results.learning_cost import LearningPayoff, payoff_table
 from planbook.results.statistics import per_solved
 from planbook.results.summary import Summary, summarise
@@ -64,7 +64,7 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     and settings that concern knowledge. A group is not compared if it has runs of `planbook build`, or if its runs
     differ in other settings.
     """
-    payoffs = {name: _payoff(runs) for name, runs in groups.items()}
+    payoffs = {name: payoff_of(runs) for name, runs in groups.items()}
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     baselines = {name: payoff for name, payoff in payoffs.items() if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
@@ -82,23 +82,6 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
     names = {name for values in distinct for name in values}
     inputs = {difference.name for pair in recorded_pairs(runs) for difference in differing_inputs(*pair)}
     return (*(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1), *sorted(inputs))
-
-
-def _payoff(runs: Sequence[RunResults]) -> LearningPayoff | None:
-    """Return the cost of a solved task over several runs, or None if it is unknown for one of them.
-
-    If several of the runs use the knowledge of the same run of `planbook build`, the cost of learning in that run
-    counts only once. If they use its knowledge after different numbers of tasks, the highest cost counts. If a run of
-    `planbook build` is itself in the group, the cost of its episodes does not count as learning.
-    """
-    known = [payoff for run in runs if (payoff := run.payoff())]
-    if len(known) < len(runs):
-        return None
-    earlier_costs = (pair for run in runs for pair in (run.earlier_learning or {}).items())
-    learned = dict(sorted(earlier_costs, key=lambda pair: pair[1].tokens))
-    learned |= {run.run.folder.resolve(): run.outside_cost for run in runs}
-    playing = Spending(calls=sum(payoff.calls for payoff in known), prompt=sum(payoff.tokens for payoff in known))
-    return LearningPayoff.of(sum(payoff.solved for payoff in known), playing, sum(learned.values(), Spending()))
 
 
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 
 from planbook.compare import ChangedPair, RunComparison
-from planbook.compare.differences import MCNEMAR, SIGNIFICANCE, MeasureDifference, SolvedDifference, points
+from planbook.compare.differences import MCNEMAR, SIGNIFICANCE, Difference, SolvedDifference, points
 from planbook.compare.settings import abridged
 from planbook.planner import Grid
 from planbook.results.learning_cost import payoff_table
@@ -129,7 +129,7 @@ def _cells(row: SolvedDifference) -> Iterator[str]:
     yield from (str(row.gained), str(row.lost), _p(row.p_corrected).removeprefix("= "))
 
 
-def _measures(measures: Mapping[str, MeasureDifference], letters: Letters) -> Grid:
+def _measures(measures: Mapping[str, Difference], letters: Letters) -> Grid:
     rows = []
     for measure, row in measures.items():
         bounds = NO_FIGURE if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}"

@@ -200,7 +200,7 @@ def costs(run: RunResults) -> Iterator[Node]:
     The costs include calls outside of episodes. Columns that are zero are left out.
     """
     spent, outside = run.cost, run.outside_cost
-    yield from nodes_of((*spending_lines(run.summary()), *payoff_line(run.payoff())))
+    yield from nodes_of((*spending_lines(run.summary()), *payoff_line(run.summary().paying)))
     if not run.costs["role"]:
         return
     total, zero = _by_column(spent), _by_column(Spending())

@@ -254,19 +254,6 @@ class RunResults:
             spent = Spending(calls=at.calls, prompt=at.tokens)
         return {**built.earlier_learning, run.folder.resolve(): spent}
 
-    def payoff(self, rows: Sequence[Result] | None = None) -> LearningPayoff | None:
-        """Return the cost of a solved task, without and with learning, over the given rows (by default, all rows).
-
-        What this run spent outside episodes counts as learning. Return None if the run is a fork, or if it is not known
-        what earlier runs spent on learning.
-        """
-        if self.earlier_learning is None or self.run.forked:
-            return None
-        rows = list(self.episodes.values()) if rows is None else rows
-        playing = sum((row.cost for row in rows), NOTHING)
-        learning = sum(self.earlier_learning.values(), self.outside_cost)
-        return LearningPayoff.of(sum(row.solved for row in rows), playing, learning)
-
     def summary(self, seconds: float | None = None, spent: Spending | None = None) -> Summary:
         """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values in the table."""
         if self._summary is None or seconds is not None:
@@ -278,13 +265,40 @@ class RunResults:
                 self.all_milestones,
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
-                self.payoff(),
+                payoff_of([self]),
             )
         return self._summary
 
     def events(self, row: Result) -> Iterator[Event]:
         """Yield the events of an episode, except those that were recorded after the table was made."""
         return islice(self.run.store.events(row.entry.path), row.events)
+
+
+def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) -> LearningPayoff | None:
+    """Return the cost of a solved task, without and with learning, over rows (by default, all rows of the runs).
+
+    What a run spent outside episodes counts as learning. If several of the runs use the knowledge of the same run of
+    `planbook build`, the cost of learning in that run counts only once. If they use its knowledge after different
+    numbers of tasks, the highest cost counts. If a run of `planbook build` is itself among the runs, the cost of its
+    episodes does not count as learning.
+
+    Return None if one of the runs is a fork, or if it is not known what earlier runs spent on learning.
+    """
+    earlier = [run.earlier_learning for run in runs if not run.run.forked]
+    known = [costs for costs in earlier if costs is not None]
+    if len(known) < len(runs):
+        return None
+    learned = dict(sorted((pair for costs in known for pair in costs.items()), key=lambda pair: pair[1].tokens))
+    learned |= {run.run.folder.resolve(): run.outside_cost for run in runs}
+    rows = [row for run in runs for row in run.episodes.values()] if rows is None else rows
+    playing, learning = sum((row.cost for row in rows), NOTHING), sum(learned.values(), NOTHING)
+    return LearningPayoff(
+        solved=sum(row.solved for row in rows),
+        calls=playing.calls,
+        tokens=playing.tokens,
+        learning_calls=learning.calls,
+        learning_tokens=learning.tokens,
+    )
 
 
 def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: float | None = None) -> RunResults:

@@ -11,7 +11,7 @@ from typing import Self
 
 from pydantic import BaseModel, Field, computed_field
 
-from planbook.planner import Grid, Spending
+from planbook.planner import Grid
 from planbook.results.statistics import per_solved
 from planbook.wording import NO_FIGURE, counted
 
@@ -75,17 +75,6 @@ class LearningPayoff(BaseModel):
     learning_tokens: int
     beside: str = ""
     break_even: int | None = None
-
-    @classmethod
-    def of(cls, solved: int, playing: Spending, learning: Spending) -> Self:
-        """Return the payoff of a run that is not compared. ``solved`` is the number of tasks that it solved."""
-        return cls(
-            solved=solved,
-            calls=playing.calls,
-            tokens=playing.tokens,
-            learning_calls=learning.calls,
-            learning_tokens=learning.tokens,
-        )
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -88,12 +88,15 @@ class Result:
     """The time from the first event to the last, without the breaks between invocations."""
     events: int = 0
     """The number of events read so far."""
-    _attempt: "_EpisodeAttempt" = field(init=False)
+    _restarts: int = -1
+    """The number of restarts before the last attempt. What follows is about this attempt only."""
+    _spans: Spans = field(default_factory=Spans)
+    _last_step: Any = None
+    """The last action with its observation, as recorded."""
+    _claim: Claim | None = None
+    """The method's claim about the whole task, if no action followed it."""
     _last: tuple[int, float] = (-1, 0.0)
     """The invocation and the time of the last timed event."""
-
-    def __post_init__(self) -> None:
-        self._attempt = _EpisodeAttempt(self.bulky)
 
     def take(self, event: Event, cost: Spending | None, invocation: int) -> bool:
         """Read the next event of the episode, and return whether it is the episode's ending."""
@@ -109,10 +112,18 @@ class Result:
 
     def _take_method_event(self, event: Event, restarts: int) -> None:
         """Read an event of the planning method. If the episode has several attempts, the last one counts."""
-        if restarts > self._attempt.restarts:
-            self._attempt = _EpisodeAttempt(self.bulky, restarts)
-        if restarts == self._attempt.restarts:
-            self._attempt.take(event)
+        if restarts < self._restarts:
+            return
+        if restarts > self._restarts:
+            self._restarts, self._spans, self._last_step, self._claim = restarts, Spans(self.bulky), None, None
+        body: Any = event.body
+        self._spans.take(event, self.events)
+        if event.kind == "act":
+            self._last_step, self._claim = body, None
+        elif event.kind == "rewind":
+            self._claim = None
+        elif event.kind == "span" and body.get("name") == Claim.span:
+            self._claim = Claim.model_validate(body["data"])
 
     def _take_ending(self, event: Event) -> bool:
         """Read the event if it records the task or the ending of the episode itself. Return whether it is an ending."""
@@ -190,12 +201,12 @@ class Result:
     @property
     def spans(self) -> list[RecordedSpan]:
         """The spans that the method recorded, in the order in which they began, without the ``bulky`` fields."""
-        return list(self._attempt.spans.recorded())
+        return list(self._spans.recorded())
 
     @property
     def claim(self) -> TaskClaim:
         """The last claim about the task. If the last action delivered an answer, this is a claim of success."""
-        step, claim = self._attempt.last_step, self._attempt.claim
+        step, claim = self._last_step, self._claim
         author, claimed = (claim.by, claim.done) if claim else ("", None)
         answering = (self.answering or _answering_action(self.entry.task.env)) if step else None
         if step and step["action"]["name"] == answering and step["observation"]["accepted"]:
@@ -217,31 +228,6 @@ def by_task(rows: Iterable[Result]) -> list[list[Result]]:
         task = row.entry.task
         episodes[task.env, task.id, task.seed].append(row)
     return list(episodes.values())
-
-
-class _EpisodeAttempt:
-    """The spans, the last action and the claim of one attempt at an episode."""
-
-    def __init__(self, bulky: Mapping[str, frozenset[str]], restarts: int = 0) -> None:
-        self.restarts = restarts
-        self.spans = Spans(bulky)
-        self.last_step: Any = None
-        """The last action with its observation, as recorded."""
-        self.claim: Claim | None = None
-        """The method's claim about the whole task, if no action followed it."""
-        self._count = 0
-
-    def take(self, event: Event) -> None:
-        """Read the next event."""
-        body: Any = event.body
-        self.spans.take(event, self._count)
-        self._count += 1
-        if event.kind == "act":
-            self.last_step, self.claim = body, None
-        elif event.kind == "rewind":
-            self.claim = None
-        elif event.kind == "span" and body.get("name") == Claim.span:
-            self.claim = Claim.model_validate(body["data"])
 
 
 def _answering_action(env: str) -> str | None:

@@ -7,17 +7,21 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
 from planbook.compare import RunComparison, compare, compare_all
+from planbook.compare.differences import solved_difference
 from planbook.compare.shown import comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results import read_folder
-from planbook.runs import Run
+from planbook.results.rows import Result
+from planbook.runs import Entry, Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal import print_parts
 from tests.command import ROOT
@@ -92,6 +96,17 @@ def reward_run(folder: Path, rewards: Sequence[float], repeats: int = 1, broken:
             ending = Ending(outcome=outcome, cause=outcome.value, verdict=verdict, measures=measures)
             run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
     return folder
+
+
+@given(st.lists(st.lists(st.sampled_from((SOLVED, FAILED)), min_size=2, max_size=6), min_size=1))
+def test_a_difference_in_solved_tasks_always_counts_as_a_test_in_the_correction(tasks: list[list[Outcome]]) -> None:
+    pairs = []
+    for number, outcomes in enumerate(tasks):
+        for repeat, both in enumerate(zip(outcomes[::2], outcomes[1::2], strict=False)):
+            entry = Entry(index=number, task=fetch(number), repeat=repeat)
+            first, second = (Result(entry, ending=Ending(outcome=outcome)) for outcome in both)
+            pairs.append((first, second))
+    assert solved_difference(pairs).is_tested
 
 
 def test_measures_of_environments_are_compared_by_a_paired_t_test(tmp_path: Path) -> None:

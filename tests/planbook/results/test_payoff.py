@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from planbook.planner import Spending
-from planbook.results import read_folder, read_run
+from planbook.results import payoff_of, read_folder, read_run
 from planbook.results.learning_cost import LearningPayoff
 from planbook.runs import Run
 from tests.flows import BUILD, Finished, invoke, scripted
@@ -42,14 +42,24 @@ def payoff(folder: Path) -> Any:
     return row.get("paying")
 
 
+def paying(solved: int, playing: Spending, learning: Spending) -> LearningPayoff:
+    return LearningPayoff(
+        solved=solved,
+        calls=playing.calls,
+        tokens=playing.tokens,
+        learning_calls=learning.calls,
+        learning_tokens=learning.tokens,
+    )
+
+
 @pytest.mark.parametrize(
     ("tokens", "solved", "break_even"),
     [(100, 10, 12), (1000, 10, None), (100, 0, None), (990, 10, 1000)],
     ids=["saves", "saves nothing", "solves nothing", "saves little"],
 )
 def test_learning_breaks_even_when_it_has_saved_what_it_cost(tokens: int, solved: int, break_even: int | None) -> None:
-    baseline = LearningPayoff.of(10, Spending(calls=10, prompt=1000), Spending())
-    learned = LearningPayoff.of(solved, Spending(calls=1, completion=tokens), Spending(calls=5, prompt=1000))
+    baseline = paying(10, Spending(calls=10, prompt=1000), Spending())
+    learned = paying(solved, Spending(calls=1, completion=tokens), Spending(calls=5, prompt=1000))
     assert learned.compared_with("A", baseline).break_even == break_even
 
 
@@ -61,8 +71,8 @@ def test_learning_breaks_even_when_it_has_saved_what_it_cost(tokens: int, solved
 def test_a_break_even_needs_successes_in_both_runs_and_one_without_learning(
     solved: int, baseline: int, other_learning: int
 ) -> None:
-    learned = LearningPayoff.of(solved, Spending(), Spending(calls=5, prompt=1000))
-    other = LearningPayoff.of(baseline, Spending(calls=9, prompt=9000), Spending(prompt=other_learning))
+    learned = paying(solved, Spending(), Spending(calls=5, prompt=1000))
+    other = paying(baseline, Spending(calls=9, prompt=9000), Spending(prompt=other_learning))
     assert learned.compared_with("A", other) == learned
 
 
@@ -203,10 +213,10 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
     invoke(*TEST, "--library", tmp_path / "built", "--out", tmp_path / "run")
     with closing(Run.open(tmp_path / "run")) as run:
         table = read_run(run)
-        before = table.payoff()
+        before = payoff_of([table])
         shutil.rmtree(tmp_path / "built")
         assert before is not None
-        assert table.so_far().payoff() == before
+        assert payoff_of([table.so_far()]) == before
 
 
 @pytest.mark.parametrize(
