@@ -8,7 +8,7 @@ messages.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, isfinite
 from sys import getsizeof
 from time import monotonic
@@ -158,10 +158,6 @@ class CellEnd(NamedTuple):
         return faults
 
 
-NO_END = CellEnd("", b'["end",null,[]]')
-"""Stands for the end of a cell that was refused or stopped."""
-
-
 @dataclass(frozen=True, slots=True)
 class FinishedCell:
     """Everything that is needed to run a cell again in another worker."""
@@ -178,16 +174,6 @@ class FinishedCell:
     """Approximate size in memory, in bytes."""
     seconds: float
     """Wall clock time of the first run in seconds, excluding the host's work."""
-
-
-@dataclass
-class RunningCell:
-    """A cell that is being run: its file name, the messages that started its parts, and the ends of these parts."""
-
-    name: str
-    file: str
-    starts: list[bytes] = field(default_factory=list)
-    ends: list[CellEnd] = field(default_factory=list)
 
 
 CHARS_BEFORE, CHARS_AFTER = 60, 240

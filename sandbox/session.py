@@ -14,13 +14,11 @@ from typing import Self
 
 from planbook.sandbox.answers import Answers, Kind, PlanView
 from planbook.sandbox.conversation import (
-    NO_END,
     CellEnd,
     Conversation,
     Exchange,
     FinishedCell,
     RecordedAnswers,
-    RunningCell,
     read_faults,
 )
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
@@ -79,9 +77,6 @@ def _run_again(
 
 # The session.
 
-PartEnd = tuple[CellEnd, tuple[Fault, ...]]
-"""The end of a cell or of a part of one, and its faults."""
-
 
 class Session:
     """Runs cells in one namespace. Created by ``Sandbox.session``; only one thread may use it at a time.
@@ -131,17 +126,14 @@ class Session:
         exception passes through and ends the worker.
         """
         with self._exclusive():
-            self._current = None
-            cell = RunningCell(name, self._answers.new_file(name))
-            if refused := self._check_code(cell, code, len(code), "run"):
-                return CellResult(faults=refused)
-            return self._finish(cell, *self._run_part(cell, code, "run"))
+            cell = self._begin(name)
+            self._run_part(cell, code, "run", len(code))
+            return self._finish(cell)
 
     def grow(self, name: str = "cell") -> "GrowingCell":
         """Begin a cell that is run in parts, and return it. The session runs no other cell until this one has ended."""
         with self._exclusive():
-            self._current = None
-            self._growing = GrowingCell(self, RunningCell(name, self._answers.new_file(name)))
+            self._growing = self._begin(name)
             return self._growing
 
     def mark(self) -> int:
@@ -202,17 +194,22 @@ class Session:
         finally:
             self._busy = False
 
-    def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults for which the code must not run.
+    def _begin(self, name: str) -> "GrowingCell":
+        self._current = None
+        return GrowingCell(self, name, self._answers.new_file(name))
 
-        ``chars`` is the length of the cell so far, including this code.
+    def _run_part(self, cell: "GrowingCell", source: str, kind: Kind, chars: int) -> None:
+        """Run a cell or its next part, unless its code is refused. ``chars`` is the length of the cell's code so far.
+
+        The faults are then in ``cell.faults``.
         """
         if chars > self._limits.source_chars:
-            return (limit_fault("source", self._limits),)
-        return self._answers.compile(code, cell.file, kind).faults
+            cell.faults = (limit_fault("source", self._limits),)
+        else:
+            cell.faults = self._answers.compile(source, cell.file, kind).faults or self._execute(cell, source, kind)
 
-    def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
-        """Run a cell or its next part, and return its end. If the worker is lost, repeat the cell in a new worker.
+    def _execute(self, cell: "GrowingCell", source: str, kind: Kind) -> tuple[Fault, ...]:
+        """Execute a part, and return its faults. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
         MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. The same
@@ -222,48 +219,47 @@ class Session:
         """
         worker, losses, was_lost = self._worker or self._rebuild_or_fault(), WorkerLosses(), False
         if isinstance(worker, Fault):
-            return NO_END, (worker,)
+            return (worker,)
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
         conversation, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
         while True:
-            self._current, end, ends = conversation, NO_END, list[CellEnd]()
+            self._current, ends = conversation, list[CellEnd]()
             try:
                 for start in starts:
                     ends.append(conversation.run(start))
                 faults = read_faults(ends[-1].faults)
                 conversation.recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
-                end = ends[-1]
             except LimitReached as reached:
-                faults = (limit_fault(reached.name, self._limits),)
+                return (limit_fault(reached.name, self._limits),)
             except (HostileFrame, FrameTooLong) as error:
-                faults = (limit_fault("protocol", self._limits, str(error)),)
+                return (limit_fault("protocol", self._limits, str(error)),)
             except RebuildDiverged as error:
                 if not losses.any_crash:
                     raise
-                faults = (limit_fault("crashed", self._limits, str(error)),)
+                return (limit_fault("crashed", self._limits, str(error)),)
             except ChannelClosed:
                 spent = conversation.spent
                 self._lose(worker, losses, len(conversation.exchanges))
                 self._ended_by_plan = losses.any_crash
                 if losses.crashes == MAX_CRASHES:
-                    return NO_END, (limit_fault("crashed", self._limits),)
+                    return (limit_fault("crashed", self._limits),)
                 if not (losses.any_crash or was_lost):
                     spent = 0.0, 0.0  # one kill from outside costs the plan no time
                 past, was_lost = max(conversation.recorded.exchanges, conversation.exchanges, key=len), True
                 view = self._answers.view
                 worker = self._rebuild_or_fault()
                 if isinstance(worker, Fault):
-                    return NO_END, (worker,)
+                    return (worker,)
                 self._answers.restore(view)
                 conversation, starts = self._conversation(worker, cell, past, spent), cell.starts
-                continue
-            cell.ends.append(end)
-            return end, faults
+            else:
+                cell.ends.append(ends[-1])
+                return faults
 
     def _conversation(
         self,
         worker: WorkerProcess,
-        cell: RunningCell,
+        cell: "GrowingCell",
         past: Sequence[Exchange] = (),
         spent: tuple[float, float] = (0.0, 0.0),
     ) -> Conversation:
@@ -272,9 +268,9 @@ class Session:
         max_size = MAX_KEPT - sum(cell.size for cell in self._cells)
         return Conversation(worker, self._limits, self._answers.answer, self._on_wait, max_size, recorded, spent)
 
-    def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
+    def _finish(self, cell: "GrowingCell") -> CellResult:
         """Return the result of a cell that has ended. End the worker if it reached a limit. Otherwise keep the cell."""
-        conversation = self._current
+        conversation, faults = self._current, cell.faults
         if conversation is None:
             return CellResult(faults=faults)
         seconds, exchanges = conversation.seconds, tuple(conversation.exchanges)
@@ -285,7 +281,8 @@ class Session:
         else:
             starts, ends, view = tuple(cell.starts), tuple(cell.ends), self._answers.view
             self._cells.append(FinishedCell(cell.name, starts, exchanges, ends, view, conversation.size, seconds))
-        return CellResult(conversation.output, end.value, faults, conversation.calls, seconds)
+        value = None if faults else cell.ends[-1].value
+        return CellResult(conversation.output, value, faults, conversation.calls, seconds)
 
     def _kill(self) -> None:
         if self._worker is not None:
@@ -351,10 +348,14 @@ class GrowingCell:
     far run again. The time between two parts does not count towards the cell's limits.
     """
 
-    def __init__(self, session: Session, cell: RunningCell) -> None:
-        self._session, self._cell = session, cell
-        self._chars = 0
-        self._end: PartEnd = (NO_END, ())
+    def __init__(self, session: Session, name: str, file: str) -> None:
+        self.name, self.file = name, file
+        self.starts: list[bytes] = []
+        """The messages that started the parts."""
+        self.ends: list[CellEnd] = []
+        self.faults: tuple[Fault, ...] = ()
+        """The faults of the last part."""
+        self._session, self._chars = session, 0
 
     def run(self, source: str) -> Fault | None:
         """Run the next part, and return its first fault, or None if it has none. After a fault, no part may follow.
@@ -363,20 +364,16 @@ class GrowingCell:
         so that line numbers refer to the whole cell. Raises the same errors as ``Session.run``. An error also ends the
         cell.
         """
-        session = self._session
-        with session._exclusive(self):
+        with self._session._exclusive(self):
             self._chars += len(source.lstrip("\n"))
-            if refused := session._check_code(self._cell, source, self._chars, "part"):
-                self._end = NO_END, refused
-            else:
-                self._end = session._run_part(self._cell, source, "part")
-        return self._end[1][0] if self._end[1] else None
+            self._session._run_part(self, source, "part", self._chars)
+        return self.faults[0] if self.faults else None
 
     def finish(self) -> CellResult:
         """End the cell and return its result. If the last part ends with an expression, the result has its value."""
         session = self._session
         with session._exclusive(self):
-            if self._cell.starts and not self._end[1]:
-                self._end = session._run_part(self._cell, "", "run")
+            if self.starts and not self.faults:
+                session._run_part(self, "", "run", self._chars)
             session._growing = None
-            return session._finish(self._cell, *self._end)
+            return session._finish(self)
