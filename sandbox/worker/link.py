@@ -78,11 +78,14 @@ class HostFunction(ReadOnly):
     whole name, as for a method.
     """
 
-    __slots__ = ("_call_",)
+    __slots__ = ("__name__", "__qualname__", "_call_")
+    __dir__ = object.__dir__  # type: ignore[assignment]
     _call_: CallHandler
 
     def __init__(self, name: str, call: CallHandler) -> None:
-        super().__init__(name, {"__name__": name.rpartition(".")[2], "__qualname__": name})
+        super().__init__(name, {})  # as a Python function's: functools.wraps copies what is in __dict__
+        object.__setattr__(self, "__name__", name.rpartition(".")[2])
+        object.__setattr__(self, "__qualname__", name)
         object.__setattr__(self, "_call_", call)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:

@@ -183,17 +183,20 @@ def _locate(trace: TracebackType | None, file: str, cells: Mapping[str, WorkerCe
     If the exception was raised in a function that an earlier cell defined, the note names the line there. Otherwise it
     is "".
     """
-    lines, origin_note = list[int](), ""
+    lines, origin = list[int](), None
     while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == file:
+        file_of_code = trace.tb_frame.f_code.co_filename
+        if file_of_code == file:
             lines.append(trace.tb_lineno)
-            origin_note = ""
-        elif definer := cells.get(code.co_filename):
-            text = definer.line(trace.tb_lineno).strip()
-            origin_note = f" (in {code.co_name}(), line {trace.tb_lineno} of {definer.name}: {text})"
+            origin = None
+        elif file_of_code in cells:
+            origin = trace
         trace = trace.tb_next
-    return lines, origin_note
+    if origin is None:
+        return lines, ""
+    code, definer = origin.tb_frame.f_code, cells[origin.tb_frame.f_code.co_filename]
+    text = definer.line(origin.tb_lineno).strip()
+    return lines, f" (in {code.co_name}(), line {origin.tb_lineno} of {definer.name}: {text})"
 
 
 def _hint(error: BaseException, names: Mapping[str, object]) -> str:

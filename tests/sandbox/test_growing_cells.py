@@ -70,6 +70,15 @@ def test_the_line_of_a_call_is_counted_from_the_start_of_the_cell(sandbox: Sandb
     assert lines == [3, 2]
 
 
+def test_a_long_traceback_through_a_cell_of_many_parts_is_read_in_time(sandbox: Sandbox) -> None:
+    with sandbox.session({}, limits=Limits(wall_seconds=3)) as session:
+        assert in_parts(session, "x = 1\n" * 800 + "def f(): f()\n").fault is None
+        fault = session.run("f()").fault
+    assert fault is not None
+    assert fault.type == "RecursionError"
+    assert "line 801 of plan: def f(): f()" in fault.message
+
+
 def test_limits_apply_to_all_parts_together(sandbox: Sandbox) -> None:
     codes = {"host_calls": "world.add(1)\n" * 5, "output": "print('x' * 40)\n" * 5, "source": "a = 1\n" * 50}
     for limit, code in codes.items():
