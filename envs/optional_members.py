@@ -43,7 +43,7 @@ class Goals:
         return self.environment.offer.actions
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything that the plan says the goal requires is available.
+        """Return whether everything is available that, according to the plan, the goal requires.
 
         Requirements that the plan does not mention are ignored, even if the environment knows them.
         """
@@ -66,7 +66,7 @@ class Goals:
         return 0.0
 
     def expected(self, goal: Action, steps: float) -> float:
-        """Return the expected number of time steps to a goal that takes ``steps`` if it does not fail by chance."""
+        """Return the expected number of time steps to a goal, with chance failures. ``steps`` is the number without."""
         return steps
 
     def known(self) -> Sequence[Action]:
@@ -177,7 +177,7 @@ class OptionalMembers:
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many selected tasks ``tasks`` leaves out because this installation has no way to judge them.
+        """Return how many of the selected tasks are left out by ``tasks``, because they cannot be judged here.
 
         The result maps each reason to the number of tasks that are left out for this reason. A run reports the result.
         """
@@ -248,7 +248,7 @@ class OptionalMembers:
 
     @classmethod
     def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
-        """Return files of code that the environment uses and does not import, such as the judges of its tasks.
+        """Return code files that the environment uses but does not import, such as the judges of its tasks.
 
         The keys describe the files. A run records the digests of these files, and of the modules that they import.
         """
@@ -273,7 +273,7 @@ class OptionalMembers:
     - "note": the state and the final note of the subtask. The planner also learns which subtasks failed.
     """
     submits: ClassVar[bool] = False
-    """For ADaPT: True if an episode ends only when the agent decides so, such as with a purchase. This counts as the
+    """For ADaPT: True if an episode ends only when the agent ends it, for example by a purchase. This counts as the
     executor's claim of success.
     """
     naive: ClassVar[str] = ""

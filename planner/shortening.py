@@ -26,8 +26,8 @@ DROP_ORDER = (
 )
 """The names of the blocks that may be left out, in the order in which this happens.
 
-If several blocks have the same name, the last of them is left out first. EXCHANGES is not the name of a block: it
-stands for whole exchanges, of which the oldest is left out first.
+If several blocks have the same name, the last of them is left out first. At EXCHANGES, whole exchanges are left out,
+the oldest first.
 """
 WHOLE = "whole"
 """Name of the blocks whose text is never cut, such as an episode that the model has to judge."""
@@ -67,7 +67,7 @@ class FittedPrompt:
     """A conversation that fits into the context.
 
     ``left_out`` is the number of messages that were left out. ``cut_characters`` is the number of characters that are
-    missing in the remaining messages.
+    missing from the remaining messages.
     """
 
     messages: tuple[Message, ...]
@@ -84,16 +84,16 @@ def prompt_limit(sampling: Sampling) -> int:
 
 
 def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
-    """Shorten a conversation to an estimated number of tokens. Raises ContextExceeded if that is impossible.
+    """Shorten a conversation to at most ``max_tokens`` (an estimate). Raises ContextExceeded if that is impossible.
 
     Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
     user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts
     after the first user message are cut to ``MAX_MESSAGE`` characters, so that one long text does not displace all
     others.
 
-    If the conversation is still too long after that, all texts are cut to one common length: the greatest with which
-    the conversation fits. A text loses its middle, if possible whole lines, and a note says how many characters are
-    missing.
+    If the conversation is still too long after that, all longer texts that may be cut get one common length: the
+    greatest with which the conversation fits. A text loses its middle, in whole lines if possible, and a note says how
+    many characters are missing.
     """
     for conversation in _shortened_conversations(messages):
         if conversation.tokens() <= max_tokens:
@@ -112,7 +112,7 @@ class _MessagePiece:
     name: str = ""
     original: str = ""
     missing: int = 0
-    """Number of characters of the original that are missing in the text."""
+    """Number of characters of the original that are missing from the text."""
 
     def cut(self, length: int) -> "_MessagePiece":
         """Return the piece, without its middle if it has more than ``length`` characters.
@@ -177,7 +177,7 @@ class _ShortenedConversation:
         return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
 
     def cut(self, length: int, after: int = -1) -> "_ShortenedConversation":
-        """Return the conversation with pieces cut to about ``length`` characters, in all messages after this index."""
+        """Return the conversation with the pieces of all messages after index ``after`` cut to about ``length``."""
         cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
         return replace(self, pieces=(*self.pieces[: after + 1], *cut))
 

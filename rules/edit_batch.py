@@ -158,7 +158,7 @@ class Draft:
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids of new rules that were refused. Later edits of them are ignored, and ``builds_on`` drops the ids."""
+        """Ids of new rules that were refused. Later edits of them are ignored, and ``builds_on`` is freed of them."""
 
     @property
     def book(self) -> RuleBook:
@@ -321,7 +321,7 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return a fault for each id that an edit adds to a rule's text although the draft has had no such rule.
+        """Return a fault for each id that an edit adds to a rule's text, although no rule of the draft ever had the id.
 
         If the id is new, a later rule might get it, and the text would then name the wrong rule.
         """

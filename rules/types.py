@@ -1,6 +1,7 @@
 """The records of learned knowledge (AutoManual, sections 3.2 and 3.3).
 
-Rules, skills and reflections come from the paper. Procedures and found task types are additions of planbook.
+Rules, skills and reflections come from the paper. Procedures and found task types are planbook's own
+additions.
 """
 
 import re
@@ -209,7 +210,7 @@ OTHER_NAMES = {
 }
 """Maps other names that the paper uses for a type to the type. Only the letters are kept, in lower case."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
-"""Names that combine two types, such as "Special Phenomenon/Mechanism", in the same form."""
+"""Names that combine two types, such as "Special Phenomenon/Mechanism". Only the letters are kept, in lower case."""
 
 
 def rule_id(number: int) -> str:

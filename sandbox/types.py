@@ -1,8 +1,8 @@
 """Limits, faults and results of cells, and the exceptions that the sandbox raises in the host.
 
 A cell is a piece of plan code that is run as a unit, in a worker process. A growing cell is one that is being run in
-parts. The host is the process that opens sessions. An error of a plan is a fault: it is not raised in the host, but is
-in the result of the cell.
+parts. The host is the process that opens sessions. An error in a plan is a fault: instead of being raised in the host,
+it is reported in the result of the cell.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class FaultKind(StrEnum):
 class Fault:
     """One fault of a plan, described so that a model or a person can repair it.
 
-    ``str(fault)`` contains everything: line, type, message, the line of code, and advice.
+    ``str(fault)`` contains the line, type, message, line of code, callers and hint.
 
     ``line`` and ``column`` are a position in the cell's source. Lines are numbered from 1, and columns from 0.
     ``source`` is the text of that line.
@@ -153,7 +153,7 @@ MESSAGES = {
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
     "protocol": "the worker was ended because it broke the protocol",
 }
-"""Maps the name of each limit to the message of its fault. The name of the limit is also the ``type`` of the fault."""
+"""Maps each limit, and each other reason to end a worker, to its fault's message. The key is the fault's ``type``."""
 _ENDLESS = "look for a loop that never ends, or for work that takes too long"
 HINTS = {
     "wall": _ENDLESS,
@@ -213,8 +213,8 @@ class WorkersKilled(SandboxError):
 
 
 class RebuildDiverged(SandboxError):
-    """A session could not be rebuilt in a new worker: in its second run, a cell made other calls, or had a different
-    output or value.
+    """A session could not be rebuilt in a new worker: in its second run, a cell made different calls, or had
+    a different output or value.
     """
 
 

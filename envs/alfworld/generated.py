@@ -106,7 +106,7 @@ def make(kind: str, seed: int) -> AlfworldGame:
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
-    """Return a random game, or None if the room that was drawn does not allow a task of this type."""
+    """Return a random game, or None if the room has too many receptacles, or allows no task of this type."""
     room = furnish(rng.randrange(*_FLOOR_PLANS[rng.choice(_ROOM_TYPES[kind])]), rng)
     choices = _choices(kind, room)
     if not choices or len(room.places) > MOST_RECEPTACLES:
@@ -134,7 +134,7 @@ def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
 def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str, rng: Random) -> None:
     """Place the task's objects at random, but not in receptacles of the target's kind.
 
-    So the task is never done at the start.
+    This way, the task is never already done at the start.
     """
     if kind == "look_at_obj":
         return
@@ -161,7 +161,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 # Rooms.
 
 _OPEN_WEIGHT = 3
-"""How many times more likely an object is placed in a receptacle that is always open than in one that opens."""
+"""An object is this many times more likely to be in a receptacle that is always open than in one that opens."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """For each kind, the number of objects is drawn from these numbers."""
 

@@ -57,7 +57,7 @@ class Product:
         return round(self.price + sum(extras), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        """Return the minimum and maximum price that are possible with the options chosen so far."""
+        """Return the lowest and the highest price to show: ``price_shown``, or those that the chosen options allow."""
         if self.price_shown:
             return self.price_shown
         extras = [
@@ -132,7 +132,7 @@ SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 P_OPTION = 0.6
-"""The probability that a wish names an option of the product. About one in five wishes names none, as in WebShop."""
+"""The probability with which a wish names each option. About one in five wishes names none, as in WebShop."""
 PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
 """The upper limits of prices that sentences name: 10, 20, ... 990 dollars."""
 
@@ -152,7 +152,7 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, rng: random.Random) -> float | None:
-    """Return a random upper limit for a wish with this price, chosen as in WebShop, or None for no limit.
+    """Return a random price limit for a wish for a product at this price, or None for no limit. WebShop does the same.
 
     Two different limits are drawn from the next four multiples of ten above the price, and the higher limit is
     returned. If fewer than two of PRICE_LIMITS are above the price, there is no limit.

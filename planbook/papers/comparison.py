@@ -64,7 +64,7 @@ and costs are in US dollars."""
 
 
 class ComparedTable(BaseModel):
-    """A table of a paper, with our numbers for those of its columns for which the run has numbers.
+    """A table of a paper, with our numbers in those columns that the run can fill.
 
     ``ours`` maps columns to our numbers. If such a number is a mean, ``spread`` maps its column to the standard
     deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
@@ -85,7 +85,7 @@ class ComparedPaper(BaseModel):
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """Names of the methods in these tables that planbook lacks. For these, there are only the paper's numbers."""
+    """The methods in these tables that planbook does not play as the paper does. They have only the paper's numbers."""
     tables: tuple[ComparedTable, ...]
 
 
@@ -129,7 +129,7 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
     """Return True if a table can be compared with the run.
 
-    It must be about the environment of the run, and about the same split or about task types. It must also be a main
+    It must be about the run's environment, and about the same setting or about task types. It must also be a main
     table, or have a row about our method.
     """
     if table.env != setting.env:
@@ -178,7 +178,7 @@ MAX_COLUMNS = 10
 def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid | str]:
     """Yield a line about our run. Then, for each paper, yield its tables with our numbers, and the differing settings.
 
-    Tables for which our run has no numbers are left out.
+    Tables in which our run has no numbers are left out, unless they have a column ``all``.
     """
     yield f"Ours: {_describe_run(run)}.\n"
     for paper in papers:
@@ -229,8 +229,8 @@ def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> st
 def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
     """Yield the title, and a table with a row for each of the paper's methods, followed by our row.
 
-    If the paper reports k_max, the table has columns for it. A table with many columns is transposed. If the paper then
-    played a method with several models, yield a title and a table for each model.
+    If the paper reports k_max, the table has columns for it. A table with many columns is transposed. If a
+    transposed table has several models for a method, yield a title and a table for each model.
     """
     table, our_k_max = compared.table, getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
     is_wide = len(table.columns) > MAX_COLUMNS
@@ -260,7 +260,7 @@ def _method(row: PublishedRow) -> str:
 
 
 def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
-    """Return a number of a table as text. In ``COLUMNS``, it is followed by its standard deviation if there is one."""
+    """Return a number of a table as text. In a column of ``COLUMNS``, its standard deviation follows if it is known."""
     if name not in COLUMNS:
         return fixed(values.get(name), 1)
     deviation = f" ± {spread[name]:.1f}" if name in spread else ""

@@ -24,7 +24,7 @@ from planbook.wording import counted
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 """Parts that the paper left out only when it tested, but not when it learned."""
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
-"""Parts that a test uses even if the build left them out. (Other parts are then missing from what was learned.)"""
+"""Parts that a test can use even if the build left them out. Without any other part, its knowledge was not learned."""
 CHOSEN_BY_METHOD = ("replans", "selector")
 """Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"
@@ -111,7 +111,7 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def our_run(config: Config, summary: Summary) -> OurRun:
-    """Read the results of a run. If a paper about it is about learning, also find out where its knowledge comes from.
+    """Read the results of a run. If a paper to compare it with learns, also find the origin of the run's knowledge.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
@@ -140,7 +140,8 @@ def models_asked(run: RunResults) -> tuple[str, ...]:
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 ACCESS_OPTIONS = ("sites", "introduction", "logins", "allowed")
-"""Options that a paper's environment needs, too. They are no differences if a run sets ``matching_option``."""
+"""Options that a paper's environment needs, too. They do not count as differences if a run sets
+``matching_option``."""
 NO_LIMIT = "no limit"
 
 
@@ -178,7 +179,7 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
-    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed counts as a repeat
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # its repeats may be our seeds
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     if setting.reseeds and summary.repeats > 1:
@@ -273,7 +274,7 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSetti
 
 
 def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
-    """Compare our models with the mixes of models that the paper used. Each run of the paper used all models of one."""
+    """Compare our models with those of the paper. ``mixes`` has the models of each of the paper's runs."""
     if not any({*ours} == {*mix} for mix in mixes):
         yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
 

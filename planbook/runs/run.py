@@ -1,4 +1,4 @@
-"""An open run: everything that one command did, in one folder.
+"""An open run: everything that was recorded while its tasks were played, in one folder.
 
 ``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a schema of a PostgreSQL
 database that ``run.json`` names.
@@ -48,9 +48,9 @@ PRICES_FILE = "prices.json"
 FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""A key in an event that ends an invocation. It means that the invocation only pauses."""
+"""A key in an event about an invocation. It means that the invocation has paused, and may go on."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
-"""Patterns of files that a run may leave if it is killed at its beginning. An older planbook wrote ``run.new``."""
+"""Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
 
 class Run:
@@ -90,8 +90,8 @@ class Run:
         ``forked`` describes the episode that the run's only episode continues. ``unjudgeable`` maps each reason why
         tasks cannot be judged to the number of tasks that were left out for this reason.
 
-        ``run.json`` is written last. If it is missing, but the folder has other files of a run, these are left from a
-        run that was killed at its beginning, and are deleted.
+        ``run.json`` is written last. If it is missing, but the folder has other files of a run, a run was killed as it
+        started there, and these files are deleted.
 
         Raises BadRun if the folder holds a run with other settings, holds files that are not a run's, or cannot be
         used; BadArgument if the URL is wrong; or MissingRequirement if the driver for PostgreSQL is missing.
@@ -259,7 +259,7 @@ class Run:
 
     @cached_property
     def invocations(self) -> list[Body]:
-        """The bodies of the events that begin, pause and end invocations.
+        """The bodies of the events that begin, pause, continue and end invocations.
 
         They are read only once, because no other process adds such events while this one plays the run.
         """
@@ -319,14 +319,16 @@ because this invocation plays their episodes again."""
 INPUTS_KEY = "made_of"
 """Key of the current inputs in the event that begins an invocation.
 
-The event has this key only if the inputs have changed, or are the original ones again after a change.
+The event has this key if the inputs or versions differ from those at the run's start, or if the inputs differ from
+those that were recorded last.
 """
 
 
 def _declarations(env: str) -> dict[str, Any]:
     """Return what run.json records about an environment, so that readers of the run need not load it.
 
-    The dict is empty if the environment is shipped or installed, since readers may load it, or if it cannot be loaded.
+    The dict is empty if the environment is shipped or installed, because readers can then load it. It is also empty if
+    the environment cannot be loaded.
     """
     if env in known_environments():
         return {}
