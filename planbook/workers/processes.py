@@ -28,6 +28,7 @@ from planbook.runs import Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from
 from planbook.store import Store, StoreLocation
+from planbook.wording import first_line
 from planbook.workers.control import RequestListener
 from planbook.workers.worker import play_in_threads, worker_name
 
@@ -228,7 +229,7 @@ def work_in_actor(job: Job) -> Any:
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:
-        raise WorkerLost(NO_REPORT) from error
+        raise WorkerLost(f"{NO_REPORT} Ray's reason: {type(error).__name__}: {first_line(str(error))}") from error
     finally:
         ray.kill(actor)
 
