@@ -66,7 +66,7 @@ class Goals:
         return 0.0
 
     def expected(self, goal: Action, steps: float) -> float:
-        """Return the expected number of time steps to a goal, with chance failures. ``steps`` is the number without."""
+        """Return the expected number of time steps to a goal, including failures by chance. ``steps`` excludes them."""
         return steps
 
     def known(self) -> Sequence[Action]:

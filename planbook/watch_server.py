@@ -123,13 +123,13 @@ class FollowedRun:
         """Return an update of the page that was rendered at version ``since``, with the current version of the run."""
         with self._lock:
             self.catch_up()
-            state, is_open = self._state(), [row for row in self.results.episodes.values() if row.is_open]
+            state, open_rows = self._state(), [row for row in self.results.episodes.values() if row.is_open]
             news: dict[str, Any] = {
                 "version": self.version,
-                "state": state | {"now": [self._open_episode(row) for row in is_open[:MAX_OPEN]]},
+                "state": state | {"now": [self._open_episode(row) for row in open_rows[:MAX_OPEN]]},
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {self.results.name}",
                 "can": ACCEPTED_REQUESTS.get(state["doing"], ()),
-                "under_way": [f"{ANCHOR}-{row.index}" for row in is_open] if self.is_played else [],
+                "under_way": [f"{ANCHOR}-{row.index}" for row in open_rows] if self.is_played else [],
             }
             if self.version > since:
                 changed = (self.results.episodes[index] for index, version in self.changed.items() if version > since)
@@ -250,10 +250,10 @@ HEADERS = {
 
 
 def with_access_control(app: ASGIApp, token: str, port: int) -> ASGIApp:
-    """Refuse requests without the token. A browser sends it first in the URL, and later in a cookie.
+    """Return the application with access control, which refuses requests without the token.
 
-    The header ``Host`` must name the loopback address; this prevents DNS rebinding. POST requests must come from the
-    page of this server.
+    A browser sends the token first in the URL, and later in a cookie. The header ``Host`` must name the loopback
+    address; this prevents DNS rebinding. POST requests must come from the page of this server.
     """
     hosts, cookie = {f"{name}:{port}" for name in HOST_NAMES}, f"planbook-{port}"
 

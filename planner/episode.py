@@ -383,7 +383,7 @@ class Episode:
     def _end_cell(
         self, frame: Frame, code: str, source: str, thought: Thought, over: CellOver | EpisodeOver
     ) -> Feedback:
-        """Close a cell that was ended early. Raises EpisodeOver again if that has ended the cell."""
+        """Close a cell that ``over`` has ended early. If ``over`` is an EpisodeOver, it is raised again."""
         feedback = end_feedback(over, frame.session.output, self._steps_of_cell(frame))
         self._close_cell(frame, code, source, thought, feedback)
         if isinstance(over, EpisodeOver):

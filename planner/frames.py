@@ -78,7 +78,7 @@ class Frame:
         return self.scope.path
 
     def return_to(self, mark: Mark) -> None:
-        """Return the namespace to a mark, and remove later marks. Raises WrongMark if it is not one of ``marks``."""
+        """Restore the namespace of a mark, and remove later marks. Raises WrongMark if the mark is not in ``marks``."""
         if mark.path != self.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {self.path}")
         if mark not in self.marks:

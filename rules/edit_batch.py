@@ -158,7 +158,7 @@ class Draft:
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids of new rules that were refused. Later edits of them are ignored, and ``builds_on`` is freed of them."""
+        """Ids of new rules that were refused. Later edits of them are ignored. They are removed from ``builds_on``."""
 
     @property
     def book(self) -> RuleBook:

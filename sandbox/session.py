@@ -202,14 +202,14 @@ class Session:
     def _is_refused(self, cell: "GrowingCell", source: str, kind: Kind, chars: int) -> bool:
         """Return whether the code of a cell or of its next part is refused. The faults are then in ``cell.faults``.
 
-        ``chars`` is the length of the cell's code so far.
+        ``chars`` is the length of the cell's code so far, including ``source``.
         """
         too_long = (limit_fault("source", self._limits),) if chars > self._limits.source_chars else ()
         cell.faults = too_long or self._answers.compile(source, cell.file, kind).faults
         return bool(cell.faults)
 
     def _execute(self, cell: "GrowingCell", source: str, kind: Kind) -> tuple[Fault, ...]:
-        """Execute a part, and return its faults. If the worker is lost, repeat the cell in a new worker.
+        """Run a cell or its next part, and return the faults. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
         MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. The same
@@ -342,7 +342,7 @@ def _title(number: int, name: str) -> str:
 
 
 class GrowingCell:
-    """A cell that is run in parts while its code is still being written. Created by ``Session.grow``.
+    """A running cell. ``Session.grow`` returns one that is run in parts while its code is still being written.
 
     The parts share one file name, one output and one set of limits. If the worker is lost, all parts that have run so
     far run again. The time between two parts does not count towards the cell's limits.

@@ -98,7 +98,8 @@ def test_config(settings: Settings) -> Config:
 class Series:
     """Plays several runs, one after another, in folders below ``out``. They share one budget.
 
-    No further run should be played once one is ``stopped``. The same command then continues the series.
+    If a run is interrupted or exhausts the budget, ``stopped`` is True, and no further run should be played. The same
+    command then continues the series.
     """
 
     def __init__(self, settings: Settings, out: Path) -> None:
@@ -119,7 +120,7 @@ class Series:
 
     @property
     def how_to_continue(self) -> str:
-        """Says how to continue the series, if it was stopped."""
+        """The advice on how to continue the series after it was stopped."""
         larger = " and a larger --budget" if self.exit_code == errors.OUT_OF_BUDGET else ""
         return f"continue with the same command and --out {self.out}{larger}."
 

@@ -75,7 +75,7 @@ class Difference(BaseModel):
 
 
 class SolvedDifference(Difference):
-    """The difference in solved tasks over some pairs, second run minus first. It always has an interval and a test.
+    """The difference in solved tasks over some pairs, second run minus first. Its interval and p value are never None.
 
     ``first`` and ``second`` are the numbers of pairs that the two runs solved. ``difference`` and its interval are
     fractions of the number of pairs. ``interval`` and ``test`` name the statistical methods. Repeats of a task are not

@@ -221,13 +221,13 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> s
     metadata = {"task-type": procedure.type, "environment": procedure.environment, "source": source}
     play = ["planbook", "exec", SCRIPT, *_environment_arguments(evidence), "--task", evidence.tasks[0].task.id]
     text = TEMPLATE.render(
-        header=_without_rulers(header), metadata=_without_rulers(metadata), evidence=evidence, procedure=procedure,
+        header=_without_dashes(header), metadata=_without_dashes(metadata), evidence=evidence, procedure=procedure,
         verdict=verdict, play=shlex.join(play), script=SCRIPT, manual=MANUAL, file=EVIDENCE,
     )  # fmt: skip
     return f"{text}\n"
 
 
-def _without_rulers(texts: Mapping[str, str]) -> dict[str, str]:
+def _without_dashes(texts: Mapping[str, str]) -> dict[str, str]:
     """Return the texts without "---", which some programs take for the end of the header."""
     return {name: re.sub(r"-{3,}", "--", text) for name, text in texts.items()}
 

@@ -46,9 +46,10 @@ class GroupedMemory:
 
 
 def _with_default_example(config: Config, knowledge: Knowledge) -> Knowledge:
-    """Return the knowledge with the environment's default example, if it has none and the planner shows no others.
+    """Return the knowledge, with the environment's default example if it has none.
 
-    If the knowledge has no rules either, it gets the rules of that example.
+    If it has no rules either, it gets the rules of that example. If the planner shows demonstrations instead, the
+    knowledge is returned unchanged.
     """
     if knowledge.example or method(config.planner).demonstrations:
         return knowledge

@@ -56,9 +56,9 @@ def _attempts(path: str) -> Iterator[str]:
     yield from (restart_scope(path, number) for number in itertools.count(1))
 
 
-def group_of(building: Config, task_type: str) -> str:
+def group_of(config: Config, task_type: str) -> str:
     """Return the group to which a task type belongs in a run of `planbook build` with this configuration."""
-    return task_type if building.building.per_type else EVERYTHING
+    return task_type if config.building.per_type else EVERYTHING
 
 
 def initial_state_path(group: str) -> str:

@@ -36,7 +36,7 @@ def formulating_path(group: str, state: "KnowledgeState") -> str:
 
 
 class WaitingEpisode(Learned):
-    """An episode from which rules will be built later, since the run builds them offline.
+    """An episode from which rules are built: at once, or later if the run builds them offline.
 
     ``index`` is the number of the episode, ``conclusion`` is the planner's, and ``failure`` describes how its procedure
     failed on another task, or is empty.
@@ -183,7 +183,7 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
 
     It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. If the
     group had no episode until then, it is the group's initial knowledge. If this was not recorded either, the group is
-    missing. Raises BadArgument if it is another run.
+    missing. Raises BadArgument if the run is not a run of `planbook build`.
     """
     check_learns(run)
     types, undos = {entry.index: entry.task.type for entry in run.entries()}, read_undos(run)

@@ -39,10 +39,10 @@ Reading = Mapping[str, JsonValue]
 
 
 def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
-    """Return a task as learners see it. If planbook finds the types, it has the type and params found for it.
+    """Return a task with the type and params that planbook has found for it.
 
-    If the task is an example of a found type, it gets that type and the example's params. Otherwise its goal is matched
-    with the patterns of the found types.
+    If the run does not find types itself, the task is returned unchanged. If the task is an example of a found type, it
+    gets that type and the example's params. Otherwise its goal is matched with the patterns of the found types.
     """
     if config.types != FOUND:
         return task
@@ -55,7 +55,7 @@ def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
 
 
 def typed_episode(config: Config, knowledge: Knowledge, episode: Trajectory) -> Trajectory:
-    """Return an episode with its task as learners see it."""
+    """Return an episode with its task as ``typed`` returns it."""
     return episode.model_copy(update={"task": typed(config, knowledge, episode.task)})
 
 

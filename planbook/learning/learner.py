@@ -128,7 +128,7 @@ class LearningStep:
         return self.run.config
 
     def after_episode(self, state: KnowledgeState, ending: Ending) -> KnowledgeState:
-        """Learn a skill or a reflection, a procedure, and rules, unless these are built later."""
+        """Learn a skill or a reflection, a procedure, and rules. If the run builds rules offline, the episode waits."""
         if not ending.outcome.played:
             return state
         config, learning = self._config, self._config.building

@@ -240,9 +240,10 @@ def episodes_to_copy(run: Run) -> Iterator["Trajectory"]:
 
 
 def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> Ending:
-    """Copy the next of the remaining episodes of the entry's task into the store, in one transaction.
+    """Copy the entry's next episode from the remaining ones to the store, in one transaction. Return its ending.
 
-    It is passed over if the entry has an ending already: it was copied before, or is skipped. Return the ending.
+    If the entry already has an ending, because it was copied before or is skipped, nothing is copied, and this ending
+    is returned. Raises BadRun if no episode of the entry's task remains.
     """
     from planbook.planner import rows_of
 

@@ -24,7 +24,7 @@ from planbook.wording import counted
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 """Parts that the paper left out only when it tested, but not when it learned."""
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
-"""Parts that a test can use even if the build left them out. Without any other part, its knowledge was not learned."""
+"""Parts that a test can use even if the build left them out. It cannot use any other part that was left out."""
 CHOSEN_BY_METHOD = ("replans", "selector")
 """Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"
@@ -111,7 +111,7 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def our_run(config: Config, summary: Summary) -> OurRun:
-    """Read the results of a run. If a paper to compare it with learns, also find the origin of the run's knowledge.
+    """Read the results of a run. If one of its papers is about learning, find where the run's knowledge is from.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """

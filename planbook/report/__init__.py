@@ -1,7 +1,7 @@
 """Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
 The page's only script draws everything from JSON data in the page. The template in ``viewer/`` holds these data, and
-shows the sections about each run if there is no JavaScript.
+shows the sections about each run, without charts, if there is no JavaScript.
 
 - ``sections`` makes the sections about each run, such as its results. A section is a list of nodes.
 - ``elements`` says what a node is, and makes some, such as tables. ``charts`` makes the data of charts.

@@ -1,7 +1,7 @@
 """Makes the content of a page as JSON, which ``viewer/page.js`` draws.
 
 A *node* is a text, or a list of an element and the nodes inside it, such as ``["p.note", "It ", ["b", "works"]]``. An
-element is an HTML tag, which may be followed by a point and the element's classes, or by the target of a link, as in
+element is an HTML tag, which may be followed by a dot and the element's classes, or by the target of a link, as in
 ``["a#run-0-3", "fetch/3"]``. Two elements are not HTML: ``["plan", code]`` is plan code, which gets syntax colours, and
 ``["chart", data]`` is a chart.
 """

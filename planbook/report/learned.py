@@ -81,7 +81,7 @@ def _rule(rule: Rule, evidence: Evidence) -> Node:
 
 
 def prose(text: str) -> list[Any]:
-    """Parse Markdown by a model into nodes."""
+    """Parse Markdown that a model wrote, and return its nodes."""
     return _children(SyntaxTreeNode(_markdown().parse(text)))
 
 

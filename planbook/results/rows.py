@@ -89,7 +89,7 @@ class Result:
     events: int = 0
     """The number of events read so far."""
     _restarts: int = -1
-    """The number of restarts before the last attempt. What follows is about this attempt only."""
+    """The number of restarts before the last attempt. The next three fields are about this attempt only."""
     _spans: Spans = field(default_factory=Spans)
     _last_step: Any = None
     """The last action with its observation, as recorded."""

@@ -53,7 +53,7 @@ RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Maps names of fields of the recalled knowledge to the names that are printed instead."""
 Pieces = Iterator[RenderableType]
 Item = tuple[int, str, RecordedSpan | Iterable[RenderableType]]
-"""Something that happened: its order, its scope, and a span or what is shown of something else."""
+"""Something that happened: its order, its scope, and either a span or the pieces that are printed for the item."""
 
 
 def text(content: str, style: str = "") -> Text:
@@ -95,7 +95,7 @@ def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
 
 
 def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
-    """Yield everything that happened, in any order. The calls of a scope are in order."""
+    """Yield everything that happened in an episode. The caller sorts the items."""
     if recall := trajectory.recall:
         yield recall.order, "", _recalled(recall)
     previous: dict[str, Call] = {}

@@ -205,7 +205,10 @@ def ask_or(
 
 
 def system_message(episode: Episode, template: str, **variables: object) -> Message:
-    """Return a system message. A template may also use ``about``, ``action_docs`` and ``knowledge``."""
+    """Return the system message of a template.
+
+    If the template uses ``about``, ``action_docs`` or ``knowledge``, and ``variables`` lacks it, it is filled in.
+    """
     environment, prompt = episode.environment, PROMPTS[template]
     known: Mapping[str, Callable[[], object]] = {
         "about": lambda: environment.about,

@@ -30,7 +30,7 @@ class Default(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that plans may call. If ``signature`` is None, its parameters are unknown, and not checked.
+    """A function that plans may call. If ``signature`` is None, the parameters are unknown, and arguments not checked.
 
     ``text`` is the call as hints show it, with ``...`` for each default. Two functions are equal if their texts are
     equal. Their annotations, which may not be hashable, are not compared.

@@ -110,7 +110,7 @@ def follow(
     helpers: Iterable[str],
     earlier: Iterable[str],
 ) -> DryWalk:
-    """Follow a plan, with the arguments of ``dry_run``, and return the walk.
+    """Follow a plan, and return the walk. The arguments are those of ``dry_run``, but ``functions`` has descriptions.
 
     The walk has the calls that it visited, and ``is_complete`` is False if it gave up.
     """
@@ -182,6 +182,6 @@ def _faults(walk: DryWalk) -> Iterator[tuple[str, str, int, int | None]]:
     for loop in walk.endless & in_plan:
         message = "this loop never ends: it has no break or return, and takes no action"
         yield ENDLESS, message, loop.lineno, loop.col_offset
-    statement, error = walk.error or ((), None)
-    if line := next((node.lineno for node in reversed(statement) if node in in_plan), 0):
+    error_place, error = walk.error or ((), None)
+    if line := next((node.lineno for node in reversed(error_place) if node in in_plan), 0):
         yield CANNOT_SUCCEED, f"this line cannot succeed: it raises {error}", line, None

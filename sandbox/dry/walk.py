@@ -56,7 +56,7 @@ class LoopJumps:
 
 
 Place = tuple[ast.stmt | ast.Call, ...]
-"""A node that the walk visits, after the calls to plan functions that led to it, outermost first."""
+"""The calls to plan functions that led to a node, outermost first, and then the node itself."""
 
 
 @dataclass(eq=False)
@@ -72,7 +72,10 @@ class BaseWalk(ast.NodeVisitor):
     attributes: frozenset[str]
     trees: InitVar[Sequence[ast.Module]]
     error: tuple[Place, ErrorRaised] | None = None
-    """The statement that has just ended a path with an exception. At the end of the walk: no path gets past it."""
+    """The place of the statement that has just ended a path with an exception, and the exception.
+
+    If it is not None at the end of the walk, no path gets past this statement.
+    """
     succeeded: set[Place] = field(default_factory=set)
     """The statements that some path has got past."""
     is_complete: bool = True

@@ -47,10 +47,12 @@ LEAVES = frozenset(
     for kind in base.__subclasses__()
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
-"""Types of nodes without children that RestrictedPython always allows, such as ``ast.Add``. They are not visited."""
+"""Types of nodes without children that RestrictedPython always allows, such as ``ast.Add``. Outside of lists, they are
+not visited.
+"""
 ANNOTATIONS = ("annotation", "returns")
 FIRST = ("type_params", *ANNOTATIONS)
-"""Fields that are visited before a node's other fields, as their names are looked up before the others are bound."""
+"""Fields that are visited first: annotations may use the type parameters, but no names that later fields bind."""
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 """Built-ins whose second argument is the name of an attribute."""

@@ -266,7 +266,7 @@ _GUARDS: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Guard the functions of the standard library that read attributes by name, as ``getattr`` is guarded in plans.
+    """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, like ``getattr`` in plans.
 
     This affects all code of the process.
     """

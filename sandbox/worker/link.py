@@ -33,7 +33,10 @@ CallHandler = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class ReadOnly:
-    """An object whose attributes only the host can set. ``copy`` and ``deepcopy`` return it unchanged."""
+    """An object whose attributes only the host can set.
+
+    ``copy`` and ``deepcopy`` return it unchanged, unless it is a ``PlanRecord``.
+    """
 
     __slots__ = ("__dict__", "_title_")
     _title_: str
@@ -83,7 +86,7 @@ class HostFunction(ReadOnly):
     _call_: CallHandler
 
     def __init__(self, name: str, call: CallHandler) -> None:
-        super().__init__(name, {})  # as a Python function's: functools.wraps copies what is in __dict__
+        super().__init__(name, {})  # like a Python function, it has an empty __dict__, which functools.wraps copies
         object.__setattr__(self, "__name__", name.rpartition(".")[2])
         object.__setattr__(self, "__qualname__", name)
         object.__setattr__(self, "_call_", call)

@@ -123,7 +123,7 @@ def install_filter(program: FilterProgram) -> None:
 
 
 def _check(result: int) -> int:
-    """Return the result of a C function. Raises OSError if it is negative, so that the function has failed."""
+    """Return the result of a C function. Raises OSError if it is negative, which means that the function failed."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -221,8 +221,8 @@ ZYGOTE_STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
 
 The order matters. Creating a namespace takes capabilities: either those of root, or those of a user in a new user
 namespace. So the namespaces are tried twice: first with the host's user id, and then in the new user namespace.
-Seccomp and Landlock need no_new_privs, which keeps programs that are executed later from gaining privileges. A process
-that is undumpable cannot be traced or have its memory read by other processes of the same user.
+Seccomp and Landlock need no_new_privs, which keeps programs that are executed later from gaining privileges. Other
+processes of the same user can neither trace an undumpable process nor read its memory.
 """
 
 

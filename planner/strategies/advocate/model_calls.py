@@ -200,7 +200,7 @@ class FailedRound(NamedTuple):
 
 
 class ModelCalls:
-    """The questions of one round to models. If the evaluator gives no usable reply, code gets the value 0."""
+    """Asks models the questions of one round. If the evaluator gives no usable reply, code gets the value 0."""
 
     def __init__(
         self,

@@ -150,7 +150,7 @@ class SearchRound(ModelCalls):
         self.current = node
 
     def carry_out(self, node: Node) -> bool:
-        """Run the code of a node in the state of its parent. Return True if it leads to the state of the node.
+        """Run the code of a node in the state of its parent. Return True if the code ran without an error.
 
         If the page (the observation) of the parent is no longer the one that the code was written for, a model adapts
         the code first. Return False if this is impossible, or if the code fails. Raises RoundOver if the round ends, or
@@ -193,7 +193,7 @@ class SearchRound(ModelCalls):
         return True
 
     def keep(self, node: Node) -> None:
-        """Accept a branch. The environment is in the state to which it led."""
+        """Accept the branch of a node. The environment must be in the state of the node."""
         node.change(fate="kept")
         self._record_changes()
         self.current = node

@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
-A round is one attempt at the task with one plan. The nodes of its tree are states of the search, which are situations
-that the environment was in. A branch is the code that leads from the parent of a node to the node. What became of it is
-its fate: for example, whether it was kept, failed or was undone.
+A round is one attempt at the task with one plan. A node of its tree is a piece of code, and the state of the
+environment to which the code leads. The code of a node is also called a branch. What became of it is its fate: for
+example, whether it was kept, failed or was undone.
 """
 
 from collections import Counter

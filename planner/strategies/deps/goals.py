@@ -214,8 +214,8 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
     """Return code that can be run, for a reply whose code is missing or invalid.
 
     It is made from the lines of the invalid code. If the reply has no code, it is made from the items of a list or, if
-    there are calls outside the list, from all lines after the first item or call. Raises ValueError with the
-    ``problem`` of the reply if no line looks like a goal, or if the calls are in loops, branches or docstrings.
+    there are calls outside the list, from all lines beginning with the first item or call. Raises ValueError with the
+    ``problem`` of the reply if no line looks like a goal, or if the reply has calls and also a block or a docstring.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]

@@ -125,10 +125,10 @@ class Selector(NamedTuple):
 
     name: str
     horizons: Callable[[Goals, Sequence[Action]], Sequence[float]] | None = None
-    """Returns the number of time steps that it expects to each of some goals. The selector takes the least number.
+    """Returns the expected number of time steps to each of these goals. The goal with the fewest is taken.
 
-    By equation 2 of the paper, this is the goal with the highest probability. The paper draws the goal; this takes it.
-    If this is None, the selector expects no numbers. It takes the first candidate, unless it has an ``rng``.
+    By equation 2 of the paper, it has the highest probability. The paper draws a goal at random; planbook takes this
+    one. If the field is None, the first candidate is taken, or a goal that ``rng`` draws.
     """
     rng: random.Random | None = None
     """Draws a goal. Of its routes, the first open one is taken."""
