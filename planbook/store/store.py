@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, Select, create_engine, func, select
+from sqlalchemy.event import listen
 from sqlalchemy.exc import DBAPIError
 
 from planbook.envs import missing_extra
@@ -237,6 +238,8 @@ def _postgres() -> Any:
 
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
+NO_SYNC = "PRAGMA synchronous=NORMAL"
+"""Makes a commit wait for the operating system, but not for the disk. Only a power failure can then lose a commit."""
 LOCK_SUFFIX = "-lock"
 """Suffix of the name of the lock file, which is next to the store's file. It is locked, but never written."""
 WRITING, FIRST_EPISODE = 0, 1
@@ -380,7 +383,7 @@ def _open_writer(path: Path) -> sqlite3.Connection:
     """Open a connection without SQLAlchemy, which would double the time for which each action waits for its event."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(NO_SYNC)
     return connection
 
 
@@ -395,4 +398,6 @@ def _open_engine(path: Path, *, to_write: bool) -> Engine:
     has_log = index.exists() or (log.exists() and log.stat().st_size > 0)
     immutable = "" if to_write or has_log or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{immutable}&uri=true"
-    return create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)
+    engine = create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, max_overflow=-1)
+    listen(engine, "connect", lambda connection, _: connection.execute(NO_SYNC))
+    return engine

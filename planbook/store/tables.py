@@ -206,6 +206,7 @@ def _put(connection: sa.Connection, call: str, amount: Amount) -> None:
 
 
 LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))
+ADD_LEASE = sa.insert(LEASE)
 
 
 class Leases:
@@ -237,7 +238,7 @@ class Leases:
         with self._writing() as connection:
             if lost:
                 connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
-            connection.execute(sa.insert(LEASE).values(episode=episode, worker=worker, lost=lost))
+            connection.execute(ADD_LEASE, {"episode": episode, "worker": worker, "lost": lost})
 
     def give_back(self, episode: int) -> None:
         """Delete the lease of a worker that leaves an episode before its end, so that it does not count as lost."""
