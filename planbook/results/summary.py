@@ -216,7 +216,6 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
 def solved_interval(rows: Sequence[Result]) -> tuple[float, float] | None:
     """Return the 95 % interval of the share of solved episodes. Repeats of a task do not count as independent.
 
-
     Return None if there are no episodes, or if some of them were not played.
     """
     if not rows or not all(row.outcome.played for row in rows):
