@@ -91,16 +91,16 @@ class MinecraftGoals(Goals):
         others = [other for other in game_data.SOURCES.values() if gained in other.gives and other is not source]
         return (goal, *(_gathering_goal(other, gained, count, goal) for other in others))
 
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         """Return all goals of the environment."""
         return known_goals()
 
-    def names(self, goal: Action) -> Sequence[str]:
+    def aliases(self, goal: Action) -> Sequence[str]:
         """Return the name of the source that a goal of mining or killing uses. Return () for other goals."""
         source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
-    def times(self, goal: Action, count: int) -> Action:
+    def with_count(self, goal: Action, count: int) -> Action:
         """Return the goal with another count of its item, and with the materials for this count.
 
         A goal of equipping has no count and is returned unchanged.
@@ -165,7 +165,7 @@ class MinecraftGoals(Goals):
         effects = GoalEffects("", skill, 0, {item: count})
         return steps + effects.time_limit * (1 / effects.chance - 1)
 
-    def recorded(self) -> Path | None:
+    def horizon_table(self) -> Path | None:
         """Return the path of the table of recorded goals, which were reached on other maps in random order."""
         return RECORDED
 

@@ -174,8 +174,8 @@ class Textcraft(Environment):
     def _save(self) -> object:
         return dict(self.carried)
 
-    def _load(self, native: Any) -> None:
-        self.carried = dict(native)
+    def _load(self, saved: Any) -> None:
+        self.carried = dict(saved)
 
     # Actions.
 
@@ -237,7 +237,7 @@ class TextcraftGoals(Goals):
         except CraftingRefused:
             return {}
 
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         """Return the goals to get each item that the shown commands need, and to carry out each command.
 
         For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one

@@ -123,7 +123,7 @@ class McpEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
-    restores = (
+    restore_caveat = (
         "By default, restarts the servers or reconnects to them, and repeats actions. Their effects elsewhere remain."
     )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()

@@ -236,6 +236,6 @@ def _answering_action(env: str) -> str | None:
     Return None if the environment has no such action, or is not installed.
     """
     try:
-        return known_environment(env).answering or None
+        return known_environment(env).answer_action or None
     except EnvsError:
         return None

@@ -48,7 +48,7 @@ PRICES_FILE = "prices.json"
 FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""A key in an event about an invocation. It means that the invocation has paused, and may go on."""
+"""A key in an event about an invocation. It means that the invocation is paused."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -59,11 +59,11 @@ class Run:
     An invocation is one command that plays the run. A run has several invocations if it is resumed.
     """
 
-    def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
+    def __init__(self, folder: Path, file: RunFile, store: Store, claim_fd: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
         self.made_of, self.forked, self.imported = file.made_of, file.forked, file.imported
         self.unjudgeable = file.unjudgeable
-        self.store, self._claim, self.file = store, claimed, file
+        self.store, self._claim_fd, self.file = store, claim_fd, file
         self.meter = Meter()
         self.is_new = False
         """True if this process has created the run, so that its inputs cannot have changed since it began."""
@@ -182,7 +182,7 @@ class Run:
         return {name: str(version) for row in rows for name, version in row.body.items()}
 
     @property
-    def is_played(self) -> bool:
+    def is_running(self) -> bool:
         """True while a process plays the run, on this machine or on another one that uses the same database."""
         return is_claimed(self.folder) or self.store.is_claimed()
 
@@ -248,11 +248,11 @@ class Run:
             self.file.write(self.folder)
 
     def pause(self) -> None:
-        """Stop the clock until ``go_on`` is called. Model calls that are still running count towards the budget."""
+        """Stop the clock until ``unpause`` is called. Model calls that are still running count towards the budget."""
         self.meter.stop_clock()
         self._record_invocation({"over": True, PAUSED: True, SECONDS: self.meter.spent.seconds})
 
-    def go_on(self) -> None:
+    def unpause(self) -> None:
         """Start the clock again."""
         self.meter.start_clock()
         self._record_invocation({})
@@ -305,8 +305,8 @@ class Run:
     def close(self) -> None:
         """Close the store, and end the claim, so that another process may play the run."""
         self.store.close()
-        if self._claim is not None:
-            os.close(self._claim)
+        if self._claim_fd is not None:
+            os.close(self._claim_fd)
 
 
 DIVERGED = "diverged"
@@ -336,7 +336,7 @@ def _declarations(env: str) -> dict[str, Any]:
         environment = load_environment(env)
     except EnvsError:
         return {}
-    return {"answering": environment.answering, "milestones": environment.all_milestones}
+    return {"answering": environment.answer_action, "milestones": environment.all_milestones}
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:

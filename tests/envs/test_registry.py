@@ -44,7 +44,7 @@ def test_every_shipped_environment_is_loaded_by_name() -> None:
 
 def test_a_selection_that_matches_no_task_is_refused_with_the_reason(tmp_path: Path) -> None:
     combining = """    splits = ("all", "both", "other")
-    parts = {"both": ("all", "other")}
+    combined_splits = {"both": ("all", "other")}
     seeded = True
 """
     light_code = ENVIRONMENT.replace('    types = ("on",)\n', f'    types = ("on",)\n{combining}').replace(
