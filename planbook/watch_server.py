@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Budget, Outcome
+from planbook.planner import INVOCATION, Budget, Outcome
 from planbook.report import page_pieces, script_hash, view
 from planbook.report.episodes import episode_document, escape_json, row
 from planbook.report.sections import sections
@@ -97,7 +97,7 @@ class FollowedRun:
                 self._last_activity[index] = event
             elif event.kind == "outcome":
                 self._last_activity.pop(index, None)
-        if event.kind == "sitting":
+        if event.kind == INVOCATION:
             self._paused, self._pending_request = PAUSED in event.body, ""
         elif event.kind == "control":
             self._pending_request = str(event.body["do"])

@@ -127,7 +127,7 @@ def play(
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
     with closing(
         Run.create(
-            folder, config, tasks, store=store, made_of=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+            folder, config, tasks, store=store, inputs=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
         )
     ) as run:
         if forked and run.is_new:

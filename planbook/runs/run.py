@@ -17,7 +17,7 @@ from planbook.atomic_files import TEMPORARY, open_atomic
 from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
+from planbook.planner import INVOCATION, Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -61,7 +61,7 @@ class Run:
 
     def __init__(self, folder: Path, file: RunFile, store: Store, claim_fd: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.made_of, self.forked, self.imported = file.made_of, file.forked, file.imported
+        self.initial_inputs, self.forked, self.imported = file.initial_inputs, file.forked, file.imported
         self.unjudgeable = file.unjudgeable
         self.store, self._claim_fd, self.file = store, claim_fd, file
         self.meter = Meter()
@@ -78,7 +78,7 @@ class Run:
         tasks: Sequence[Task],
         *,
         store: str | None = None,
-        made_of: RunInputs | None = None,
+        inputs: RunInputs | None = None,
         rerun_of: str = "",
         forked: Fork | None = None,
         unjudgeable: Mapping[str, int] = {},
@@ -86,7 +86,7 @@ class Run:
         """Create a run in a folder. If the folder holds a run with the same configuration, open that run to play it.
 
         ``store`` is the URL of a PostgreSQL database for the events. By default, they are in a file in the folder.
-        ``made_of`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
+        ``inputs`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
         ``forked`` describes the episode that the run's only episode continues. ``unjudgeable`` maps each reason why
         tasks cannot be judged to the number of tasks that were left out for this reason.
 
@@ -116,7 +116,7 @@ class Run:
                 config=config,
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
                 store=schema and schema.redacted(),
-                made_of=made_of,
+                initial_inputs=inputs,
                 rerun_of=rerun_of,
                 forked=forked,
                 unjudgeable=dict(unjudgeable),
@@ -263,10 +263,10 @@ class Run:
 
         They are read only once, because no other process adds such events while this one plays the run.
         """
-        return [event.body for event in self.store.events("run", "sitting")]
+        return [event.body for event in self.store.events("run", INVOCATION)]
 
     def _record_invocation(self, body: Body) -> None:
-        self.store.put("run", "sitting", len(self.invocations), body)
+        self.store.put("run", INVOCATION, len(self.invocations), body)
         self.invocations.append(body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
@@ -336,7 +336,7 @@ def _declarations(env: str) -> dict[str, Any]:
         environment = load_environment(env)
     except EnvsError:
         return {}
-    return {"answering": environment.answer_action, "milestones": environment.all_milestones}
+    return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, JsonValue
 
 from planbook.config import InvocationSettings
 from planbook.errors import BadRun
-from planbook.planner import Body, BudgetEnded, EpisodeStopped, EventKind, JournalFailed
+from planbook.planner import INVOCATION, Body, BudgetEnded, EpisodeStopped, EventKind, JournalFailed
 from planbook.runs import Run
 from planbook.store import Store
 
@@ -137,7 +137,7 @@ class RequestListener:
 def count_handled_requests(store: Store) -> int:
     """Return the number of requests before the current invocation. Its first event is the last one with ``jobs``."""
     seen = handled = 0
-    for event in store.events(SCOPE, ("control", "sitting")):
+    for event in store.events(SCOPE, ("control", INVOCATION)):
         seen += event.kind == "control"
         handled = seen if "jobs" in event.body else handled
     return handled

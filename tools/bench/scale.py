@@ -67,11 +67,11 @@ def _replays(limit: int) -> list[Row]:
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     before = _busy_seconds()
     alone = _play(config, tasks, Execution(jobs=1))
-    spread = (_busy_seconds() - before) / CORES
+    shared = (_busy_seconds() - before) / CORES
     name = f"replay: the processor time of that, over {CORES} cores"
     figures = [
         Row("replay: threads, 1 job", alone, "s", None, source),
-        Row(name, spread, "s", alone / spread, "the most there is"),
+        Row(name, shared, "s", alone / shared, "the most there is"),
     ]
     for executor in executors():
         elapsed = _play(config, tasks, Execution(jobs=JOBS, executor=executor))
