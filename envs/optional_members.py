@@ -239,7 +239,7 @@ class OptionalMembers:
     # Snapshots. An environment without ``_save`` is restored by resetting the task and repeating its actions.
 
     restore_caveat: ClassVar[str] = ""
-    """A sentence about what ``restore`` does not restore. Empty if it restores everything."""
+    """A sentence about what ``restore`` restores and what it does not. Empty if it restores everything."""
     object_ids: ClassVar[Annotated[str, AfterValidator(_check_pattern)]] = ""
     """A regular expression without groups that matches the names of objects, such as ``[a-z]+_[0-9]+``.
 
