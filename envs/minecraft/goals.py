@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def known_goals() -> tuple[Action, ...]:
     """Return all goals: gathering each item with each suitable tool, using each recipe, and equipping each item."""
     made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
-    worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
+    worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.can_be_equipped(item))
     return (*_gathering_goals(), *made, *worn)
 
 
@@ -248,9 +248,9 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
     player.check_station(recipe, tool or "")
     item, used = recipe.output, recipe.needs(count)
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
-    changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))
+    changes.append(Change.add(_held_fact(item), recipe.makes * recipe.uses(count)))
     return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)
 
 
 def _equip(obj: ArgValue) -> Contract:
-    return Contract([_held_need(player.read_wearable(obj), 1)])
+    return Contract([_held_need(player.read_equipment(obj), 1)])

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import BadSelection, Selection, UnknownEnvironment, known_environments, load_environment
+from planbook.envs import (
+    BadSelection,
+    Environment,
+    Goals,
+    Selection,
+    UnknownEnvironment,
+    known_environments,
+    load_environment,
+)
 from planbook.envs.registry import SHIPPED
 from planbook.envs.toy import Toy
 
@@ -103,3 +111,10 @@ def test_named_tasks_must_be_in_the_named_split_and_are_played_once() -> None:
     assert [task.id for task in textcraft.select(selection.model_copy(update={"limit": 1}))] == ["test/11"]
     with pytest.raises(BadSelection, match="test/11 is in the split test, not in dev; leave out the split"):
         textcraft.select(selection.model_copy(update={"split": "dev"}))
+
+
+def test_a_member_with_an_old_name_is_refused_with_the_new_name() -> None:
+    with pytest.raises(TypeError, match="Old.unjudged is now called unjudged_result; rename it"):
+        type("Old", (Environment,), {"unjudged": lambda environment: ""})
+    with pytest.raises(TypeError, match="Old.times is now called with_count; rename it"):
+        type("Old", (Goals,), {"times": lambda goals, goal, count: goal})

@@ -210,7 +210,7 @@ class SearchRound(ModelCalls):
         raise EpisodeOver(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
-        """Record the branches of the round, its numbers of actions, and the environment's verdict.
+        """Record the branches of the round, its number of actions, and the environment's verdict.
 
         Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
         """
