@@ -114,7 +114,7 @@ def test_named_tasks_must_be_in_the_named_split_and_are_played_once() -> None:
 
 
 def test_a_member_with_an_old_name_is_refused_with_the_new_name() -> None:
-    with pytest.raises(TypeError, match="Old.unjudged is now called unjudged_result; rename it"):
+    with pytest.raises(TypeError, match=r"Old\.unjudged is now called unjudged_result; rename it"):
         type("Old", (Environment,), {"unjudged": lambda environment: ""})
-    with pytest.raises(TypeError, match="Old.times is now called with_count; rename it"):
+    with pytest.raises(TypeError, match=r"Old\.times is now called with_count; rename it"):
         type("Old", (Goals,), {"times": lambda goals, goal, count: goal})
