@@ -220,7 +220,7 @@ def system_message(episode: Episode, template: str, **variables: object) -> Mess
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the fields of ``task`` to replace for a model's plan code: ``params`` without what models must not know."""
+    """Return the fields of ``task`` to replace for a model's plan code: ``params`` has only what models may know."""
     return {"params": dict(episode.environment.public_params(episode.task))}
 
 
