@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from pydantic import BaseModel, PositiveInt
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
-from planbook.envs.optional_members import OptionalMembers
+from planbook.envs.optional_members import OLD_NAMES, OptionalMembers, refuse_old_names
 from planbook.envs.selection import select
 from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offer, Selection, Snapshot, Task, Verdict
 
@@ -141,6 +141,7 @@ class Environment(OptionalMembers, ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        refuse_old_names(cls, OLD_NAMES)
         inherited = {inspect.getdoc(base) for base in cls.__mro__[1:]}
         if cls.__doc__ and (not cls.about or cls.about in inherited):
             cls.about = inspect.cleandoc(cls.__doc__)
@@ -225,8 +226,8 @@ class Environment(OptionalMembers, ABC):
         has no copy of the state (see ``_save``), the task is reset and the actions in the snapshot are repeated. Raises
         Diverged if a repeated action has a different result than before.
         """
-        if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
-            changed = self._load(snapshot.native)
+        if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:
+            changed = self._load(snapshot.saved_state)
             self.history, self._last = list(snapshot.history), changed or snapshot.last
             return self._last
         self.reset(snapshot.task)

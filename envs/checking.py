@@ -172,7 +172,7 @@ class _Checker:
 
     def _check_tasks(self, tasks: Sequence[Task], selection: Selection) -> None:
         env = self._env
-        splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
+        splits = {*env.splits, *(part for parts in env.combined_splits.values() for part in parts)}
         for field, declared, used in (
             ("split", splits, {task.split for task in tasks}),
             ("type", {*env.task_types(self._options)}, {task.type for task in tasks}),
@@ -181,7 +181,7 @@ class _Checker:
             for name in sorted(used - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
                 self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
-        if selection.seeds and selection.split not in env.parts:
+        if selection.seeds and selection.split not in env.combined_splits:
             seeds = {task.seed for task in tasks} - {*selection.seeds}
             if seeds:
                 fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(seeds)}"
@@ -207,7 +207,7 @@ class _Checker:
             for part in (first[1 : half + 1], first[half + 1 :]):
                 repeated += self._continue(env, part)
                 snapshot = self._call("snapshot()", env.snapshot)
-                if snapshot.native is not None:  # otherwise restore() only repeats actions, which is checked here
+                if snapshot.saved_state is not None:  # otherwise restore() only repeats actions, which is checked here
                     saved.append((snapshot, self._check_reports(env)))
             self._check_same(first, repeated, task, "the environment was reset")
             if self._call("verdict()", env.valid_verdict) != verdict:
@@ -282,7 +282,7 @@ class _Checker:
         """Check that restore() restores a snapshot and its reports, and that later steps have the same results."""
         expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
         actual = self._call("restore()", env.restore, snapshot)
-        if env.restores:  # the class declares that restore() does not restore everything
+        if env.restore_caveat:  # the class declares that restore() does not restore everything
             return
         if actual != expected:
             fault = f"restore() shows {_format(actual)} on {task.id}, but the snapshot was made at {_format(expected)}"

@@ -23,6 +23,30 @@ A value is a number or the name of a category. Selectors learn from features. Al
 features."""
 
 
+OLD_NAMES = {
+    "answering": "answer_action",
+    "hands_on": "handoff",
+    "parts": "combined_splits",
+    "restores": "restore_caveat",
+    "told_params": "public_params",
+    "unjudged": "unjudged_result",
+}
+"""Maps names that members of environments had in earlier versions to their present names."""
+OLD_GOAL_NAMES = {
+    "known": "list_goals",
+    "names": "aliases",
+    "recorded": "horizon_table",
+    "times": "with_count",
+}
+"""Maps names that members of ``Goals`` had in earlier versions to their present names."""
+
+
+def refuse_old_names(cls: type, old_names: Mapping[str, str]) -> None:
+    """Raise TypeError if a class defines a member with a name that it had in an earlier version."""
+    for name in old_names.keys() & vars(cls).keys():
+        raise TypeError(f"{cls.__name__}.{name} is now called {old_names[name]}; rename it")
+
+
 class Goals:
     """The goals of an environment. A DEPS plan is a set of goals whose order is not yet decided.
 
@@ -36,6 +60,10 @@ class Goals:
 
     def __init__(self, environment: "Environment") -> None:
         self.environment = environment
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        refuse_old_names(cls, OLD_GOAL_NAMES)
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
@@ -69,19 +97,19 @@ class Goals:
         """Return the expected number of time steps to a goal, including failures by chance. ``steps`` excludes them."""
         return steps
 
-    def known(self) -> Sequence[Action]:
-        """Return the goals among which to look for a substitute for an invalid line of a plan. By default none."""
+    def list_goals(self) -> Sequence[Action]:
+        """Return the goals that may replace an invalid line of a plan: the most similar one does. By default none."""
         return ()
 
-    def names(self, goal: Action) -> Sequence[str]:
-        """Return other names for the object of a goal from ``known``. For example, "sheep" is another name for wool."""
+    def aliases(self, goal: Action) -> Sequence[str]:
+        """Return other names for the object of a listed goal. For example, "sheep" is another name for wool."""
         return ()
 
-    def times(self, goal: Action, count: int) -> Action:
-        """Return a goal from ``known`` with its count replaced by ``count``, or the same goal if it has no count."""
+    def with_count(self, goal: Action, count: int) -> Action:
+        """Return a listed goal with another count, or the same goal if it has no count."""
         return goal
 
-    def recorded(self) -> Path | None:
+    def horizon_table(self) -> Path | None:
         """Return the path of a CSV table of recorded goals, or None.
 
         Each row contains the features of a goal and, in the last column, its horizon. The command ``python -m
@@ -160,7 +188,7 @@ class OptionalMembers:
 
     types: ClassVar[tuple[str, ...]] = ()
     """The task types."""
-    parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    combined_splits: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Maps the name of each combined split to the names of the splits that it combines."""
     seeded: ClassVar[bool] = False
     """True if tasks are made from the seeds that the user selects. False if the tasks are a fixed set."""
@@ -201,7 +229,7 @@ class OptionalMembers:
         """Return a dict that maps names of measures to their values so far. An example is the reward in a game."""
         return {}
 
-    def unjudged(self) -> str:
+    def unjudged_result(self) -> str:
         """Return the result of a task that has no judge, such as the agent's answer. Return "" if the task has a judge.
 
         Tasks that users write may have no judge. ``verdict`` never counts such a task as solved.
@@ -210,7 +238,7 @@ class OptionalMembers:
 
     # Snapshots. An environment without ``_save`` is restored by resetting the task and repeating its actions.
 
-    restores: ClassVar[str] = ""
+    restore_caveat: ClassVar[str] = ""
     """A sentence about what ``restore`` restores and what it does not. Empty if it restores everything."""
     object_ids: ClassVar[Annotated[str, AfterValidator(_check_pattern)]] = ""
     """A regular expression without groups that matches the names of objects, such as ``[a-z]+_[0-9]+``.
@@ -223,7 +251,7 @@ class OptionalMembers:
         """Return a cheap copy of the current state, or None if there is no cheap way to copy it."""
         return None
 
-    def _load(self, native: object) -> Observation | None:
+    def _load(self, saved: object) -> Observation | None:
         """Restore a copy of the state that ``_save`` made for the same task.
 
         If the restored state looks different from the saved one, return its observation. Otherwise return None.
@@ -278,7 +306,7 @@ class OptionalMembers:
     """
     naive: ClassVar[str] = ""
     """For ADaPT: plan code of the method ``naive``, the paper's baseline that plays every task without a model."""
-    answering: ClassVar[str] = ""
+    answer_action: ClassVar[str] = ""
     """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or "".
 
     It is possible even if no actions are left.

@@ -34,7 +34,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     tasks = list_tasks(environment, all_tasks if selection.ids else selection, options)
     if selection.ids:
         selected = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
-        splits = environment.parts.get(split, (split,))
+        splits = environment.combined_splits.get(split, (split,))
         if selection.split and (other := next((task for task in selected if task.split not in splits), None)):
             raise BadSelection(f"{other.id} is in the split {other.split}, not in {split}; leave out the split")
         return selected[: selection.limit]
@@ -55,7 +55,7 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
 
     If no seeds are selected, any seed matches. The same holds for types.
     """
-    splits = env.parts.get(split, (split,))
+    splits = env.combined_splits.get(split, (split,))
     return [
         task
         for task in tasks
@@ -147,7 +147,7 @@ def list_tasks(environment: "type[Environment]", selection: Selection, options: 
 def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
     """Return the end of a message that says why no task matches the selection, or "" if the reason is unknown."""
     splits = {task.split for task in tasks}
-    if split and tasks and splits.isdisjoint(env.parts.get(split, (split,))):
+    if split and tasks and splits.isdisjoint(env.combined_splits.get(split, (split,))):
         return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
     if selection.seeds and tasks:
         seeds = sorted({task.seed for task in tasks})

@@ -163,8 +163,8 @@ class Toy(Environment):
     def _save(self) -> object:
         return copy.deepcopy((self._boxes, self._open, self._table, self._holding))
 
-    def _load(self, native: Any) -> None:
-        self._boxes, self._open, self._table, self._holding = copy.deepcopy(native)
+    def _load(self, saved: Any) -> None:
+        self._boxes, self._open, self._table, self._holding = copy.deepcopy(saved)
 
 
 def _draw_boxes(rng: random.Random) -> list[str]:

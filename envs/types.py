@@ -175,7 +175,7 @@ class Snapshot:
     """The actions that led to the state, with their observations."""
     last: Observation
     """The last observation before the snapshot."""
-    native: object = None
+    saved_state: object = None
     """The environment's own copy of the state, or None if it cannot copy the state cheaply."""
 
 

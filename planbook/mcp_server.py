@@ -245,7 +245,7 @@ class PlanSession:
         if self._first_answer:
             return self._first_answer.solved
         try:
-            return None if self._environment.unjudged() else self._environment.valid_verdict().solved
+            return None if self._environment.unjudged_result() else self._environment.valid_verdict().solved
         except EnvsError as error:
             raise SessionFailed(f"The task cannot be judged: {error}") from error
 

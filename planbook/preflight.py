@@ -19,7 +19,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
 from planbook.manuals import existing_demonstrations
-from planbook.planner import METHODS, Body, EventKind, Memory, fault_of_random, method
+from planbook.planner import INVOCATION, METHODS, Body, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
     DECISIVE,
     INPUTS_KEY,
@@ -42,7 +42,7 @@ RESTORE_VERSION = "restore the version that it was played with"
 
 def check_settings(config: Config, execution: Execution) -> None:
     """Raise an error if a new run cannot be played with these settings. This check does not load any tasks."""
-    check_ablations(config.without, building=config.learning is not None)
+    check_ablations(config.without, for_build=config.learning is not None)
     check_roles(config)
     _check_naive_plan(config)
     _check_random(config)
@@ -144,10 +144,10 @@ def print_paper_settings(config: Config) -> None:
     """Print the settings that ``--paper`` takes from a paper, unless the user gives other values."""
     from planbook.papers.settings import paper_settings
 
-    selection, building = config.selection, config.learning is not None
+    selection, for_build = config.selection, config.learning is not None
     split = selection.split or config.environment.splits[0]
     theirs = paper_settings(
-        config.planner, config.env, split, selection.types, config.planner_options, building=building
+        config.planner, config.env, split, selection.types, config.planner_options, for_build=for_build
     )
     note = f"Settings of {theirs.paper} (what you gave takes precedence): {theirs}"
     ERRORS.print(note, soft_wrap=True, markup=False, highlight=False)
@@ -197,7 +197,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
         return {}
     _refuse_other_release(run, plays_again)
     current = current_inputs(run.config, [entry.task for entry in run.entries()], execution.prices or run.prices)
-    other_inputs, other_versions = changes(run.made_of, current), changed_versions(run.versions, versions())
+    other_inputs, other_versions = changes(run.initial_inputs, current), changed_versions(run.versions, versions())
     if other_versions:
         ERRORS.print(f"This run began with different versions: {_join(other_versions)}.", style="yellow", markup=False)
     if other_inputs:
@@ -266,6 +266,6 @@ def _is_unfinished(run: Run) -> bool:
 
 def _latest_inputs(run: Run) -> RunInputs | None:
     """Return the latest recorded inputs: those of the last resume that found changes, or those of the run's start."""
-    rows: Any = run.store.events("run", "sitting")
+    rows: Any = run.store.events("run", INVOCATION)
     recorded = [row.body[INPUTS_KEY] for row in rows if INPUTS_KEY in row.body]
-    return RunInputs.model_validate(recorded[-1]) if recorded else run.made_of
+    return RunInputs.model_validate(recorded[-1]) if recorded else run.initial_inputs

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.planner import (
+    INVOCATION,
     Body,
     Ending,
     EpisodeStopped,
@@ -32,9 +33,9 @@ from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, Switches, 
 OnComparison = Callable[[Entry, "Comparison"], None]
 Events = Mapping[Any, Body]
 """The events of an episode: maps the (scope, kind, number) of each event to its body."""
-IGNORED_KINDS = ("heard", "versions", "sitting", "control")
+IGNORED_KINDS = ("heard", "versions", INVOCATION, "control")
 """Kinds of events that do not describe the course of an episode: a part of a streamed reply (``heard``), versions of
-software, the beginning or end of an invocation of planbook (``sitting``), and a request to pause or stop the run."""
+software, the beginning or end of an invocation of planbook, and a request to pause or stop the run."""
 NUMBER = re.compile(r"\d+")
 EXCERPT_CHARACTERS = 160
 """Maximum number of characters in an excerpt of a text that differs from another text."""

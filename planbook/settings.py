@@ -203,7 +203,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return self
         return self.model_copy(update={"library": LEARNED_LIBRARY})
 
-    def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
+    def paper_settings(self, planner: str, *, for_build: bool = False) -> PaperSettings:
         """Return the settings of the planning method's paper if --paper was given, or else NO_PAPER.
 
         Raises BadArgument if no paper has settings for this method and environment.
@@ -213,7 +213,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         from planbook.papers.settings import paper_settings
 
         split, chosen = self.split.partition(":")[0] or self.environment().splits[0], self.planner_options
-        return paper_settings(planner, self.env, split, self.chosen_types, chosen, building=building)
+        return paper_settings(planner, self.env, split, self.chosen_types, chosen, for_build=for_build)
 
     def with_default_tasks(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return the settings with a default split and default seeds, where none were given.
@@ -247,14 +247,14 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         """The values of ``types`` that name task types, without the words ``found`` and ``given``."""
         return tuple(name for name in self.types if name not in (FOUND, GIVEN))
 
-    def source_of_types(self, *, building: bool) -> SourceOfTypes:
+    def source_of_types(self, *, for_build: bool) -> SourceOfTypes:
         """Return where task types come from: FOUND or GIVEN.
 
         If the library is a run, the default is the source that this run used. For any other library, the default is
         FOUND if the library holds found types, or if the new run learns from tasks without types. Raises BadArgument
         if ``--per-type`` is combined with found types.
         """
-        if building and self.per_type and FOUND in self.types:
+        if for_build and self.per_type and FOUND in self.types:
             raise BadArgument("--per-type keeps separate rules for given types; leave it out with --types found")
         for source in (GIVEN, FOUND):
             if source in self.types:
@@ -265,7 +265,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         environment = self.environment()
         if (folder / environment.name / TYPES_FILE).exists():
             return FOUND
-        can_find = building and not self.per_type
+        can_find = for_build and not self.per_type
         return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
     def reworded_goals(self) -> dict[str, str]:
@@ -300,14 +300,14 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             values["start"] = default_starts(self.environment().name, self.split or split)
         return LearningSettings(**values)
 
-    def config(self, planner: str, options: Mapping[str, JsonValue] = {}, *, building: bool = False) -> Config:
+    def config(self, planner: str, options: Mapping[str, JsonValue] = {}, *, for_build: bool = False) -> Config:
         """Return the configuration of a run. ``planner`` is the default planning method.
 
         Settings that were given override the planner's ``options``, which override the paper's settings. Raises
         BadArgument, UnknownEnvironment or UnknownStrategy for a wrong setting.
         """
         planner = self.planner or planner
-        environment, paper = self.environment(), self.paper_settings(planner, building=building)
+        environment, paper = self.environment(), self.paper_settings(planner, for_build=for_build)
         options_model = method(planner).options
         actions = (self.actions, paper.actions, options_model.default_actions, environment.action_limit)
         first = {"procedures_first": True} if self.procedures_first else {}
@@ -331,7 +331,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             actions=next(limit for limit in actions if limit is not None),
             after=next(iter(self.after), None),
             paper=paper.paper,
-            types=self.source_of_types(building=building),
+            types=self.source_of_types(for_build=for_build),
             goals=self.reworded_goals(),
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.planner import Budget, Prices, Reply, Spending, add_cost
+from planbook.planner import INVOCATION, Budget, Prices, Reply, Spending, add_cost
 from planbook.store import Event
 
 Pricing = Callable[[str, Reply], float | None]
@@ -79,7 +79,7 @@ class PlayedTime:
     def take(self, event: Event) -> None:
         """Count the time up to the next event of the run. Events must be given in their order."""
         body: Any = event.body
-        is_boundary = event.kind == "sitting"  # an invocation or a pause begins or ends
+        is_boundary = event.kind == INVOCATION  # an invocation or a pause begins or ends
         begins = is_boundary and "over" not in body
         if self._last is not None and not begins:
             self.seconds += max(0.0, event.at - self._last)

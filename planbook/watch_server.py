@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Budget, Outcome
+from planbook.planner import INVOCATION, Budget, Outcome
 from planbook.report import page_pieces, script_hash, view
 from planbook.report.episodes import episode_document, escape_json, row
 from planbook.report.sections import sections
@@ -67,7 +67,7 @@ class FollowedRun:
         self.results = RunResults.empty(self.run, folder.resolve().name)
         self.version = 0
         self.changed: dict[int, int] = {}
-        self.is_played = self._paused = False
+        self.is_running = self._paused = False
         self._pending_request = ""
         """The last request, if the run has not acted on it yet, or else ""."""
         self._last_activity: dict[int, Event] = {}
@@ -81,14 +81,14 @@ class FollowedRun:
     def catch_up(self) -> None:
         """Read new events, and check whether a process is playing the run."""
         with self._lock:
-            before = self.is_played, self._row
+            before = self.is_running, self._row
             try:
-                self.is_played = self.run.is_played
+                self.is_running = self.run.is_running
                 for row, event in self.run.store.events_since(self._row):
                     self._row = row
                     self._take(event)
             finally:  # even if the store fails, since some events may have been read before
-                self.version += before != (self.is_played, self._row)
+                self.version += before != (self.is_running, self._row)
 
     def _take(self, event: Event) -> None:
         for index in self.results.take(event):
@@ -97,7 +97,7 @@ class FollowedRun:
                 self._last_activity[index] = event
             elif event.kind == "outcome":
                 self._last_activity.pop(index, None)
-        if event.kind == "sitting":
+        if event.kind == INVOCATION:
             self._paused, self._pending_request = PAUSED in event.body, ""
         elif event.kind == "control":
             self._pending_request = str(event.body["do"])
@@ -106,7 +106,7 @@ class FollowedRun:
         """Return the whole page."""
         with self._lock:
             news = self.news(0)
-            run_view = view(0, self.results, live=self.is_played)
+            run_view = view(0, self.results, live=self.is_running)
         for line in run_view["rows"]:
             line["document"] = line["n"]
         live = news | {"sections": None, "rows": []}
@@ -129,12 +129,12 @@ class FollowedRun:
                 "state": state | {"now": [self._open_episode(row) for row in open_rows[:MAX_OPEN]]},
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {self.results.name}",
                 "can": ACCEPTED_REQUESTS.get(state["doing"], ()),
-                "under_way": [f"{ANCHOR}-{row.index}" for row in open_rows] if self.is_played else [],
+                "under_way": [f"{ANCHOR}-{row.index}" for row in open_rows] if self.is_running else [],
             }
             if self.version > since:
                 changed = (self.results.episodes[index] for index, version in self.changed.items() if version > since)
-                news["sections"] = sections(self.results, ANCHOR, live=self.is_played)
-                news["rows"] = [row(self.results, episode, ANCHOR, live=self.is_played) for episode in changed]
+                news["sections"] = sections(self.results, ANCHOR, live=self.is_running)
+                news["rows"] = [row(self.results, episode, ANCHOR, live=self.is_running) for episode in changed]
             return escape_json(news)  # type: ignore[no-any-return]
 
     def ask(self, request: ControlRequest) -> None:
@@ -153,7 +153,7 @@ class FollowedRun:
         total = len(self.results.counted)
         endings = [row.ending for row in self.results.so_far().counted]
         doing: RunState = "finished" if len(endings) == total else "stopped"
-        if self.is_played:
+        if self.is_running:
             doing = PENDING.get(self._pending_request, "paused" if self._paused else "playing")
         return {
             "doing": doing,
@@ -169,7 +169,7 @@ class FollowedRun:
         task = {"id": f"{ANCHOR}-{episode.index}", "task": episode.entry.task.id, "goal": episode.task.goal}
         activity = self._last_activity.get(episode.index)
         detail = _described(activity) if activity else ""
-        return task | {"detail": detail if self.is_played else "interrupted; resuming the run continues it"}
+        return task | {"detail": detail if self.is_running else "interrupted; resuming the run continues it"}
 
 
 def _described(activity: Event) -> str:

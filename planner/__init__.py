@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from planbook.planner.graph.templating import value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
     from planbook.planner.journal import (
+        INVOCATION,
         OLD_SPAN_KINDS,
         SPAN_END,
         SPAN_MOMENT,
@@ -191,6 +192,7 @@ __all__ = [
     "ERROR_KINDS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
+    "INVOCATION",
     "METHODS",
     "NOT_JUDGED",
     "NOT_RUN",

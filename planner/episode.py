@@ -329,8 +329,8 @@ class Episode:
         frame = self._innermost()
         frame.count_down(action)
         self._guard()
-        is_answer = action.name == self.environment.answering  # it ends the episode, and does not count as one of them
-        if not self.actions_left and not is_answer:
+        is_answer = action.name == self.environment.answer_action
+        if not self.actions_left and not is_answer:  # an answer ends the episode, and does not count as an action
             self._actions_used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():

@@ -51,7 +51,7 @@ class CellSteps:
         return self.feedback(output, (), "\n".join([*actions, *printed]))
 
     def without_repeats(self, text: str) -> str:
-        """Return the text with observations that the report already shows in full replaced by short notes."""
+        """Return the text with a short note in place of each observation that the report already shows in full."""
         notes = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)

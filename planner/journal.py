@@ -17,7 +17,7 @@ name.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, get_args
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -27,6 +27,8 @@ OldSpanKind = Literal["subtask", "goal", "plan", "branch", "node"]
 """The kinds of events that only planbook 0.1 wrote, which had no spans."""
 EpisodeKind = Literal["task", "recall", "heard", "ask", "act", "rewind", "cell", "outcome", "span"]
 RunKind = Literal["learnt", "undo", "versions", "sitting", "control"]
+INVOCATION: Final = "sitting"
+"""The kind of the events at the beginning, at the pauses and at the end of an invocation of planbook."""
 EventKind = EpisodeKind | RunKind | OldSpanKind
 """The kinds of events: those of an episode, and those of a whole run."""
 Body = Mapping[str, JsonValue]

@@ -285,14 +285,14 @@ class Judgement(NamedTuple):
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
     measures: Mapping[str, float] = {}
-    unjudged: str = ""
+    unjudged_result: str = ""
     """If the environment cannot judge whether the task was solved: the result in words. Otherwise empty."""
 
     @classmethod
     def of(cls, environment: Environment) -> "Judgement":
         """Return the environment's judgement of its current round."""
         verdict, milestones = environment.valid_verdict(), tuple(environment.milestones())
-        return cls(verdict, milestones, environment.finite_measures(), environment.unjudged())
+        return cls(verdict, milestones, environment.finite_measures(), environment.unjudged_result())
 
     @property
     def rank(self) -> tuple[bool, float, int]:
@@ -320,8 +320,8 @@ class Judgement(NamedTuple):
             cause, fault, is_done = NO_PLAN, "; ".join(problems), False
         return Ending(
             outcome=outcome,
-            cause=NOT_JUDGED if self.unjudged and is_done else cause,
-            message=(self.unjudged if is_done else "") or fault,
+            cause=NOT_JUDGED if self.unjudged_result and is_done else cause,
+            message=(self.unjudged_result if is_done else "") or fault,
             verdict=self.verdict,
             actions=actions,
             error_steps=errors,

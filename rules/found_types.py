@@ -61,9 +61,12 @@ def with_solved_task(types: Sequence[FoundType], solved: SolvedTask) -> tuple[Fo
             return (*types[:n], extended, *types[n + 1 :])
     for n, found in enumerate(types):
         if found.name == solved.same_type:
-            example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
+            params = dict(solved.params)
+            example = Example(task_id=solved.task_id, goal=solved.goal, params=params, matched_by_goal=True)
             return (*types[:n], _with_example(found, example), *types[n + 1 :])
-    new = with_parameters(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
+    names = plan.constant_names
+    found = FoundType(name="", shape=plan.shape, code=solved.code, constant_names=names, examples=(example,))
+    new = with_parameters(found)
     name = unused_name(plain_type_name(new.wordings[0].literal_words), [found.name for found in types])
     return (*types, new.model_copy(update={"name": name}))
 
@@ -121,7 +124,7 @@ def procedure_code(found: FoundType) -> str | None:
     """
     columns = _Columns(found)
     expressions = columns.expressions()
-    same_constants = len(plan_shape(found.code).constants) == len(found.hints)
+    same_constants = len(plan_shape(found.code).constants) == len(found.constant_names)
     if expressions is None or len(columns.examples) < 2 or not same_constants:
         return None
     return as_procedure(with_expressions(found.code, expressions))
@@ -148,15 +151,16 @@ class _Columns:
     """
 
     def __init__(self, found: FoundType) -> None:
-        self.examples = [example for example in found.examples if not example.joined]
+        self.examples = [example for example in found.examples if not example.matched_by_goal]
         self.parameters: dict[str, TypeParameter] = {}
         self.values: dict[str, list[JsonValue]] = {}
         """Maps the name of a parameter to its value in each example."""
         self._goals = [example.goal for example in self.examples]
         self._columns = [
-            [ast.literal_eval(example.constants[n]) for example in self.examples] for n in range(len(found.hints))
+            [ast.literal_eval(example.constants[n]) for example in self.examples]
+            for n in range(len(found.constant_names))
         ]
-        self._hints = found.hints
+        self._constant_names = found.constant_names
         self._code = found.code
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
@@ -165,37 +169,37 @@ class _Columns:
 
         Return None if a constant varies in a way that the goals do not show. Fills ``parameters`` and ``values``.
         """
-        found = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
+        found = {n: self._expression(column, self._constant_names[n]) for n, column in enumerate(self._columns)}
         if any(node is None for node in found.values()):
             return None
         return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
 
-    def _expression(self, column: list[Any], hint: str, *, in_sequence: bool = False) -> ast.expr | None:
+    def _expression(self, column: list[Any], name: str, *, in_sequence: bool = False) -> ast.expr | None:
         """Return the expression for a column, or None if the goals do not show how its constants vary.
 
         ``in_sequence`` is True if each constant of the column is one element of a list or tuple in the plan.
         """
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
-            return self._sequence(column, hint)
+            return self._sequence(column, name)
         same = all(each == first and type(each) is type(first) for each in column)
         form = self._form(column)
-        if form and not (same and self._is_part_of_the_type(column, form, named=bool(hint) and not in_sequence)):
-            return self._parameter(column, form, hint)
+        if form and not (same and self._is_part_of_the_type(column, form, named=bool(name) and not in_sequence)):
+            return self._parameter(column, form, name)
         if same:
             return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
-        return self._f_string(column, hint) if all(isinstance(each, str) for each in column) else None
+        return self._f_string(column, name) if all(isinstance(each, str) for each in column) else None
 
-    def _sequence(self, column: list[Any], hint: str) -> ast.expr | None:
+    def _sequence(self, column: list[Any], name: str) -> ast.expr | None:
         if len({len(each) for each in column}) > 1:
             return None
-        parts = [self._expression(list(part), hint, in_sequence=True) for part in zip(*column, strict=True)]
+        parts = [self._expression(list(part), name, in_sequence=True) for part in zip(*column, strict=True)]
         if any(part is None for part in parts):
             return None
         node_class = ast.List if isinstance(column[0], list) else ast.Tuple
         return node_class([part for part in parts if part is not None], ast.Load())
 
-    def _f_string(self, column: list[str], hint: str) -> ast.expr | None:
+    def _f_string(self, column: list[str], name: str) -> ast.expr | None:
         """Return an f-string for texts that differ only in words of the goals, or None if they differ otherwise.
 
         For example, ``search[red shoes]`` and ``search[blue hat]`` become ``search[{task.params['query']}]``.
@@ -205,7 +209,7 @@ class _Columns:
         middles = [each[len(before) : len(each) - len(after)] for each in column]
         if not (form := self._form(middles)):
             return None
-        inner = ast.FormattedValue(self._parameter(middles, form, hint), conversion=-1)
+        inner = ast.FormattedValue(self._parameter(middles, form, name), conversion=-1)
         return ast.JoinedStr(
             [*map(ast.Constant, filter(None, [before])), inner, *map(ast.Constant, filter(None, [after]))]
         )
@@ -235,9 +239,9 @@ class _Columns:
         fields = (field for node in ast.walk(parse_source(self._code)) for _, field in ast.iter_fields(node))
         return sum(_letters(str(value)) in _letters(field) for field in fields if isinstance(field, str))
 
-    def _parameter(self, column: list[Any], form: str, hint: str) -> ast.expr:
+    def _parameter(self, column: list[Any], form: str, name: str) -> ast.expr:
         same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
-        name = same[0] if same else unused_name(hint or "value", self.values)
+        name = same[0] if same else unused_name(name or "value", self.values)
         if not same:
             self.values[name] = column
             self.parameters[name] = self._earlier.get(form + name) or TypeParameter(name=name, form=form)
@@ -297,8 +301,8 @@ def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
             return None
         parts += [ANYTHING] * bool(between) + first.parts[begin : begin + size]
         previous_ends = begin + size, end + size
-    patterns = dict.fromkeys(pattern for each in (first, second) for pattern in each.joined or [each.pattern])
-    merged = Wording(pattern=" ".join(parts), goals=(*first.goals, *second.goals), joined=tuple(patterns))
+    patterns = dict.fromkeys(pattern for each in (first, second) for pattern in each.merged_patterns or [each.pattern])
+    merged = Wording(pattern=" ".join(parts), goals=(*first.goals, *second.goals), merged_patterns=tuple(patterns))
     shorter = min(len(words(first.literal_words)), len(words(second.literal_words)))
     common = len(words(merged.literal_words))
     return merged if common >= 2 and 2 * common >= shorter else None

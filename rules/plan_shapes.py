@@ -23,14 +23,14 @@ class PlanShape:
     """The shape of a plan, and the constants that were removed from it.
 
     ``constants`` lists the literals as Python source, mostly in the order of the code. (For example, in ``a[1] = 2``
-    the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``hints`` has a name for each constant: the
-    variable that it is assigned to, or the parameter that it is passed for. The hint is "" if there is no such name.
+    the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``constant_names`` names each constant: the
+    variable that it is assigned to, or the parameter that it is passed for, or "".
     """
 
     shape: str
     """Digest of the normalised code."""
     constants: tuple[str, ...]
-    hints: tuple[str, ...]
+    constant_names: tuple[str, ...]
 
 
 def plan_shape(code: str) -> PlanShape:
@@ -40,18 +40,18 @@ def plan_shape(code: str) -> PlanShape:
     exceptions. The exception is a message whose evaluation may have an effect, because it binds a name, calls
     ``agent``, or calls a function that is not known to have no effect.
     """
-    constants, hints = list[str](), list[str]()
+    constants, constant_names = list[str](), list[str]()
 
-    def record(position: int, node: ast.expr, hint: str) -> ast.expr:
+    def record(position: int, node: ast.expr, name: str) -> ast.expr:
         constants.append(ast.unparse(node))
-        hints.append(hint)
+        constant_names.append(name)
         return ast.Name("_", ast.Load())
 
     tree = parse_source(code)
     names = _bound_names(tree)
     _ConstantReplacer(tree, record, names, keep_messages=False).visit(tree)
     normalised = ast.dump(_NameNumberer(names).visit(tree))
-    return PlanShape(hashlib.sha256(normalised.encode()).hexdigest()[:16], tuple(constants), tuple(hints))
+    return PlanShape(hashlib.sha256(normalised.encode()).hexdigest()[:16], tuple(constants), tuple(constant_names))
 
 
 def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
@@ -61,7 +61,7 @@ def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
     """
     tree = parse_source(code)
 
-    def replace(position: int, node: ast.expr, hint: str) -> ast.expr:
+    def replace(position: int, node: ast.expr, name: str) -> ast.expr:
         return expressions.get(position, node)
 
     _ConstantReplacer(tree, replace, _bound_names(tree), keep_messages=True).visit(tree)
@@ -127,14 +127,14 @@ class _ConstantReplacer(ast.NodeTransformer):
             if isinstance(node, ast.FunctionDef)
         }
         self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-        self._hint = ""
+        self._constant_name = ""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
-        """Visit a node. The hint that its parent left in ``_hint`` is used only if the node itself is a constant."""
-        hint, self._hint = self._hint, ""
+        """Visit a node. Only a constant uses the name that its parent left in ``_constant_name``."""
+        name, self._constant_name = self._constant_name, ""
         if isinstance(node, ast.expr) and is_literal(node):
             self._position += 1
-            return self._replace(self._position - 1, node, hint)
+            return self._replace(self._position - 1, node, name)
         match node:
             case ast.Expr(value=ast.Constant()):
                 return node if self._keep_messages else None
@@ -203,8 +203,8 @@ class _ConstantReplacer(ast.NodeTransformer):
             keyword.value = self._replaced(keyword.value, keyword.arg or "")
         return node
 
-    def _replaced(self, node: ast.expr, hint: str = "") -> ast.expr:
-        self._hint = hint
+    def _replaced(self, node: ast.expr, name: str = "") -> ast.expr:
+        self._constant_name = name
         replaced = self.visit(node)
         assert isinstance(replaced, ast.expr)
         return replaced

@@ -32,7 +32,9 @@ HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
 class Learned(BaseModel):
     """Base class of the records that are kept between episodes. They cannot be changed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True
+    )
 
 
 class Rule(Learned):
@@ -83,16 +85,18 @@ class TypeParameter(Learned):
 class Example(Learned):
     """A solved task of a found type: its goal, the constants of its plan as Python source, and its parameters' values.
 
-    ``joined`` is True if the task belongs to the type because its goal fits a pattern, although its plan has another
-    shape. ``constants`` is then empty.
+    ``matched_by_goal`` is True if the task belongs to the type because its goal fits a pattern, although its plan has
+    another shape. ``constants`` is then empty.
     """
 
     task_id: str
     goal: str
     constants: tuple[str, ...] = ()
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    joined: bool = False
-    read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
+    matched_by_goal: bool = Field(default=False, alias="joined")
+    final_values: dict[str, JsonValue] | None = Field(
+        default=None, alias="read", exclude_if=lambda values: values is None
+    )
     """Maps expressions of plan code to the values that they had after a procedure solved the task, if this is known."""
 
 
@@ -100,17 +104,17 @@ class Wording(Learned):
     """A pattern of goals, such as ``put {object} in {target}``, and the goals from which it was made.
 
     ``{*}`` in a pattern matches any number of words, or none. If the pattern was merged from several patterns,
-    ``joined`` lists them.
+    ``merged_patterns`` lists them.
     """
 
     pattern: str
     goals: tuple[str, ...]
-    joined: tuple[str, ...] = Field(default=(), exclude_if=lambda joined: not joined)
+    merged_patterns: tuple[str, ...] = Field(default=(), alias="joined", exclude_if=lambda patterns: not patterns)
 
     @property
     def alternatives(self) -> "list[Wording]":
-        """This wording, and one for each pattern in ``joined``."""
-        return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.joined)]
+        """This wording, and one for each of its ``merged_patterns``."""
+        return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.merged_patterns)]
 
     @property
     def parts(self) -> list[str]:
@@ -126,16 +130,16 @@ class Wording(Learned):
 class FoundType(Learned):
     """A task type that planbook found by itself: a group of solved tasks with the same kind of plan.
 
-    ``code`` is the plan of the first of these tasks, ``shape`` the digest of the plan's shape, and ``hints`` the names
-    of the plan's constants (see ``PlanShape``). ``version`` counts the procedures that were published for the type.
-    ``repairs`` counts how many of them replaced a procedure that had failed.
+    ``code`` is the plan of the first of these tasks, ``shape`` the digest of the plan's shape, and ``constant_names``
+    the names of the plan's constants (see ``PlanShape``). ``version`` counts the procedures that were published for the
+    type. ``repairs`` counts how many of them replaced a procedure that had failed.
     """
 
     name: str
     summary: str = ""
     shape: str
     code: str
-    hints: tuple[str, ...] = ()
+    constant_names: tuple[str, ...] = Field(default=(), alias="hints")
     parameters: tuple[TypeParameter, ...] = ()
     examples: tuple[Example, ...] = Field(min_length=1)
     wordings: tuple[Wording, ...] = ()

@@ -120,7 +120,8 @@ class CellResult:
     faults: tuple[Fault, ...] = ()
     """All faults for which the cell was refused before it ran, or the exception or limit that ended it."""
     host_calls: int = 0
-    """Number of calls to the session's functions."""
+    """Number of calls to the session's functions. Sleeps and imports, which also count towards the limit of the same
+    name, are not included."""
     seconds: float = 0.0
     """Wall clock time of the plan itself in seconds, excluding the host's work."""
 

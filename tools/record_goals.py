@@ -15,7 +15,7 @@ from pathlib import Path
 
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, wearable
+from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, can_be_equipped
 from planbook.envs.minecraft.goals import RECORDED, making_goal
 from planbook.envs.minecraft.player import GoalRefused, NoneLeft, effects_of
 from planbook.envs.optional_members import Features
@@ -114,7 +114,7 @@ def _making_goals(environment: Minecraft) -> list[Action]:
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]
-    return crafted + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
+    return crafted + [Action("equip", (item,)) for item in environment.player.inventory if can_be_equipped(item)]
 
 
 def _gathering_goals(environment: Minecraft, rng: random.Random) -> list[Action]:

@@ -83,7 +83,7 @@ class Alfworld(Environment):
     )
     types = TYPES
     splits = (*tasks.DATA_SPLITS, generated.SPLIT, *SELECTIONS)
-    parts = dict.fromkeys(SELECTIONS, tasks.DATA_SPLITS)
+    combined_splits = dict.fromkeys(SELECTIONS, tasks.DATA_SPLITS)
     object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent is at, or {START!r} before the first go_to",
@@ -190,8 +190,8 @@ class Alfworld(Environment):
         engine = self._engine.save()
         return None if engine is None else (engine, self._location, self._holding, self._won)
 
-    def _load(self, native: Any) -> None:
-        engine, self._location, self._holding, self._won = native
+    def _load(self, saved: Any) -> None:
+        engine, self._location, self._holding, self._won = saved
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
@@ -379,7 +379,7 @@ class AlfworldGoals(Goals):
         """Maps the name of each goal to its specification. Plans name these goals, not the environment's actions."""
         return PAPER_SPECS if self.environment.options.paper_goals else SPECS
 
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         """Return the goals for each kind of object that the task names, and for each receptacle of the room."""
         task = self.environment.task
         params = self.environment.public_params(task) if task else {}

@@ -26,7 +26,7 @@ from planbook.envs.requirements import PackageData
 SPLIT = "generated"
 SEEDS = 100
 """Number of games of each type if the selection has neither seeds nor a limit."""
-MOST_RECEPTACLES = 24
+MAX_RECEPTACLES = 24
 """Maximum number of receptacles in a room. An agent needs up to two actions to look into one, and has 50 in all."""
 _ATTEMPTS = 200
 """Maximum number of random rooms to try for one seed."""
@@ -67,18 +67,18 @@ class FurnishedRoom:
 
     plan: str
     """The name of the floor plan."""
-    places: dict[str, str] = field(default_factory=dict)
+    locations: dict[str, str] = field(default_factory=dict)
     """Maps a receptacle to its location."""
-    inside: dict[str, str] = field(default_factory=dict)
+    receptacle_of: dict[str, str] = field(default_factory=dict)
     """Maps an object to its receptacle."""
 
-    def of_kind(self, kind: str) -> list[str]:
+    def receptacles(self, kind: str) -> list[str]:
         """Return the receptacles of a kind."""
-        return [receptacle for receptacle in self.places if kind_of(receptacle) == kind]
+        return [name for name in self.locations if kind_of(name) == kind]
 
     def objects(self, kind: str) -> list[str]:
         """Return the objects of a kind."""
-        return [thing for thing in self.inside if kind_of(thing) == kind]
+        return [name for name in self.receptacle_of if kind_of(name) == kind]
 
 
 def kind_of(name: str) -> str:
@@ -90,72 +90,80 @@ def kind_of(name: str) -> str:
 # Games.
 
 
-def game_id(kind: str, seed: int) -> str:
+def game_id(task_type: str, seed: int) -> str:
     """Return the id of a generated game, such as ``generated/pick_two_obj/7``."""
-    return f"{SPLIT}/{kind}/{seed}"
+    return f"{SPLIT}/{task_type}/{seed}"
 
 
 @lru_cache(maxsize=16)
-def make(kind: str, seed: int) -> AlfworldGame:
+def make(task_type: str, seed: int) -> AlfworldGame:
     """Return the game of this type with this seed. It is the same in every process."""
-    rng = Random(game_id(kind, seed))
+    rng = Random(game_id(task_type, seed))
     for _ in range(_ATTEMPTS):
-        if game := _attempt(kind, seed, rng):
+        if game := _attempt(task_type, seed, rng):
             return game
-    raise EnvironmentBroken(f"alfworld: seed {seed} does not produce a solvable game of type {kind!r}; choose another")
+    raise EnvironmentBroken(
+        f"alfworld: seed {seed} does not produce a solvable game of type {task_type!r}; choose another"
+    )
 
 
-def _attempt(kind: str, seed: int, rng: Random) -> AlfworldGame | None:
+def _attempt(task_type: str, seed: int, rng: Random) -> AlfworldGame | None:
     """Return a random game, or None if the room has too many receptacles, or allows no task of this type."""
-    room = furnish(rng.randrange(*_FLOOR_PLANS[rng.choice(_ROOM_TYPES[kind])]), rng)
-    choices = _choices(kind, room)
-    if not choices or len(room.places) > MOST_RECEPTACLES:
+    room = furnish(rng.randrange(*_FLOOR_PLANS[rng.choice(_ROOM_TYPES[task_type])]), rng)
+    choices = _choices(task_type, room)
+    if not choices or len(room.locations) > MAX_RECEPTACLES:
         return None
-    thing, target = rng.choice(choices)
-    _place_task_objects(kind, room, thing, target, rng)
-    template = rng.choice(goal_library()[GAME_TYPES[kind]]["templates"])
-    has_object = room.objects(thing)  # empty if only receptacles of the target's kind can hold the object
-    return _game(kind, seed, room, thing, target, template) if has_object else None
+    object_kind, target_kind = rng.choice(choices)
+    _place_task_objects(task_type, room, object_kind, target_kind, rng)
+    template = rng.choice(goal_library()[GAME_TYPES[task_type]]["templates"])
+    has_object = room.objects(object_kind)  # empty if only receptacles of the target's kind can hold the object
+    return _game(task_type, seed, room, object_kind, target_kind, template) if has_object else None
 
 
-def _choices(kind: str, room: FurnishedRoom) -> list[tuple[str, str]]:
+def _choices(task_type: str, room: FurnishedRoom) -> list[tuple[str, str]]:
     """Return the possible tasks in a room. Each is a pair: the kind of object, and the kind of target or lamp."""
     facts = affordances()
-    things = sorted({kind_of(thing) for thing in room.inside} - {*facts.kinds_by_ability["Toggleable"]})
-    if kind == "look_at_obj":
-        return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
-    if treatment := _TREATMENTS.get(kind):
+    kinds = sorted({kind_of(name) for name in room.receptacle_of} - {*facts.kinds_by_ability["Toggleable"]})
+    if task_type == "look_at_obj":
+        return [(kind, LAMP) for kind in kinds] if room.objects(LAMP) else []
+    if treatment := _TREATMENTS.get(task_type):
         treatable = facts.kinds_by_ability[TREATABLE[treatment].capitalize()]
-        things = [thing for thing in things if thing in treatable and room.of_kind(MACHINES[treatment])]
-    targets = sorted({kind_of(receptacle) for receptacle in room.places})
-    return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
+        kinds = [kind for kind in kinds if kind in treatable and room.receptacles(MACHINES[treatment])]
+    targets = sorted({kind_of(name) for name in room.locations})
+    return [(kind, target) for kind in kinds for target in targets if kind in facts.holds[target]]
 
 
-def _place_task_objects(kind: str, room: FurnishedRoom, thing: str, target: str, rng: Random) -> None:
+def _place_task_objects(task_type: str, room: FurnishedRoom, object_kind: str, target_kind: str, rng: Random) -> None:
     """Place the task's objects at random, but not in receptacles of the target's kind.
 
     This way, the task is never already done at the start.
     """
-    if kind == "look_at_obj":
+    if task_type == "look_at_obj":
         return
-    count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
-    for name in room.objects(thing):
-        del room.inside[name]
-    place_objects(room, thing, count, rng, excluded=target)
+    count = max(len(room.objects(object_kind)), 2 if task_type == "pick_two_obj" else 1)
+    for name in room.objects(object_kind):
+        del room.receptacle_of[name]
+    place_objects(room, object_kind, count, rng, excluded=target_kind)
 
 
-def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> AlfworldGame:
-    goals = goal_library()[GAME_TYPES[kind]]
-    sentence = template.format(obj=thing.lower(), recep=target.lower(), toggle=target.lower(), mrecep="")
-    pddl_goal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
-    name = pddl_name(f"{room.plan}_{kind}_{seed}")
+def _game(
+    task_type: str, seed: int, room: FurnishedRoom, object_kind: str, target_kind: str, template: str
+) -> AlfworldGame:
+    goals = goal_library()[GAME_TYPES[task_type]]
+    sentence = template.format(
+        obj=object_kind.lower(), recep=target_kind.lower(), toggle=target_kind.lower(), mrecep=""
+    )
+    pddl_goal = (
+        goals["pddl"].replace("#", "-").format(obj=object_kind, recep=target_kind, toggle=target_kind, mrecep="")
+    )
+    name = pddl_name(f"{room.plan}_{task_type}_{seed}")
     data = {
         "pddl_domain": package_text(DOMAIN),
         "grammar": package_text(GRAMMAR).replace("UNKNOWN GOAL", sentence),
         "pddl_problem": problem_text(name, room, pddl_goal),
         "solvable": True,
     }
-    return AlfworldGame(game_id(kind, seed), data, sentence)
+    return AlfworldGame(game_id(task_type, seed), data, sentence)
 
 
 # Rooms.
@@ -173,10 +181,10 @@ def furnish(number: int, rng: Random) -> FurnishedRoom:
     kinds = sorted(json.loads(package_text(f"gen/layouts/{room.plan}-objects.json")))
     for receptacle in sorted(poses):
         if kind_of(receptacle) in can_hold:
-            room.places[receptacle] = _location(*poses[receptacle])
+            room.locations[receptacle] = _location(*poses[receptacle])
     for kind in kinds:
-        if kind in can_hold and not room.of_kind(kind):
-            room.places[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
+        if kind in can_hold and not room.receptacles(kind):
+            room.locations[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
     for kind in kinds:
         place_objects(room, kind, rng.choice(_COUNTS), rng)
     return room
@@ -184,10 +192,10 @@ def furnish(number: int, rng: Random) -> FurnishedRoom:
 
 def place_objects(room: FurnishedRoom, kind: str, count: int, rng: Random, excluded: str = "") -> None:
     """Put objects of a kind into random receptacles that can hold them, except receptacles of the kind ``excluded``."""
-    places = [place for place in room.places if _holds(place, kind) and kind_of(place) != excluded]
-    weights = [1 if kind_of(place) in affordances().openable else _OPEN_WEIGHT for place in places]
-    for receptacle in rng.choices(places, weights, k=count) if places else []:
-        room.inside[_new_name(kind, rng)] = receptacle
+    receptacles = [name for name in room.locations if _holds(name, kind) and kind_of(name) != excluded]
+    weights = [1 if kind_of(name) in affordances().openable else _OPEN_WEIGHT for name in receptacles]
+    for receptacle in rng.choices(receptacles, weights, k=count) if receptacles else []:
+        room.receptacle_of[_new_name(kind, rng)] = receptacle
 
 
 def _holds(receptacle: str, kind: str) -> bool:
@@ -239,7 +247,7 @@ class Affordances:
     """Maps an ability, such as ``Heatable``, to the kinds of objects that have this ability."""
     openable: frozenset[str]
     """The kinds of receptacles that can be opened."""
-    movable: frozenset[str]
+    movable_receptacles: frozenset[str]
     """The kinds of objects that can hold other objects, such as plates."""
 
 
@@ -247,16 +255,18 @@ class Affordances:
 def affordances() -> Affordances:
     """Return the affordances that alfworld's constants define."""
     constants = _read_literals(package_text(CONSTANTS))
-    movable = frozenset(constants["MOVABLE_RECEPTACLES"])
+    movable_receptacles = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
-        kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
+        kind: tuple(sorted(inner))
+        for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items()
+        if kind not in movable_receptacles
     }
     table = holds.pop("TableTop")
     return Affordances(
         holds=holds | dict.fromkeys(_TABLES, table),
         kinds_by_ability={ability: tuple(sorted(kinds)) for ability, kinds in constants["VAL_ACTION_OBJECTS"].items()},
-        openable=frozenset(constants["OPENABLE_CLASS_LIST"]) - movable,
-        movable=movable,
+        openable=frozenset(constants["OPENABLE_CLASS_LIST"]) - movable_receptacles,
+        movable_receptacles=movable_receptacles,
     )
 
 
@@ -315,41 +325,42 @@ def _lines(texts: Iterable[str]) -> str:
 
 def _objects(room: FurnishedRoom) -> Iterator[str]:
     yield "agent1 - agent"
-    contained = {kind for receptacle in room.places for kind in affordances().holds[kind_of(receptacle)]}
-    for kind in sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_OBJECTS_IN_RULES}):
+    contained = {kind for receptacle in room.locations for kind in affordances().holds[kind_of(receptacle)]}
+    for kind in sorted(contained | {kind_of(name) for name in room.receptacle_of} | {LAMP, *_OBJECTS_IN_RULES}):
         yield f"{kind}Type - otype"
-    for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RECEPTACLES_IN_RULES}):
+    for kind in sorted({kind_of(receptacle) for receptacle in room.locations} | {*_RECEPTACLES_IN_RULES}):
         yield f"{kind}Type - rtype"
-    for thing in room.inside:
-        yield f"{pddl_name(thing)} - object"
-    for receptacle in room.places:
+    for name in room.receptacle_of:
+        yield f"{pddl_name(name)} - object"
+    for receptacle in room.locations:
         yield f"{pddl_name(receptacle)} - receptacle"
-    for location in sorted({_START, *room.places.values()}):
+    for location in sorted({_START, *room.locations.values()}):
         yield f"{pddl_name(location)} - location"
 
 
 def _init(room: FurnishedRoom) -> Iterator[str]:
     facts = affordances()
     yield f"(atLocation agent1 {pddl_name(_START)})"
-    for receptacle, location in room.places.items():
+    for receptacle, location in room.locations.items():
         name, kind = pddl_name(receptacle), kind_of(receptacle)
         yield f"(receptacleType {name} {kind}Type)"
         yield f"(receptacleAtLocation {name} {pddl_name(location)})"
         if kind in facts.openable:
             yield f"(openable {name})"
-    for kind in sorted({kind_of(receptacle) for receptacle in room.places}):
+    for kind in sorted({kind_of(receptacle) for receptacle in room.locations}):
         for contained in facts.holds[kind]:
             yield f"(canContain {kind}Type {contained}Type)"
-    for thing, receptacle in room.inside.items():
-        yield from _object_facts(pddl_name(thing), kind_of(thing), facts)
-        yield f"(inReceptacle {pddl_name(thing)} {pddl_name(receptacle)})"
-        yield f"(objectAtLocation {pddl_name(thing)} {pddl_name(room.places[receptacle])})"
+    for full_name, receptacle in room.receptacle_of.items():
+        name = pddl_name(full_name)
+        yield from _object_facts(name, kind_of(full_name), facts)
+        yield f"(inReceptacle {name} {pddl_name(receptacle)})"
+        yield f"(objectAtLocation {name} {pddl_name(room.locations[receptacle])})"
 
 
 def _object_facts(name: str, kind: str, facts: Affordances) -> Iterator[str]:
     yield f"(objectType {name} {kind}Type)"
     yield f"(toggleable {name})" if kind in facts.kinds_by_ability["Toggleable"] else f"(pickupable {name})"
-    if kind in facts.movable:
+    if kind in facts.movable_receptacles:
         yield f"(isReceptacleObject {name})"
     for ability, predicate in _ABILITIES.items():
         if kind in facts.kinds_by_ability[ability]:

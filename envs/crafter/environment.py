@@ -77,7 +77,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # if no split is selected, the selected types may belong to either split
+    combined_splits = {"open": SPLITS}  # if no split is selected, the selected types may belong to either split
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -173,9 +173,9 @@ class Crafter(Environment):
     def _save(self) -> object:
         return self.game.save(), self.player_view
 
-    def _load(self, native: Any) -> None:
-        saved, self.player_view = native
-        self.game.load(saved)
+    def _load(self, saved: Any) -> None:
+        game, self.player_view = saved
+        self.game.load(game)
 
     # Actions.
 

@@ -1,4 +1,4 @@
-"""The original game without its pictures.
+"""The original Crafter game, without its pictures.
 
 Every step has the same result as in ``crafter.Env`` with its default options. When the original draws a picture at
 night, it takes numbers from the game's random number generator. So this module takes the same numbers.

@@ -65,7 +65,7 @@ class Minecraft(Environment):
     )
     types = tasks.TYPES
     splits = tasks.SPLITS
-    parts = {"full": ("table21", "full")}
+    combined_splits = {"full": ("table21", "full")}
     seeded = True
     action_limit = 100
     handoff = "state"
@@ -285,5 +285,5 @@ class Minecraft(Environment):
     def _save(self) -> object:
         return self.player.copy()
 
-    def _load(self, native: Any) -> None:
-        self.player = native.copy()
+    def _load(self, saved: Any) -> None:
+        self.player = saved.copy()

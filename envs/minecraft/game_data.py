@@ -183,13 +183,13 @@ class Recipe(NamedTuple):
     station: str | None
     """The crafting table or furnace, if the player must have one in the inventory, or None."""
 
-    def times(self, target: int) -> int:
+    def uses(self, target: int) -> int:
         """Return how many times the recipe must be used to make at least ``target`` items."""
         return -(-target // self.makes)
 
     def needs(self, target: int) -> dict[str, int]:
         """Return the materials that are needed to make at least ``target`` items."""
-        return {item: count * self.times(target) for item, count in self.ingredients.items()}
+        return {item: count * self.uses(target) for item, count in self.ingredients.items()}
 
 
 def _read() -> tuple[str, dict[str, list[Recipe]]]:
@@ -212,7 +212,7 @@ EQUIPMENT = tuple("helmet chestplate leggings boots shield pickaxe axe hoe shove
 """The last words in the names of items that can be equipped, as in ``iron_helmet``."""
 
 
-def wearable(item: str) -> bool:
+def can_be_equipped(item: str) -> bool:
     """Return True if an item can be equipped."""
     return item in ITEMS and item.rsplit("_", 1)[-1] in EQUIPMENT
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def known_goals() -> tuple[Action, ...]:
     """Return all goals: gathering each item with each suitable tool, using each recipe, and equipping each item."""
     made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
-    worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.wearable(item))
+    worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.can_be_equipped(item))
     return (*_gathering_goals(), *made, *worn)
 
 
@@ -91,16 +91,16 @@ class MinecraftGoals(Goals):
         others = [other for other in game_data.SOURCES.values() if gained in other.gives and other is not source]
         return (goal, *(_gathering_goal(other, gained, count, goal) for other in others))
 
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         """Return all goals of the environment."""
         return known_goals()
 
-    def names(self, goal: Action) -> Sequence[str]:
+    def aliases(self, goal: Action) -> Sequence[str]:
         """Return the name of the source that a goal of mining or killing uses. Return () for other goals."""
         source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
-    def times(self, goal: Action, count: int) -> Action:
+    def with_count(self, goal: Action, count: int) -> Action:
         """Return the goal with another count of its item, and with the materials for this count.
 
         A goal of equipping has no count and is returned unchanged.
@@ -165,7 +165,7 @@ class MinecraftGoals(Goals):
         effects = GoalEffects("", skill, 0, {item: count})
         return steps + effects.time_limit * (1 / effects.chance - 1)
 
-    def recorded(self) -> Path | None:
+    def horizon_table(self) -> Path | None:
         """Return the path of the table of recorded goals, which were reached on other maps in random order."""
         return RECORDED
 
@@ -248,9 +248,9 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
     player.check_station(recipe, tool or "")
     item, used = recipe.output, recipe.needs(count)
     changes = [Change.add(_held_fact(name), -number) for name, number in used.items()]
-    changes.append(Change.add(_held_fact(item), recipe.makes * recipe.times(count)))
+    changes.append(Change.add(_held_fact(item), recipe.makes * recipe.uses(count)))
     return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)
 
 
 def _equip(obj: ArgValue) -> Contract:
-    return Contract([_held_need(player.read_wearable(obj), 1)])
+    return Contract([_held_need(player.read_equipment(obj), 1)])

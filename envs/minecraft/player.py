@@ -236,22 +236,22 @@ def _make(
     if lacking:
         raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
     check_station(recipe, _held_tool(player, tool))
-    gains = {recipe.output: recipe.makes * recipe.times(count)}
-    ticks = SMELTING_TICKS * recipe.times(count) if verb == "smelt" else CRAFTING_TICKS[recipe.station]
+    gains = {recipe.output: recipe.makes * recipe.uses(count)}
+    ticks = SMELTING_TICKS * recipe.uses(count) if verb == "smelt" else CRAFTING_TICKS[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
     return GoalEffects(f"{verb} {format_counts(gains)} from {format_counts(needs)}", skill, ticks, gains, needs)
 
 
 def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
-    item = read_wearable(obj)
+    item = read_equipment(obj)
     if not player.held(item):
         raise GoalRefused(f"you hold no {item}")
     return GoalEffects(f"equip the {item}", "equip", EQUIPPING_TICKS, worn=item)
 
 
-def read_wearable(obj: JsonValue) -> str:
+def read_equipment(obj: JsonValue) -> str:
     """Return the item that a goal names, if it can be equipped. Raises GoalRefused if it cannot."""
-    if not (isinstance(obj, str) and game_data.wearable(obj)):
+    if not (isinstance(obj, str) and game_data.can_be_equipped(obj)):
         raise GoalRefused(f"{obj} cannot be equipped")
     return obj
 

@@ -74,7 +74,7 @@ class Miniwob(Environment):
     )
     types = SPLITS["all"]
     splits = tuple(SPLITS)
-    parts = {"all": ("feedback", "no-feedback")}
+    combined_splits = {"all": ("feedback", "no-feedback")}
     seeded = True
     action_limit = 20
     pauses = True

@@ -264,5 +264,5 @@ agent.click("Buy Now")
     def _save(self) -> object:
         return self._state
 
-    def _load(self, native: Any) -> None:
-        self._state = native
+    def _load(self, saved: Any) -> None:
+        self._state = saved

@@ -150,8 +150,8 @@ class Tabletop(Environment):
     def _save(self) -> object:
         return self.table.layout
 
-    def _load(self, native: Any) -> None:
-        self.table.layout = native
+    def _load(self, saved: Any) -> None:
+        self.table.layout = saved
 
 
 class TabletopGoals(Goals):
@@ -178,7 +178,7 @@ class TabletopGoals(Goals):
             return {moved: 1}
         return {moved: 1, SEPARATOR.join(self._table.supports(target)): 1}
 
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         """Return the moves of each thing to every place or thing that accepts its kind.
 
         If the table has bases for a pyramid, each block is also moved onto every pair of other blocks.

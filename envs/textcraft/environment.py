@@ -174,8 +174,8 @@ class Textcraft(Environment):
     def _save(self) -> object:
         return dict(self.carried)
 
-    def _load(self, native: Any) -> None:
-        self.carried = dict(native)
+    def _load(self, saved: Any) -> None:
+        self.carried = dict(saved)
 
     # Actions.
 
@@ -237,11 +237,10 @@ class TextcraftGoals(Goals):
         except CraftingRefused:
             return {}
 
-    def known(self) -> Sequence[Action]:
-        """Return the goals to get each item that the shown commands need, and to carry out each command.
+    def list_goals(self) -> Sequence[Action]:
+        """Return a goal for each item that the shown commands need and that can be got, and for each command.
 
-        For items that must be crafted, there is no goal to get them. If a command asks for a kind of item, there is one
-        goal for each choice of ingredients.
+        If a command asks for a kind of item, there is one goal for each choice of ingredients.
         """
         shown, choices_of = self.environment.shown, book().choices
         used = dict.fromkeys(item for command in shown for need in command.needs for item in choices_of(need.name))

@@ -1,9 +1,10 @@
 """Environments made of tools: ``--env module:...``, ``--env gym:...`` and ``--env mcp:...``.
 
-- ``environment``: the base class of these environments: actions, the search for tools, ``agent.answer``, verdicts.
-- ``module``: makes an environment of the functions of a Python module, or of the methods of a class.
-- ``gymnasium_env``: makes an environment of a Gymnasium environment.
-- ``mcp_env``: makes an environment of the tools of MCP servers.
+- ``environment``: the base class of these environments, with actions, the search for tools, ``agent.answer`` and
+  verdicts.
+- ``module``: makes an environment from the functions of a Python module, or from the methods of a class.
+- ``gymnasium_env``: wraps a Gymnasium environment.
+- ``mcp_env``: makes an environment from the tools of MCP servers.
 - ``mcp_client``: connects to MCP servers.
 - ``schemas``: derives the signatures of tools from JSON Schemas and from Python functions.
 - ``tasks``: reads the files in which users write tasks, and judges these tasks.

@@ -106,9 +106,9 @@ class ToolEnvironment(Environment):
 
     name = "tools"
     splits = SPLITS
-    parts = {SPLITS[0]: SPLITS}
+    combined_splits = {SPLITS[0]: SPLITS}
     action_limit = 100
-    answering = "answer"
+    answer_action = "answer"
     Options: ClassVar[type[BaseModel]] = ToolOptions
     options: ToolOptions
     tools: ClassVar[Mapping[str, Tool]] = {}
@@ -304,7 +304,7 @@ class ToolEnvironment(Environment):
             self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
         return self._last_verdict[1]
 
-    def unjudged(self) -> str:
+    def unjudged_result(self) -> str:
         """Return a note with the agent's answer if the task has no judge, or "" if the task has a judge."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
@@ -319,7 +319,7 @@ class ToolEnvironment(Environment):
 
         The state of the tools does not change.
         """
-        answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
+        answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answer_action
         if answered:
             self._last = replace(self._last, terminated=False)
         return answered

@@ -200,7 +200,7 @@ class McpConnection:
         return self._wait(self._call_tool(name, arguments), f"calling {name}")
 
     def close(self) -> None:
-        """Disconnect from the server. If this connection started the server, end the server."""
+        """Disconnect from the server, and end it if this connection started it."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)

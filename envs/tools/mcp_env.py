@@ -53,7 +53,7 @@ UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
 MAX_STEPS = 10_000
 """Maximum number of keywords that are applied to check one value. The server checks what is left."""
 _COUNTS: ContextVar[Counter[str]] = ContextVar("counts")
-"""Numbers of steps, and of unchecked keywords that were met, in the current check."""
+"""Counts the steps of the current check, and the unchecked keywords that it met."""
 
 
 class _TooManySteps(Exception):
@@ -123,7 +123,7 @@ class McpEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
-    restores = (
+    restore_caveat = (
         "By default, restarts the servers or reconnects to them, and repeats actions. Their effects elsewhere remain."
     )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()

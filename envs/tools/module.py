@@ -85,8 +85,8 @@ class ModuleEnvironment(ToolEnvironment):
             return None if isinstance(self._state, ModuleType) else deepcopy((self._state, self._answers))
         return None
 
-    def _load(self, native: Any) -> None:
-        self._state, self._answers = deepcopy(native)
+    def _load(self, saved: Any) -> None:
+        self._state, self._answers = deepcopy(saved)
         self._last_verdict = None
 
     @classmethod

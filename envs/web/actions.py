@@ -147,9 +147,9 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return the possible actions of some kinds.
+        """Return some of the possible actions.
 
-        These are clicks and choices on the elements in view, scrolling, and going back and forward, but no typing.
+        They are clicks and choices on the elements in view, scrolling, and going back and forward. Typing is left out.
         """
         browsing = self._open_browsing()
         page = browsing.page

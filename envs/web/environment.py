@@ -134,11 +134,11 @@ class Web(WebActions):
     )
     types = types_of(load_tasks())
     splits = SPLITS
-    parts = {"all": SPLITS[1:]}
+    combined_splits = {"all": SPLITS[1:]}
     action_limit = 30
     pauses = True
-    answering = "stop"
-    restores = (
+    answer_action = "stop"
+    restore_caveat = (
         "Restores tabs with their addresses, histories and scroll positions, and notes. Each page is loaded again in "
         "its current state. Does not restore data on servers, cookies, text typed into fields, or what was opened on "
         "a page without leaving it."
@@ -175,7 +175,7 @@ class Web(WebActions):
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the split that contains all tasks, followed by the other splits that contain tasks."""
         used = {task.kind for task in all_tasks(options)}
-        return tuple(name for name in SPLITS if name in cls.parts or name in used)
+        return tuple(name for name in SPLITS if name in cls.combined_splits or name in used)
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -183,7 +183,7 @@ class Web(WebActions):
         if selection.ids:
             return {}
         tasks = all_tasks(options)
-        reasons = {task.id: task.unjudged for task in tasks if task.unjudged}
+        reasons = {task.id: task.unjudgeable for task in tasks if task.unjudgeable}
         left_out = filter_tasks(cls, map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
         return Counter(reasons[task.id] for task in left_out if task.id in reasons)
 
@@ -266,7 +266,7 @@ class Web(WebActions):
                 self._verdict = judge(task, end)
         return self._verdict or Verdict(solved=False, score=0.0)
 
-    def unjudged(self) -> str:
+    def unjudged_result(self) -> str:
         """Return the agent's answer if the task has no checks that could judge it, or "" if it has checks."""
         if self._web_task is None or self._web_task.checks:
             return ""
@@ -296,10 +296,10 @@ class Web(WebActions):
     def _save(self) -> object:
         return self._open_browsing().save(), tuple(self._notes)
 
-    def _load(self, native: object) -> Observation:
-        assert isinstance(native, tuple)
-        saved, notes = native
+    def _load(self, saved: object) -> Observation:
+        assert isinstance(saved, tuple)
+        browsing_state, notes = saved
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
         with self._closing_if_broken():
-            return browsing.restore(saved)
+            return browsing.restore(browsing_state)

@@ -40,7 +40,7 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
 
     ``tasks.with_site_addresses`` must have replaced the names of sites in the task's checks.
     """
-    if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
+    if not task.checks or task.unjudgeable or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
     scores = [_score(check, facts) for check in task.checks]
     return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))

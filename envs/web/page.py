@@ -255,9 +255,9 @@ class ElementNumbers:
 
 
 MAX_TEXT = 1_000
-"""Maximum number of characters that are shown of a node with a role in TEXT_ROLES."""
+"""Maximum number of characters shown for a node whose role is in TEXT_ROLES."""
 MAX_OPTIONS = 40
-"""Maximum number of a select box's options that are shown."""
+"""Maximum number of options shown for a select box."""
 TEXT_ROLES = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
 """Roles of nodes whose names are whole texts. MAX_TEXT limits these names, MAX_NAME the names of other nodes."""
 MAX_CHANGE = 600
@@ -274,7 +274,7 @@ def render_page(page: Page, tabs: Sequence[str], number: Numbering, limit: int) 
     """Return the page as the agent sees it.
 
     The text lists the tabs (if there are several), the address, the title, and the visible nodes. ``limit`` is the
-    maximum number of characters of all lines about nodes together.
+    maximum total number of characters in the lines about nodes.
     """
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
     head += [f"{ADDRESS}{quote(page.url, 500)[1:-1]}", f"{TITLE}{quote(page.title)}"]

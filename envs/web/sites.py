@@ -222,7 +222,7 @@ def checksum() -> str:
 class TracSite:
     """A server with its own Trac environment. ``close`` returns the server to the pool.
 
-    The server ends when its standard input closes, and this happens when this process ends.
+    The server ends when its standard input closes, at the latest when this process ends.
     """
 
     def __init__(self, seed: Path, folder: Path) -> None:

@@ -171,7 +171,7 @@ class WebTask(BaseModel):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     """The parts of the goal as data, for plans. They reveal nothing that the agent has to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
-    unjudged: str = ""
+    unjudgeable: str = ""
     """The reason why the task cannot be judged here, or "". A task that cannot be judged is left out."""
     login: Path | None = None
     """A file with the login that the browser needs, if any (see ``planbook.envs.web.webarena``)."""
@@ -240,9 +240,9 @@ def to_task(task: WebTask) -> Task:
 def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
     """Return the tasks that can be judged here. Raises BadSelection if a task in ``ids`` cannot be judged."""
     for task in tasks:
-        if task.unjudged and task.id in ids:
-            raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
-    return [task for task in tasks if not task.unjudged]
+        if task.unjudgeable and task.id in ids:
+            raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudgeable}")
+    return [task for task in tasks if not task.unjudgeable]
 
 
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:

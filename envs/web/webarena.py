@@ -7,8 +7,8 @@ each site.
 The published tasks use six sites, which users have to run themselves. In a task file, placeholders such as
 ``__SHOPPING__`` and ``__REDDIT__`` are replaced with the addresses of these sites.
 
-Some tasks cannot be judged here. They are left out, and their field ``unjudged`` gives the reason. These are 161 of the
-812 published tasks:
+Some tasks cannot be judged here. They are left out, and their field ``unjudgeable`` gives the reason. These are 161 of
+the 812 published tasks:
 
 - 82 tasks with ``fuzzy_match``. In the original, a language model judges the answers.
 - 79 tasks with ``func:`` in addresses or locators. This calls Python functions of the original.
@@ -91,15 +91,15 @@ def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: 
         raise BadSelection(f"{location} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
     login = logins / Path(task.storage_state).name if task.storage_state and logins else None
-    unjudged = ""
+    unjudgeable = ""
     if login and not login.is_file():
-        unjudged = f"it begins logged in, and there is no {login}; write it with WebArena's auto_login"
+        unjudgeable = f"it begins logged in, and there is no {login}; write it with WebArena's auto_login"
     elif task.storage_state and not login:
-        unjudged = "it begins logged in; name the folder of the logins with -o logins=FOLDER"
+        unjudgeable = "it begins logged in; name the folder of the logins with -o logins=FOLDER"
     try:
         checks.extend(check for kind in task.eval.eval_types for check in _checks(kind, task.eval))
     except UnsupportedCheck as reason:
-        unjudged = str(reason)
+        unjudgeable = str(reason)
     start, *more = task.start_url.split(" |AND| ")
     kind = _kind(task.eval)
     return {
@@ -109,8 +109,8 @@ def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: 
         "goal": task.intent,
         "start": start,
         "more_tabs": list(more),
-        "checks": [] if unjudged else checks,
-        "unjudged": unjudged,
+        "checks": [] if unjudgeable else checks,
+        "unjudgeable": unjudgeable,
         "login": str(login) if login else None,
     }
 

@@ -59,7 +59,7 @@ def run_graph(
     """
     task = Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
     inputs = inputs_of_graph(config, invocation.prices)
-    with closing(Run.create(out or new_folder(config), config, [task], made_of=inputs)) as run:
+    with closing(Run.create(out or new_folder(config), config, [task], inputs=inputs)) as run:
         run.begin_invocation(invocation)
         try:
             return _GraphPasses(run, file, task, passes, max_concurrent).run_all()

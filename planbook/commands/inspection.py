@@ -95,7 +95,7 @@ def _environment_table(environment: type[Environment], options: BaseModel | None
         "queries": ", ".join(map(_describe_call, environment.queries.values())),
         "attributes": ", ".join(environment.attributes),
         "options": ", ".join(environment.Options.model_fields),
-        "rewinding": environment.restores,
+        "rewinding": environment.restore_caveat,
         "procedures": f"for {procedure_count} of {counted(len(types), 'task type')}" if types else "",
     }
     for name, text in rows.items():

@@ -77,7 +77,7 @@ def building_config(settings: Settings) -> Config:
     planner = settings.planner or "automanual"
     learning = settings.learning()
     settings = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
-    config = settings.config(planner, ablated_options(planner, settings.without), building=True)
+    config = settings.config(planner, ablated_options(planner, settings.without), for_build=True)
     learning = _as_in_paper(learning, settings, planner)
     if learning.libraries_only and "rules" not in config.without and config.library == SHIPPED_LIBRARY:
         note = "No rules are learned; there are only those of the starting examples. First build rules"
@@ -87,7 +87,7 @@ def building_config(settings: Settings) -> Config:
 
 def _as_in_paper(learning: LearningSettings, settings: Settings, planner: str) -> LearningSettings:
     """Return the settings for learning with those of the paper, if ``--paper`` was given, where the user gave none."""
-    paper = settings.paper_settings(planner, building=True).learning
+    paper = settings.paper_settings(planner, for_build=True).learning
     names = [name for name in PAPER_OPTIONS if not settings.was_given(name)] if paper else []
     if settings.was_given("verify") and "procedures" in names:
         names.remove("procedures")  # only procedures are verified
@@ -105,8 +105,8 @@ def config_from_sources(settings: Settings) -> Config:
         settings = settings.model_copy(update={"env": defaults["env"]})
     if not settings.env_options and settings.env == defaults.get("env"):
         settings = settings.model_copy(update={"env_options": defaults.get("env_options", {})})
-    config = settings.config("automanual", ablated_options("automanual", settings.without), building=True)
-    config = config.model_copy(update={"types": settings.source_of_types(building=True)})
+    config = settings.config("automanual", ablated_options("automanual", settings.without), for_build=True)
+    config = config.model_copy(update={"types": settings.source_of_types(for_build=True)})
     learning = _as_in_paper(settings.learning(defaults["split"]), settings, "automanual")
     learning = learning.model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})

@@ -82,7 +82,7 @@ def join_command(run: Path, settings: Settings) -> CommandResult:
     with closing(Run.open(run)) as opened:
         if opened.config.learning is not None:
             raise errors.BadArgument(f"{run} learns from one episode after another, so no other process can join it")
-        if not opened.is_played:
+        if not opened.is_running:
             raise errors.BadRun(f"no process is playing {run}; resume it with: planbook run --resume {run}")
         check_config(opened.config, run)
         notice_changes(opened, execution)
@@ -127,7 +127,7 @@ def play(
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
     with closing(
         Run.create(
-            folder, config, tasks, store=store, made_of=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+            folder, config, tasks, store=store, inputs=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
         )
     ) as run:
         if forked and run.is_new:

@@ -140,7 +140,7 @@ def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, p
         config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
         prices = prices or run.prices
         current = current_inputs(config, tasks, prices)
-        found = [*changed_versions(run.versions, versions()), *changes(run.made_of, current)]
+        found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
         lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
         lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
         if config.models != run.config.models:

@@ -84,7 +84,7 @@ def differing_inputs(
 
     An input that only one run has counts only if it is knowledge of the same method. Others depend on the settings.
     """
-    recorded = first.run.made_of and second.run.made_of
+    recorded = first.run.initial_inputs and second.run.initial_inputs
     for change in changes(_all_inputs(first), _all_inputs(second)) if recorded else ():
         in_both = None not in (change.then, change.now)
         if change.part in parts and (in_both or change.part == "knowledge"):
@@ -95,7 +95,7 @@ def differing_inputs(
 
 def recorded_pairs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, RunResults]]:
     """Yield the first run that recorded its inputs with each of the others that did."""
-    recorded = [run for run in runs if run.run.made_of]
+    recorded = [run for run in runs if run.run.initial_inputs]
     yield from ((recorded[0], other) for other in recorded[1:])
 
 
@@ -111,7 +111,7 @@ def _digest(digests: str | None) -> str:
 
 def _all_inputs(run: RunResults) -> RunInputs:
     """Return the inputs of a run. If it was resumed with others, an input has all its digests, separated by commas."""
-    inputs = [_without_folders(each) for each in run.inputs or filter(None, [run.run.made_of])]
+    inputs = [_without_folders(each) for each in run.inputs or filter(None, [run.run.initial_inputs])]
     merged: dict[str, dict[str, str]] = {}
     for part in INPUTS:
         digests: list[dict[str, str]] = [getattr(each, part) for each in inputs]

@@ -73,15 +73,15 @@ SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
 """Matches the name of a single part: ``rule_N`` for a rule, or ``skill:TYPE`` for the skill and procedure of a type."""
 
 
-def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
+def check_ablations(names: Iterable[str], *, for_build: bool = False) -> None:
     """Raise BadArgument if one of the names (values of ``--without``) is not that of a part.
 
-    With ``building``, names of single rules and skills are refused, too, because `planbook build` cannot leave them
+    With ``for_build``, names of single rules and skills are refused, too, because `planbook build` cannot leave them
     out. This function does not check whether a single rule or skill exists.
     """
-    single = [] if building else [name for name in names if SINGLE_PART.fullmatch(name)]
+    single = [] if for_build else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
-        others = "" if building else "rule_N, skill:TYPE, "
+        others = "" if for_build else "rule_N, skill:TYPE, "
         raise BadArgument(
             f"--without {unknown[0]}: there is no such part; the parts are {others}{', '.join(ABLATIONS)}"
         )

@@ -119,8 +119,10 @@ def with_published(
     found = type_named(knowledge, name)
     if found is None:
         return knowledge
-    examples = tuple(old.model_copy(update={"read": readings.get(old.task_id, old.read)}) for old in found.examples)
-    check = postcondition([example.read for example in examples], [example.params for example in examples])
+    examples = tuple(
+        old.model_copy(update={"final_values": readings.get(old.task_id, old.final_values)}) for old in found.examples
+    )
+    check = postcondition([example.final_values for example in examples], [example.params for example in examples])
     is_new = knowledge.procedures.get(name) != previous.procedures.get(name)
     counts = {"version": found.version + is_new, "repairs": found.repairs + (is_new and repaired)}
     published = found.model_copy(update={"examples": examples, "check": check, **counts})

@@ -26,7 +26,7 @@ were left out, and the starting examples."""
 class PaperData(BaseModel):
     """Base class of all records in the data files."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
 
 
 class PublishedRow(PaperData):
@@ -49,7 +49,7 @@ class PublishedRow(PaperData):
     models: tuple[str, ...] = ()
     """The models that were used together, if they are not one of those of the setting."""
     values: dict[str, float]
-    spread: dict[str, float] = Field(default_factory=dict)
+    sd: dict[str, float] = Field(default_factory=dict, alias="spread")
     """Maps columns to the standard deviations of their numbers."""
     k_max: dict[str, float] = Field(default_factory=dict)
     """Maps task types to the mean, over solved episodes, of the greatest depth of subtasks."""
@@ -86,7 +86,7 @@ class PublishedTable(PaperData):
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
-class PaperBuilding(PaperData):
+class PaperBuild(PaperData):
     """The settings with which a paper learns its rules. Values that the paper does not state are None."""
 
     planner: str
@@ -101,8 +101,8 @@ class PaperSetting(PaperData):
     """How a paper tested its methods on one split. Values that the paper does not state are None.
 
     ``env`` and ``split`` are our names. ``types`` lists all task types of the split; it is empty if these are the
-    columns of the tables. ``models`` are the models that wrote the plans, one of them in each run. ``building`` is None
-    if the paper's methods learned nothing.
+    columns of the tables. ``models`` are the models that wrote the plans, one of them in each run. ``build`` is None if
+    the paper's methods learned nothing.
     """
 
     env: str
@@ -138,7 +138,7 @@ class PaperSetting(PaperData):
     without: tuple[str, ...] = ()
     """Parts of our method that their method lacks, with the names that ``--without`` accepts."""
     prompts: str
-    building: PaperBuilding | None = None
+    build: PaperBuild | None = None
 
 
 class Publication(PaperData):
@@ -185,17 +185,17 @@ class Publication(PaperData):
         agreed = {name: value for row in rows for name, value in row.items() if all(r.get(name) == value for r in rows)}
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
-    def setting(self, env: str, split: str, types: Collection[str] = (), *, building: bool = False) -> PaperSetting:
+    def setting(self, env: str, split: str, types: Collection[str] = (), *, for_build: bool = False) -> PaperSetting:
         """Return the setting for the environment and the split, if it does not name task types.
 
         If there is none, return the first setting that includes all ``types``, or else the one for the split (if
-        ``building`` is true, also as a split to learn from), or else the environment's first one.
+        ``for_build`` is true, also as a split to learn from), or else the environment's first one.
         """
         settings = self.settings_of(env)
         of_all_types = (setting for setting in settings if setting.split == split and not setting.types)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
         of_split = (setting for setting in settings if setting.split == split)
-        learning = (each for each in settings if building and each.building and each.building.split == split)
+        learning = (each for each in settings if for_build and each.build and each.build.split == split)
         return next(chain(of_all_types, of_types, of_split, learning), settings[0])
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
@@ -26,12 +26,12 @@ Figure = Callable[[OurRun], float | None]
 class Column(NamedTuple):
     """How to compute our number for a column of a paper's table.
 
-    ``value`` returns the number for a run, and ``spread`` its standard deviation; each returns None if the run does not
+    ``value`` returns the number for a run, and ``sd`` its standard deviation; each returns None if the run does not
     have it. ``digits`` is the number of decimal places to show.
     """
 
     value: Figure
-    spread: Figure = lambda run: None
+    sd: Figure = lambda run: None
     digits: int = 1
 
 
@@ -66,14 +66,16 @@ and costs are in US dollars."""
 class ComparedTable(BaseModel):
     """A table of a paper, with our numbers in those columns that the run can fill.
 
-    ``ours`` maps columns to our numbers. If such a number is a mean, ``spread`` maps its column to the standard
+    ``ours`` maps columns to our numbers. If such a number is a mean, ``sd`` maps its column to the standard
     deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
     our number in the paper's column ``all``.
     """
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     table: PublishedTable
     ours: dict[str, float]
-    spread: dict[str, float]
+    sd: dict[str, float] = Field(serialization_alias="spread")
     episodes: int = Field(exclude=True)
     interval: tuple[float, float] | None = Field(exclude=True)
 
@@ -157,7 +159,7 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     return ComparedTable(
         table=table,
         ours=_without_none(figures | {name: COLUMNS[name].value(run) for name in measured}),
-        spread=_without_none({name: COLUMNS[name].spread(run) for name in measured}),
+        sd=_without_none({name: COLUMNS[name].sd(run) for name in measured}),
         episodes=len(episodes),
         interval=_interval(episodes) if has_overall else None,
     )
@@ -201,13 +203,13 @@ def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str
 
 def _describe_run(run: OurRun) -> str:
     summary, models = run.summary, ", ".join(run.models) or "no model"
-    spread = "" if summary.spread is None else f", standard deviation {100 * summary.spread:.1f}"
+    deviation = "" if summary.solved_sd is None else f", standard deviation {100 * summary.solved_sd:.1f}"
     left_out = f"; without {', '.join(run.without)}" if run.without else ""
     share = percent(summary.by_type.values()) or 0.0
     solved = f"; {share:.1f} % solved, 95 % interval {_format_interval(_interval(run.rows))}"
     tasks, repeats = counted(run.tasks, "task"), counted(summary.repeats, "repeat")
     played = f"{run.config.title} with {models}, {run.split or 'tasks'}: {tasks}, {repeats}"
-    return f"{played}{solved}{spread}{left_out}"
+    return f"{played}{solved}{deviation}{left_out}"
 
 
 def _episodes(compared: ComparedTable) -> str:
@@ -240,8 +242,8 @@ def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterat
         yield _title(paper, compared, model)
         rows = [row for row in table.rows if not by_model or row.model == model]
         methods = [*map(_method, rows), OURS if is_wide else f"{OURS}: {run.config.title}{_episodes(compared)}"]
-        sources = [*((row.values, row.spread) for row in rows), (compared.ours, compared.spread)]
-        columns = {name: [_figure(name, values, spread) for values, spread in sources] for name in names}
+        sources = [*((row.values, row.sd) for row in rows), (compared.ours, compared.sd)]
+        columns = {name: [_figure(name, values, sd) for values, sd in sources] for name in names}
         for kind in dict.fromkeys(kind for row in rows for kind in row.k_max):
             columns[f"k_max {kind}"] = [
                 fixed(k_max.get(kind), 1) for k_max in (*(row.k_max for row in rows), our_k_max)
@@ -259,9 +261,9 @@ def _method(row: PublishedRow) -> str:
     return ", ".join(filter(None, (row.method, row.variant))) + (" (quoted only)" if row.quoted_only else "")
 
 
-def _figure(name: str, values: Mapping[str, float], spread: Mapping[str, float]) -> str:
+def _figure(name: str, values: Mapping[str, float], sd: Mapping[str, float]) -> str:
     """Return a number of a table as text. In a column of ``COLUMNS``, its standard deviation follows if it is known."""
     if name not in COLUMNS:
         return fixed(values.get(name), 1)
-    deviation = f" ± {spread[name]:.1f}" if name in spread else ""
+    deviation = f" ± {sd[name]:.1f}" if name in sd else ""
     return f"{fixed(values.get(name), COLUMNS[name].digits)}{deviation}"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue
 from planbook.config import PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, effective_options
 from planbook.knowledge import PROCEDURES, RETRIEVAL, library_knowledge
 from planbook.manuals import default_starts
-from planbook.papers import PaperBuilding, PaperSetting, Publication, papers_of
+from planbook.papers import PaperBuild, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
 from planbook.results.rows import Result
@@ -34,7 +34,7 @@ ALL_THAT_IS_LEARNED = "all that is learned"
 class KnowledgeOrigin:
     """Where the knowledge of a run comes from."""
 
-    building: Config | None
+    build: Config | None
     """The configuration of the run of `planbook build` that learned it, or None if it was read from files."""
     builders: tuple[str, ...]
     """The models that answered in this run of `planbook build`."""
@@ -79,8 +79,8 @@ class OurRun:
     @property
     def without(self) -> tuple[str, ...]:
         """The parts that were left out in this run, or in the build that learned its knowledge."""
-        building = self.origin and self.origin.building
-        built_without = {*building.without} - LEFT_OUT_IN_TESTING if building else set()
+        build = self.origin and self.origin.build
+        built_without = {*build.without} - LEFT_OUT_IN_TESTING if build else set()
         implied = {"formulation"} if self.origin and not self.origin.formulated else set()
         parts = {*self.config.without, *built_without, *implied} - {RETRIEVAL}
         return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
@@ -90,8 +90,8 @@ class OurRun:
         """The names of the starting examples. There are none if the run only plays procedures read from files."""
         if self.origin is None:
             return ()
-        if self.origin.building and self.origin.building.learning:
-            return self.origin.building.learning.start
+        if self.origin.build and self.origin.build.learning:
+            return self.origin.build.learning.start
         return default_starts(self.config.environment.name, self.split) if self.uses_a_model else ()
 
     @property
@@ -118,7 +118,7 @@ def our_run(config: Config, summary: Summary) -> OurRun:
     env, results = config.environment.name, read_folder(Path(summary.run))
     models = models_asked(results) if method(config.planner).roles else ()
     papers = papers_of(config.planner, env)
-    is_about_learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
+    is_about_learning = any(setting.build for paper in papers for setting in paper.settings_of(env))
     return OurRun(config, summary, models, results.counted, _origin(config) if is_about_learning else None)
 
 
@@ -166,8 +166,8 @@ def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple
     regular = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
     values: list[tuple[str, object, object]] = [value for value in regular if value[0] not in deviations]
     values += [(name, ours.format(tasks=run.tasks), theirs) for name, (ours, theirs) in deviations.items()]
-    if setting.building:
-        values += _learning(run, setting.building)
+    if setting.build:
+        values += _learning(run, setting.build)
     return tuple(
         PaperDifference(what=name, ours=str(ours), theirs=str(theirs))
         for name, ours, theirs in values
@@ -230,47 +230,47 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     yield "streaming", "statements run while the reply arrives" if config.stream else None, "none"
     if config.rule_tokens is not None:
         yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
-    elif RETRIEVAL not in config.without and run.origin and run.origin.building:
+    elif RETRIEVAL not in config.without and run.origin and run.origin.build:
         yield "rules in a prompt", "those that the task needs (--without retrieval gives all)", "all of them"
     sampling = config.sampling.get(PLANNER_ROLE) or config.sampling.get(DEFAULT_ROLE) or Sampling()
     yield "temperature", sampling.temperature, setting.sampling.get("temperature")
     yield "context, in tokens", sampling.context, setting.sampling.get("context")
     yield "tokens of a reply", sampling.max_tokens, setting.sampling.get("max_tokens")
-    if setting.building is None and config.library != SHIPPED_LIBRARY:
+    if setting.build is None and config.library != SHIPPED_LIBRARY:
         yield "what was learned", f"the library {config.library}", "nothing"
     yield "prompts", "in our own words, through chat completions; models answer with Python", setting.prompts
 
 
-def _learning(run: OurRun, theirs: PaperBuilding) -> Values:
+def _learning(run: OurRun, theirs: PaperBuild) -> Values:
     origin, config = run.origin, run.config
-    if origin is None or origin.building is None or origin.building.learning is None:
+    if origin is None or origin.build is None or origin.build.learning is None:
         library = f"the library {config.library}, whose run of `planbook build` is not available"
         yield "what was learned", library if origin and origin.learned else "nothing", "from a run of `planbook build`"
         return
     if config.after is not None:
         yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
-    tested, built = {*config.without}, {*origin.building.without}  # the paper left out the same parts in both
+    tested, built = {*config.without}, {*origin.build.without}  # the paper left out the same parts in both
     if parts := tested - built - LEFT_OUT_IN_TESTING - {RETRIEVAL}:
-        yield f"without {', '.join(sorted(parts))}", "only in testing", "also in building"
+        yield f"without {', '.join(sorted(parts))}", "only in testing", "also in the build"
     if parts := built & SHOWN_TO_PLANNERS - tested:
-        yield f"without {', '.join(sorted(parts))}", "only in building", "also in testing"
+        yield f"without {', '.join(sorted(parts))}", "only in the build", "also in testing"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
         yield "manual", "not formulated: the rules as a list", "formulated"
-    yield from _building(origin, origin.building, origin.building.learning, theirs)
+    yield from _build(origin, origin.build, origin.build.learning, theirs)
 
 
-def _building(origin: KnowledgeOrigin, building: Config, learning: LearningSettings, theirs: PaperBuilding) -> Values:
-    yield from _models("building model", origin.builders, [(name,) for name in theirs.models])
-    yield "building planner", building.planner, theirs.planner
-    yield "building split", building.selection.split, theirs.split
-    yield "actions allowed in a building episode", building.actions, theirs.actions
-    yield from _options(" in building", comparable_options(building), theirs.options)
+def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, theirs: PaperBuild) -> Values:
+    yield from _models("model of the build", origin.builders, [(name,) for name in theirs.models])
+    yield "planner of the build", build.planner, theirs.planner
+    yield "split of the build", build.selection.split, theirs.split
+    yield "actions allowed in an episode of the build", build.actions, theirs.actions
+    yield from _options(" in the build", comparable_options(build), theirs.options)
     for name in PAPER_OPTIONS:
-        yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
-    if theirs.learning.libraries_only and "rules" not in building.without and not is_run(building.library_folder):
-        yield "rules in building", "not from a run of `planbook build`", "those of an earlier build"
-    if building.selection.ids or building.selection.types:
-        yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
+        yield f"{name} in the build", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+    if theirs.learning.libraries_only and "rules" not in build.without and not is_run(build.library_folder):
+        yield "rules in the build", "not from a run of `planbook build`", "those of an earlier build"
+    if build.selection.ids or build.selection.types:
+        yield "built on", ", ".join(build.selection.types or build.selection.ids), "all types"
 
 
 def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:

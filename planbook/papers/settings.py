@@ -18,11 +18,11 @@ def paper_settings(
     types: Collection[str] = (),
     chosen: Mapping[str, JsonValue] = {},
     *,
-    building: bool = False,
+    for_build: bool = False,
 ) -> PaperSettings:
     """Return the settings that a paper used to test a method, with the ``chosen`` values of some options, on a split.
 
-    If ``building`` is true, return the settings that the paper used for learning instead. Raises BadArgument if no
+    If ``for_build`` is true, return the settings that the paper used for learning instead. Raises BadArgument if no
     paper used this method in this environment.
     """
     name = load_environment(env).name
@@ -33,8 +33,8 @@ def paper_settings(
         elsewhere = f"papers tested it in {', '.join(places)}" if places else "no paper has this method"
         there = f"; in {name}, they tested {', '.join(others)}" if others else ""
         raise BadArgument(f"--paper: no paper tested {planner} in {name}; {elsewhere}{there}")
-    setting = paper.setting(name, split, types, building=building)
-    stage = setting.building if building else None
+    setting = paper.setting(name, split, types, for_build=for_build)
+    stage = setting.build if for_build else None
     known = method(planner).options.model_fields
     options = paper.options(planner, setting, chosen) | (stage.options if stage else {})
     return PaperSettings(

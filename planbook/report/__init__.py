@@ -56,7 +56,7 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
     with ExitStack() as stack:
         runs = [stack.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
-            if run.is_played:
+            if run.is_running:
                 note = f"Note: {run.folder} is still being played; the report shows its present state."
                 ERRORS.print(note, style="yellow", soft_wrap=True)
         results = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]

@@ -170,8 +170,8 @@ def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Ev
     groups: list[tuple[str | None, list[Event]]] = []
     current: dict[str | None, list[Event]] = {}
     for event, path in paths:
-        is_played = path in plays and (path != event.scope or event.kind in ("recall", "outcome"))
-        play = path if is_played else None
+        belongs_to_play = path in plays and (path != event.scope or event.kind in ("recall", "outcome"))
+        play = path if belongs_to_play else None
         if play not in current:
             current.pop(None, None)  # what happens outside from now on comes after this play
             current[play] = []

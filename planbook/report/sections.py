@@ -17,7 +17,7 @@ from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import KnowledgeState
-from planbook.planner import Outcome, Spending
+from planbook.planner import INVOCATION, Outcome, Spending
 from planbook.report.charts import charts, with_options
 from planbook.report.elements import Node, details, links, nodes_of, pairs, table
 from planbook.report.learned import count_learned, final_states, learned
@@ -280,7 +280,7 @@ def _inputs(run: RunResults) -> Iterator[Node]:
     yield ["p", f"{'Imported' if file.imported else 'Begun'} {origin}{note}"]
     for event in run.outside:
         body: Any = event.body
-        if event.kind == "sitting" and "changed" in body:
+        if event.kind == INVOCATION and "changed" in body:
             changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"
             yield ["p", f"Resumed on {utc_time(event.at)}, {changed}."]
     recorded = file.model_dump(mode="json", exclude={"config"})

@@ -24,7 +24,7 @@ from planbook.config import SHIPPED_LIBRARY
 from planbook.envs import MissingRequirement
 from planbook.errors import BadRun
 from planbook.knowledge import LEARNED, SPOILT, group_of
-from planbook.planner import Outcome, Spending, bulky_fields, cost_of, figures_of
+from planbook.planner import INVOCATION, Outcome, Spending, bulky_fields, cost_of, figures_of
 from planbook.results.learning_cost import BuildingState, LearningPayoff, state_after
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOT_PLAYED, NOTHING, Result
@@ -98,8 +98,8 @@ class RunResults:
     def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
         """Return the table of a run before any event is read. The default ``price`` is from the run's price table."""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
-        rows = (Result(entry, run.file.answering, copied, bulky) for entry in run.entries())
-        return cls(run, name, price or run.price, {row.index: row for row in rows}, _new_inputs=run.made_of)
+        rows = (Result(entry, run.file.answer_action, copied, bulky) for entry in run.entries())
+        return cls(run, name, price or run.price, {row.index: row for row in rows}, _new_inputs=run.initial_inputs)
 
     def take(self, event: Event) -> Iterable[int]:
         """Add the next event to the table, and return the numbers of the episodes that it changes.
@@ -117,7 +117,7 @@ class RunResults:
         if self._new_inputs is not None and event.scope != "run":
             self.inputs.append(self._new_inputs)
             self._new_inputs = None
-        changed = self._take_invocation_event(event) if event.kind == "sitting" else set[int]()
+        changed = self._take_invocation_event(event) if event.kind == INVOCATION else set[int]()
         if (event.scope, event.kind) == ("run", "versions"):
             for name, version in event.body.items():
                 earlier = self.versions.get(name, "").split(", ")
@@ -235,8 +235,8 @@ class RunResults:
         library. It is None if the cost is not known: if the library is a folder of files, if one of the runs cannot be
         read, or if this run was imported, because then only the name of its library is known.
         """
-        config, made_of = self.run.config, self.run.made_of
-        names = ["a library"] if made_of is None else made_of.knowledge  # an older planbook did not record them
+        config, inputs = self.run.config, self.run.initial_inputs
+        names = ["a library"] if inputs is None else inputs.knowledge  # an older planbook did not record them
         if config.library == SHIPPED_LIBRARY or all(name.startswith(("start", "demonstration ")) for name in names):
             return {}
         if self.run.imported:

@@ -31,8 +31,8 @@ class Measure(BaseModel):
     episodes: int
 
     def __str__(self) -> str:
-        spread = "" if self.sd is None else f" ± {format_number(self.sd, 2)}"
-        return f"{format_number(self.mean)}{spread}"
+        deviation = "" if self.sd is None else f" ± {format_number(self.sd, 2)}"
+        return f"{format_number(self.mean)}{deviation}"
 
 
 MeasuresByType = Mapping[str, Mapping[str, Measure]]
@@ -67,8 +67,8 @@ def _means(rows: Iterable[Result]) -> dict[str, Measure]:
 
 
 def _measure(values: Sequence[float]) -> Measure:
-    spread = round(stdev(values), 4) if len(values) > 1 else None
-    return Measure(mean=round(fmean(values), 4), sd=spread, episodes=len(values))
+    sd = round(stdev(values), 4) if len(values) > 1 else None
+    return Measure(mean=round(fmean(values), 4), sd=sd, episodes=len(values))
 
 
 # Milestones

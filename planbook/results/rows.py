@@ -71,7 +71,7 @@ class Result:
     """One episode of a run."""
 
     entry: Entry
-    answering: str = ""
+    answer_action: str = ""
     """The name of the action that delivers an answer. If the run has not recorded it, it is "", and the installed
     environment is asked for it."""
     copied: bool = False
@@ -208,8 +208,8 @@ class Result:
         """The last claim about the task. If the last action delivered an answer, this is a claim of success."""
         step, claim = self._last_step, self._claim
         author, claimed = (claim.by, claim.done) if claim else ("", None)
-        answering = (self.answering or _answering_action(self.entry.task.env)) if step else None
-        if step and step["action"]["name"] == answering and step["observation"]["accepted"]:
+        answer_action = (self.answer_action or _answer_action(self.entry.task.env)) if step else None
+        if step and step["action"]["name"] == answer_action and step["observation"]["accepted"]:
             author, claimed = ANSWERED, True
         return TaskClaim(
             task=self.entry.task.id,
@@ -230,12 +230,12 @@ def by_task(rows: Iterable[Result]) -> list[list[Result]]:
     return list(episodes.values())
 
 
-def _answering_action(env: str) -> str | None:
+def _answer_action(env: str) -> str | None:
     """Return the name of the environment's action that delivers an answer.
 
     Return None if the environment has no such action, or is not installed.
     """
     try:
-        return known_environment(env).answering or None
+        return known_environment(env).answer_action or None
     except EnvsError:
         return None

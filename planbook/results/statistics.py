@@ -17,9 +17,9 @@ def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, floa
         return 0.0, 1.0
     share = successes / total
     centre = share + z * z / (2 * total)
-    spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    margin = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    return max(0.0, (centre - margin) / scale), min(1.0, (centre + margin) / scale)
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
@@ -63,8 +63,8 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
     if total == 0:
         return -1.0, 1.0
     up, down = (gained + 1) / (total + 2), (lost + 1) / (total + 2)
-    spread = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
-    return max(-1.0, up - down - spread), min(1.0, up - down + spread)
+    margin = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
+    return max(-1.0, up - down - margin), min(1.0, up - down + margin)
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
@@ -179,11 +179,11 @@ def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, 
     The test is two-sided. All three are None if there is only one difference, or if all are equal but not 0.
     """
     centre, freedom = fmean(differences), len(differences) - 1
-    spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
-    if not spread:
+    standard_error = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
+    if not standard_error:
         return (None, None, None) if centre or not freedom else (0.0, 0.0, 1.0)
-    reach = t_quantile(0.975, freedom) * spread
-    return centre - reach, centre + reach, 2 * t_cdf(-abs(centre) / spread, freedom)
+    margin = t_quantile(0.975, freedom) * standard_error
+    return centre - margin, centre + margin, 2 * t_cdf(-abs(centre) / standard_error, freedom)
 
 
 # Ratios of sums over tasks, for example tokens per solved task
@@ -256,6 +256,6 @@ def _estimate(value: float, residuals: Sequence[float], has_interval: bool) -> E
     if not has_interval:
         return Estimate(round(value, 6), None, None)
     count = len(residuals)
-    spread = sqrt(count / (count - 1) * fsum(residual * residual for residual in residuals))
-    reach = t_quantile(0.975, count - 1) * spread
-    return Estimate(round(value, 6), round(value - reach, 6), round(value + reach, 6))
+    standard_error = sqrt(count / (count - 1) * fsum(residual * residual for residual in residuals))
+    margin = t_quantile(0.975, count - 1) * standard_error
+    return Estimate(round(value, 6), round(value - margin, 6), round(value + margin, 6))

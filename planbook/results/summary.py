@@ -62,7 +62,7 @@ class Summary(BaseModel):
     mean_actions_by_type: dict[str, float | None]
     repeats: int
     solved_by_repeat: tuple[int, ...]
-    spread: float | None = Field(default=None, exclude=True)
+    solved_sd: float | None = Field(default=None, exclude=True)
     """The standard deviation, over the repeats, of the share of solved tasks.
 
     None if there is only one repeat, or if some episodes were not played.
@@ -174,7 +174,7 @@ def summarise(
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(map(sum, of_repeat)),
-        spread=_spread(of_repeat) if all(row.outcome.played for row in included) else None,
+        solved_sd=_solved_sd(of_repeat) if all(row.outcome.played for row in included) else None,
         methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in included]),
         matches=count_matches(included),
@@ -190,7 +190,7 @@ def summarise(
     )
 
 
-def _spread(of_repeat: Iterable[Sequence[bool]]) -> float | None:
+def _solved_sd(of_repeat: Iterable[Sequence[bool]]) -> float | None:
     """Return the standard deviation of the shares of solved episodes in each repeat, or None for a single repeat."""
     shares = [fmean(solved) for solved in of_repeat if solved]
     return stdev(shares) if len(shares) > 1 else None
@@ -332,9 +332,9 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
     if summary.left_out:
         yield f"Skipped, because their type had been solved often enough in a row: {summary.left_out}."
-    if summary.spread is not None:
+    if summary.solved_sd is not None:
         counts = ", ".join(map(str, summary.solved_by_repeat))
-        yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
+        yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.solved_sd:.1%}."
 
 
 def _named(messages: Mapping[str, str], line: str, adjective: str) -> Iterator[str]:

@@ -260,7 +260,7 @@ GRAPH_PLANNER = "graph"
 class RunFile(BaseModel):
     """The content of run.json."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     config: Config
     begun: str
@@ -272,19 +272,19 @@ class RunFile(BaseModel):
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
     """The schema in a PostgreSQL database that holds the events, or None if they are in the run's folder."""
-    made_of: RunInputs | None = None
-    """The inputs of the run, or None if they were not recorded."""
+    initial_inputs: RunInputs | None = Field(default=None, alias="made_of")
+    """The inputs of the run when it began, or None if they were not recorded."""
     rerun_of: str = ""
     """The folder of the run that this one repeats, or empty."""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
     """How many model calls got a recorded reply although the wording of their prompt has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
-    answering: str = Field(default="", exclude_if=lambda action: not action)
+    answer_action: str = Field(default="", alias="answering", exclude_if=lambda action: not action)
     """The name of the action with which plans deliver an answer. It is recorded only if the environment is neither
     shipped nor installed, because readers of a run do not load such an environment."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of the environment. They are recorded only if ``answering`` would be recorded."""
+    """All milestones of the environment. They are recorded only if ``answer_action`` would be recorded."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """The origin of a forked run: a run of one episode that continues another run after a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
@@ -298,7 +298,7 @@ class RunFile(BaseModel):
         """
         try:
             file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
-            digests = file.made_of.digests if file.made_of else frozenset[str]()
+            digests = file.initial_inputs.digests if file.initial_inputs else frozenset[str]()
             return file.model_copy(update={"config": with_current_paths(file.config, folder, digests)})
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of a run") from error

@@ -17,7 +17,7 @@ from planbook.atomic_files import TEMPORARY, open_atomic
 from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
+from planbook.planner import INVOCATION, Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -48,7 +48,7 @@ PRICES_FILE = "prices.json"
 FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""A key in an event about an invocation. It means that the invocation has paused, and may go on."""
+"""A key in an event about an invocation. It means that the invocation is paused."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -59,11 +59,11 @@ class Run:
     An invocation is one command that plays the run. A run has several invocations if it is resumed.
     """
 
-    def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
+    def __init__(self, folder: Path, file: RunFile, store: Store, claim_fd: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
-        self.made_of, self.forked, self.imported = file.made_of, file.forked, file.imported
+        self.initial_inputs, self.forked, self.imported = file.initial_inputs, file.forked, file.imported
         self.unjudgeable = file.unjudgeable
-        self.store, self._claim, self.file = store, claimed, file
+        self.store, self._claim_fd, self.file = store, claim_fd, file
         self.meter = Meter()
         self.is_new = False
         """True if this process has created the run, so that its inputs cannot have changed since it began."""
@@ -78,7 +78,7 @@ class Run:
         tasks: Sequence[Task],
         *,
         store: str | None = None,
-        made_of: RunInputs | None = None,
+        inputs: RunInputs | None = None,
         rerun_of: str = "",
         forked: Fork | None = None,
         unjudgeable: Mapping[str, int] = {},
@@ -86,7 +86,7 @@ class Run:
         """Create a run in a folder. If the folder holds a run with the same configuration, open that run to play it.
 
         ``store`` is the URL of a PostgreSQL database for the events. By default, they are in a file in the folder.
-        ``made_of`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
+        ``inputs`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
         ``forked`` describes the episode that the run's only episode continues. ``unjudgeable`` maps each reason why
         tasks cannot be judged to the number of tasks that were left out for this reason.
 
@@ -116,7 +116,7 @@ class Run:
                 config=config,
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
                 store=schema and schema.redacted(),
-                made_of=made_of,
+                initial_inputs=inputs,
                 rerun_of=rerun_of,
                 forked=forked,
                 unjudgeable=dict(unjudgeable),
@@ -182,7 +182,7 @@ class Run:
         return {name: str(version) for row in rows for name, version in row.body.items()}
 
     @property
-    def is_played(self) -> bool:
+    def is_running(self) -> bool:
         """True while a process plays the run, on this machine or on another one that uses the same database."""
         return is_claimed(self.folder) or self.store.is_claimed()
 
@@ -248,11 +248,11 @@ class Run:
             self.file.write(self.folder)
 
     def pause(self) -> None:
-        """Stop the clock until ``go_on`` is called. Model calls that are still running count towards the budget."""
+        """Stop the clock until ``unpause`` is called. Model calls that are still running count towards the budget."""
         self.meter.stop_clock()
         self._record_invocation({"over": True, PAUSED: True, SECONDS: self.meter.spent.seconds})
 
-    def go_on(self) -> None:
+    def unpause(self) -> None:
         """Start the clock again."""
         self.meter.start_clock()
         self._record_invocation({})
@@ -263,10 +263,10 @@ class Run:
 
         They are read only once, because no other process adds such events while this one plays the run.
         """
-        return [event.body for event in self.store.events("run", "sitting")]
+        return [event.body for event in self.store.events("run", INVOCATION)]
 
     def _record_invocation(self, body: Body) -> None:
-        self.store.put("run", "sitting", len(self.invocations), body)
+        self.store.put("run", INVOCATION, len(self.invocations), body)
         self.invocations.append(body)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
@@ -305,8 +305,8 @@ class Run:
     def close(self) -> None:
         """Close the store, and end the claim, so that another process may play the run."""
         self.store.close()
-        if self._claim is not None:
-            os.close(self._claim)
+        if self._claim_fd is not None:
+            os.close(self._claim_fd)
 
 
 DIVERGED = "diverged"
@@ -336,7 +336,7 @@ def _declarations(env: str) -> dict[str, Any]:
         environment = load_environment(env)
     except EnvsError:
         return {}
-    return {"answering": environment.answering, "milestones": environment.all_milestones}
+    return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:

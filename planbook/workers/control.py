@@ -15,7 +15,7 @@ from pydantic import ConfigDict, JsonValue
 
 from planbook.config import InvocationSettings
 from planbook.errors import BadRun
-from planbook.planner import Body, BudgetEnded, EpisodeStopped, EventKind, JournalFailed
+from planbook.planner import INVOCATION, Body, BudgetEnded, EpisodeStopped, EventKind, JournalFailed
 from planbook.runs import Run
 from planbook.store import Store
 
@@ -26,6 +26,7 @@ SCOPE = "run"
 TRIES = 20
 """Maximum number of attempts to write an event. An attempt fails if another process writes an event with its number."""
 Request = Literal["pause", "go on", "stop", "finish calls"]
+"""A request, as it is recorded. "go on" ends a pause."""
 
 
 class Switches:
@@ -50,7 +51,7 @@ class Switches:
 
     @property
     def paused(self) -> bool:
-        """True while episodes must wait, until ``go_on`` is called."""
+        """True while episodes must wait, until ``unpause`` is called."""
         return not self._go.is_set() and not self.stopped
 
     def must_stop(self) -> bool:
@@ -73,7 +74,7 @@ class Switches:
         if not self.stopped:
             self._go.clear()
 
-    def go_on(self) -> None:
+    def unpause(self) -> None:
         """End a pause."""
         self._go.set()
 
@@ -88,20 +89,20 @@ class RequestListener:
     """Reads the requests in the store while ``listening``, and sets the switches accordingly.
 
     Requests to earlier invocations of the run are skipped. If several processes play a run, one of them is the leader,
-    which records pauses. The other processes pass ``is_played``, which returns False once the leader has ended. Then
-    ``abandoned`` becomes True, and the process stops.
+    which records pauses. The other processes pass ``leader_is_running``. Once it returns False, ``abandoned`` becomes
+    True, and the process stops.
     """
 
-    def __init__(self, run: Run, is_played: Callable[[], bool] | None = None) -> None:
+    def __init__(self, run: Run, leader_is_running: Callable[[], bool] | None = None) -> None:
         self.switches = Switches()
         self.stopped = False
         """True if a request in the store, not this process, stopped the run."""
         self.abandoned = False
         """True if the leader has ended before this process was stopped."""
-        self._run, self._is_played = run, is_played
+        self._run, self._leader_is_running = run, leader_is_running
         self._handled = count_handled_requests(run.store)
-        self._stop_clock = run.meter.stop_clock if is_played else run.pause
-        self._start_clock = run.meter.start_clock if is_played else run.go_on
+        self._stop_clock = run.meter.stop_clock if leader_is_running else run.pause
+        self._start_clock = run.meter.start_clock if leader_is_running else run.unpause
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -116,7 +117,7 @@ class RequestListener:
             for request in requests[self._handled :]:
                 self._handled += 1
                 self._handle(request.body["do"])
-            if self._is_played and not self.switches.stopped and not self._is_played():
+            if self._leader_is_running and not self.switches.stopped and not self._leader_is_running():
                 self.abandoned = True
                 self.switches.finish_calls()
 
@@ -130,13 +131,13 @@ class RequestListener:
             self._stop_clock()
         elif request == "go on" and switches.paused:
             self._start_clock()
-            switches.go_on()
+            switches.unpause()
 
 
 def count_handled_requests(store: Store) -> int:
     """Return the number of requests before the current invocation. Its first event is the last one with ``jobs``."""
     seen = handled = 0
-    for event in store.events(SCOPE, ("control", "sitting")):
+    for event in store.events(SCOPE, ("control", INVOCATION)):
         seen += event.kind == "control"
         handled = seen if "jobs" in event.body else handled
     return handled

@@ -207,7 +207,7 @@ def join_run(run: Run, execution: Execution) -> WorkerReport:
     """Help another process to play its run, until all episodes have ended, or that process has."""
     spent = spent_so_far(run.own_events(), prices_from(execution.prices or run.prices))
     job = create_job(run, execution, execution.jobs if run.config.environment.parallel else 1)
-    return work(replace(job, spent=spent), lambda: run.is_played)
+    return work(replace(job, spent=spent), lambda: run.is_running)
 
 
 def pool_opener(executor: Executor) -> OpenPool:

@@ -60,25 +60,25 @@ class WorkerReport(NamedTuple):
     error: BaseException | None = None
 
 
-def work(job: Job, is_played: Callable[[], bool] = lambda: True) -> WorkerReport:
+def work(job: Job, leader_is_running: Callable[[], bool] = lambda: True) -> WorkerReport:
     """Play open episodes of a run in this process, until all episodes have ended or the run is stopped.
 
-    ``is_played`` returns False once the leader (the process whose command began or resumed the run) has ended.
+    ``leader_is_running`` returns False once the leader (the process whose command began or resumed the run) has ended.
     """
     meter, error = Meter(), None
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
             run.meter = meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
-            _play_job(run, job, is_played)
+            _play_job(run, job, leader_is_running)
     except BaseException as raised:
         error = sendable(raised)
     return WorkerReport(worker_name(), meter.spent_here, error)
 
 
-def _play_job(run: Run, job: Job, is_played: Callable[[], bool]) -> None:
+def _play_job(run: Run, job: Job, leader_is_running: Callable[[], bool]) -> None:
     """Play open episodes. Raises EpisodeStopped if the run was stopped, or BadRun if its leader has ended."""
-    listener = RequestListener(run, is_played)
+    listener = RequestListener(run, leader_is_running)
     with listener.listening():
         finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, listener.switches)
     if not finished and listener.abandoned:

@@ -113,7 +113,7 @@ class EachLoop(_GraphModel):
     """Database path at which the list of the added nodes' answers is stored, or None if it is not stored."""
     before: Names = ()
     """The nodes that wait for the added nodes and are shown their answers."""
-    most: int = Field(default=DEFAULT_MAX_ITEMS, ge=1)
+    max_items: int = Field(alias="most", default=DEFAULT_MAX_ITEMS, ge=1)
     """Maximum number of items. A longer list is refused."""
 
 

@@ -333,8 +333,8 @@ class _RunningPass:
             raise GraphError(f"there is nothing at {loop.items}") from None
         if not isinstance(items, list):
             raise AfterQueryError(f"{loop.items} must be a list, but is {value_text(items)[:60]!r}")
-        if len(items) > loop.most:
-            raise AfterQueryError(f"{loop.items} may have at most {loop.most} items, but has {len(items)}")
+        if len(items) > loop.max_items:
+            raise AfterQueryError(f"{loop.items} may have at most {loop.max_items} items, but has {len(items)}")
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:

@@ -91,7 +91,7 @@ class OpenAIModel:
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
         self._was_there = False
-        """Whether something has ever listened on the server's host and port."""
+        """True once something has listened on the server's host and port."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,

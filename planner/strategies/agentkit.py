@@ -9,7 +9,7 @@ Prompts read values from the graph's database. Before each pass, this module sto
   that the last pass saw), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
 - ``last``: ``code`` and ``feedback`` of the last step.
 - ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), ``most`` (the maximum number of steps) and, if they
-  are limited, ``actions`` (the maximum number of actions of a step).
+  are limited, ``actions`` (the maximum number of actions in a step).
 
 It is an error to use a value that does not exist yet. Give such a value a default:
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
@@ -62,7 +62,9 @@ class AgentKitOptions(Options):
         "episode's action limit.",
     )
     actions_per_step: int | None = Field(
-        default=None, ge=1, description="Maximum number of actions of the code of a step; null means no limit."
+        default=None,
+        ge=1,
+        description="Maximum number of actions that the code of a step may take; null means no limit.",
     )
     max_concurrent: int = Field(default=1, ge=1, description="Maximum number of nodes that are asked at the same time.")
 
@@ -180,7 +182,7 @@ class GraphFigures(Figures):
     answered: int
     """Number of nodes that a model answered."""
     skipped: int
-    """Number of nodes that were skipped, with their last answer or their ``else`` value."""
+    """Number of nodes that were skipped. Such a node keeps its last answer, or has its ``else`` value."""
     mean_passes: float | None = Field(default=None, exclude=True)
     """Mean number of passes in an episode that was played."""
 
@@ -200,7 +202,7 @@ class GraphFigures(Figures):
         return cls(**fields | {"mean_passes": mean_of(passes_played)}) if counts["passes"] else None
 
     def describe(self) -> Iterable[str]:
-        """Return the counts as one sentence."""
+        """Yield one sentence with the counts."""
         yield (
             f"Passes over the graph: {self.passes}, {format_figure(self.mean_passes)} per task; nodes answered "
             f"{self.answered}, skipped {self.skipped}."

@@ -123,11 +123,11 @@ class Options(BaseModel):
     """Default sampling settings (such as ``temperature``) that differ from the general defaults."""
 
     def wanted_demonstrations(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the names of those of the method's demonstrations that are needed with these options."""
+        """Return the names of the method's demonstrations that are needed with these options."""
         return demonstrations
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to the value that takes effect. If it is not set, this may depend on the environment."""
+        """Map each option to its effective value. For an option that is not set, it may depend on the environment."""
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
@@ -220,7 +220,7 @@ def system_message(episode: Episode, template: str, **variables: object) -> Mess
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the fields of ``task`` that differ for plan code of a model: only the params that models may know."""
+    """Return the fields of ``task`` to replace for a model's plan code: ``params`` has only what models may know."""
     return {"params": dict(episode.environment.public_params(episode.task))}
 
 
@@ -237,8 +237,8 @@ def play_in_rounds(
     A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
     the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
 
-    If ``until_solved`` is False, the last round counts, and no round begins without actions. Whether the task is solved
-    then ends the play only if the environment itself has ended its episode.
+    If ``until_solved`` is False, the last round counts, and no round begins without actions. A solved task then
+    ends the play only if the environment itself has ended its episode.
     """
     for number in range(max_rounds):
         if number:

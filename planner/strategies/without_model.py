@@ -60,7 +60,7 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
 
     An argument is free if its values cannot be enumerated, for example if it is any text. If no action has a free
     argument, return all actions with all combinations of arguments. Otherwise return the actions that the environment
-    lists as possible or, if it makes no such list (None), the goals that it knows, provided that its goals are actions.
+    lists as possible or, if it makes no such list (None), its listed goals, provided that its goals are actions.
     If this gives nothing, return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
@@ -69,7 +69,7 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
         return enumerable
     listed = environment.possible_actions()
     if listed is None and environment.goals.direct:
-        listed = list(environment.goals.known())
+        listed = list(environment.goals.list_goals())
     return listed or enumerable
 
 

@@ -162,13 +162,13 @@ class Output(io.TextIOBase):
 
 def make_importer() -> Callable[..., object]:
     """Return the ``__import__`` of plans. It uses a copy of ``sys``, so ``sys.stdout`` must already be replaced."""
-    parts = {name: _partial_module(name) for name in PARTIAL_MODULES}
+    partial = {name: _partial_module(name) for name in PARTIAL_MODULES}
 
     def load_for_plan(
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
-        if name in parts:
-            return parts[name]
+        if name in partial:
+            return partial[name]
         if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return builtins.__import__(name, None, None, fromlist or (), 0)

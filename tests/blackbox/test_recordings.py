@@ -1,4 +1,4 @@
-"""Recordings that need a browser or downloaded games have the results in their data files."""
+"""Recordings that need a browser or downloaded games still give the results in their data files."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def test_a_recording_has_its_recorded_results(name: str, tmp_path: Path) -> None
         pytest.skip("ALFWORLD_DATA names no games")
     now = play_recording(name, tmp_path)
     if pages and now.finished.code == 3:
-        pytest.skip("this browser renders the pages differently from the one of the recording")
+        pytest.skip("this browser renders the pages differently from the one that was recorded")
     assert now.finished.code == 0, now.finished.printed
     lines, figures = read_data_file(name)
     assert _lines(now.text.split("\n")[:-2], pages) == _lines(lines, pages)

@@ -20,8 +20,8 @@ class SearchGoal:
     object: str
     target: str = ""
     lamp: str = ""
-    change: str = ""
-    """The treatment: clean, heat, cool or empty."""
+    treatment: str = ""
+    """clean, heat, cool or empty."""
     count: int = 1
     """Number of objects."""
 
@@ -54,9 +54,9 @@ def _candidates(engine: DirectEngine, goal: SearchGoal) -> Iterator[tuple[tuple[
     """
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{goal.object}type")
-    kinds = [f"{MACHINES[goal.change].lower()}type"] if goal.change else []
+    kinds = [f"{MACHINES[goal.treatment].lower()}type"] if goal.treatment else []
     kinds.append(f"{goal.lamp or goal.target}type")
-    places = [sorted(name for name, task_type in scene.kinds.items() if task_type == needed) for needed in kinds]
+    places = [sorted(name for name, kind in scene.kinds.items() if kind == needed) for needed in kinds]
     yield from product(permutations(things, goal.count), product(*places))
 
 
@@ -73,9 +73,9 @@ class _Solution:
         names = self._engine.scene.names
         for thing in things:
             self._fetch(thing)
-            if goal.change:
+            if goal.treatment:
                 self._reach(places[0])
-                self._send(f"{goal.change} {names[thing]} with {names[places[0]]}")
+                self._send(f"{goal.treatment} {names[thing]} with {names[places[0]]}")
             if goal.lamp:
                 self._reach(self._receptacle_of(places[-1]))
                 self._send(f"use {names[places[-1]]}")
@@ -112,8 +112,8 @@ class _Solution:
 
 def search_goal(task_type: str, goal: str) -> SearchGoal:
     """Return the goal that a sentence states, as the search needs it."""
-    change = next((change for change in MACHINES if f"_{change}_" in task_type), "")
-    return SearchGoal(change=change, **params_of(goal))  # type: ignore[arg-type]
+    treatment = next((treatment for treatment in MACHINES if f"_{treatment}_" in task_type), "")
+    return SearchGoal(treatment=treatment, **params_of(goal))  # type: ignore[arg-type]
 
 
 def game(task_type: str, seed: int, **options: object) -> Alfworld:

@@ -102,7 +102,7 @@ def test_a_restored_snapshot_continues_as_before() -> None:
     environment = game("pick_two_obj", 4)
     environment.act(actions[0])
     snapshot = environment.snapshot()
-    assert snapshot.native is not None
+    assert snapshot.saved_state is not None
     first = [environment.act(action) for action in actions[1:]]
     assert environment.ended
     assert environment.restore(snapshot) == snapshot.last
@@ -121,7 +121,7 @@ def test_textworld_gives_the_same_observations_and_restores_by_replay() -> None:
     for action in (*actions[:2], Action("look"), Action("examine", ("mug_99",))):
         assert reference.act(action) == direct.act(action)
     snapshot = reference.snapshot()
-    assert snapshot.native is None
+    assert snapshot.saved_state is None
     rest = [direct.act(action) for action in actions[2:]]
     assert [reference.act(action) for action in actions[2:]] == rest
     reference.restore(snapshot)
@@ -151,7 +151,7 @@ def test_environments_in_several_threads_do_not_disturb_each_other() -> None:
 def test_the_goals_of_the_paper_need_a_place() -> None:
     environment = game("pick_and_place", 0, paper_goals=True)
     assert list(environment.goals.specs) == ["pick", "put", "clean", "heat", "cool", "use"]
-    assert {goal.name for goal in environment.goals.known()} <= set(environment.goals.specs)
+    assert {goal.name for goal in environment.goals.list_goals()} <= set(environment.goals.specs)
     with pytest.raises(TypeError, match="place"):
         environment.goals.specs["pick"].bind("mug")
     assert environment.goals.specs["pick"].example == "agent.pick('mug', 'shelf_1')"

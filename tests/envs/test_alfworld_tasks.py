@@ -249,7 +249,7 @@ def test_a_search_with_full_knowledge_wins_every_game_with_its_last_command(task
 def test_the_search_finds_no_plan_for_a_goal_that_cannot_be_reached() -> None:
     engine = loaded("pick_heat_then_place", 2)
     wanted = search_goal("pick_heat_then_place", generated.make("pick_heat_then_place", 2).goal)
-    assert find_plan(engine, SearchGoal(wanted.object, wanted.target, change="clean")) is None
+    assert find_plan(engine, SearchGoal(wanted.object, wanted.target, treatment="clean")) is None
     assert find_plan(engine, SearchGoal("elephant", wanted.target)) is None
     assert find_plan(engine, wanted)
 

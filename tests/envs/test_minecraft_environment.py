@@ -10,7 +10,7 @@ from planbook.envs.minecraft import Minecraft
 from tests.minecraft_plans import TO_DIAMOND, act_all, do, start_task
 
 
-def test_a_diamond_is_obtained_from_nothing_by_its_milestones() -> None:
+def test_a_diamond_is_obtained_from_nothing_milestone_by_milestone() -> None:
     environment = start_task()
     assert environment.task is not None
     milestones = Minecraft.milestones_of(environment.task)
@@ -135,7 +135,7 @@ def test_a_better_pickaxe_is_quicker() -> None:
     assert ticks[0] > ticks[1]
 
 
-def test_an_episode_is_truncated_when_its_time_is_over() -> None:
+def test_an_episode_is_truncated_when_its_time_is_up() -> None:
     environment = start_task("MT1/planks/0", ticks=100)
     late = do(environment, "mine", {"oak_log": 5})
     assert late.truncated

@@ -137,19 +137,20 @@ def test_materials_are_those_that_the_plan_states() -> None:
 def test_a_goal_is_multiplied_with_its_materials() -> None:
     goals = start_task().goals
     planks, boots = Action("craft", ({"planks": 4}, {"log": 1}, None)), Action("equip", ("leather_boots",))
-    assert goals.times(planks, 12) == Action("craft", ({"planks": 12}, {"log": 3}, None))
-    assert goals.times(planks, 5) == Action("craft", ({"planks": 5}, {"log": 2}, None))
-    assert goals.times(Action("kill", ({"wool": 1}, None)), 3) == Action("kill", ({"wool": 3}, None))
-    assert goals.times(boots, 2) == boots
-    assert all(goals.times(goal, 6) == goals.times(goals.times(goal, 9), 6) for goal in goals.known())
+    assert goals.with_count(planks, 12) == Action("craft", ({"planks": 12}, {"log": 3}, None))
+    assert goals.with_count(planks, 5) == Action("craft", ({"planks": 5}, {"log": 2}, None))
+    assert goals.with_count(Action("kill", ({"wool": 1}, None)), 3) == Action("kill", ({"wool": 3}, None))
+    assert goals.with_count(boots, 2) == boots
+    for goal in goals.list_goals():
+        assert goals.with_count(goal, 6) == goals.with_count(goals.with_count(goal, 9), 6)
 
 
 def test_a_gathered_item_is_also_named_by_its_source() -> None:
     goals = start_task().goals
-    assert goals.names(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
-    assert goals.names(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
-    assert Action("mine", ({"cobblestone": 1}, "golden_pickaxe")) in goals.known()
-    assert goals.names(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
+    assert goals.aliases(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
+    assert goals.aliases(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
+    assert Action("mine", ({"cobblestone": 1}, "golden_pickaxe")) in goals.list_goals()
+    assert goals.aliases(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
 
 
 def test_features_distinguish_seen_remembered_and_unknown_sources() -> None:

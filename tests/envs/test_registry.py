@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import BadSelection, Selection, UnknownEnvironment, known_environments, load_environment
+from planbook.envs import (
+    BadSelection,
+    Environment,
+    Goals,
+    Selection,
+    UnknownEnvironment,
+    known_environments,
+    load_environment,
+)
 from planbook.envs.registry import SHIPPED
 from planbook.envs.toy import Toy
 
@@ -44,7 +52,7 @@ def test_every_shipped_environment_is_loaded_by_name() -> None:
 
 def test_a_selection_that_matches_no_task_is_refused_with_the_reason(tmp_path: Path) -> None:
     combining = """    splits = ("all", "both", "other")
-    parts = {"both": ("all", "other")}
+    combined_splits = {"both": ("all", "other")}
     seeded = True
 """
     light_code = ENVIRONMENT.replace('    types = ("on",)\n', f'    types = ("on",)\n{combining}').replace(
@@ -103,3 +111,10 @@ def test_named_tasks_must_be_in_the_named_split_and_are_played_once() -> None:
     assert [task.id for task in textcraft.select(selection.model_copy(update={"limit": 1}))] == ["test/11"]
     with pytest.raises(BadSelection, match="test/11 is in the split test, not in dev; leave out the split"):
         textcraft.select(selection.model_copy(update={"split": "dev"}))
+
+
+def test_a_member_with_an_old_name_is_refused_with_the_new_name() -> None:
+    with pytest.raises(TypeError, match=r"Old\.unjudged is now called unjudged_result; rename it"):
+        type("Old", (Environment,), {"unjudged": lambda environment: ""})
+    with pytest.raises(TypeError, match=r"Old\.times is now called with_count; rename it"):
+        type("Old", (Goals,), {"times": lambda goals, goal, count: goal})

@@ -31,7 +31,7 @@ def test_products_of_a_family_differ_in_attributes_options_and_price() -> None:
         assert dearer.price > first.price > swapped.price
 
 
-def test_the_splits_share_no_goals_and_have_their_sizes() -> None:
+def test_the_splits_share_no_goals_and_have_the_right_sizes() -> None:
     test, dev, full, example = (listed(split) for split in ("test", "dev", "full", "example"))
     assert [len(each) for each in (test, dev, full, example)] == [100, 40, 500, 6]
     assert {task.goal for task in test} < {task.goal for task in full}

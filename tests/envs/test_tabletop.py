@@ -149,7 +149,7 @@ def test_known_goals_are_moves_that_the_kinds_of_things_allow() -> None:
     for task in Tabletop.tasks(Selection(seeds=(0, 1))):
         environment = Tabletop()
         environment.reset(task)
-        known = environment.goals.known()
+        known = environment.goals.list_goals()
         assert 0 < len(known) == len(set(known))
         reasons = [environment.table.refusal(*goal.args) for goal in known]
         assert "" in reasons
@@ -161,4 +161,4 @@ def test_known_goals_include_pairs_of_blocks_only_if_there_are_bases() -> None:
         environment = started(Tabletop, f"{kind}/0")
         has_bases = any(name.endswith("_base") for name in environment.table.things)
         assert has_bases == (kind == "stack_block_pyramid")
-        assert any(" and " in str(goal) for goal in environment.goals.known()) == has_bases
+        assert any(" and " in str(goal) for goal in environment.goals.list_goals()) == has_bases

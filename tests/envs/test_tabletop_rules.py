@@ -51,14 +51,14 @@ def broken_laws(table: Table) -> list[str]:
         if kinds == ["ring"] and thing.size >= table.things[supports[0]].size:
             faults.append(f"{name} is too big for {supports}")
         if kinds == ["hole"] and thing.shape != table.things[supports[0]].shape:
-            faults.append(f"{name} has not the shape of {supports}")
+            faults.append(f"{name} does not have the shape of {supports}")
         if table.things_on(name) and kinds[0] in CONTAINERS:
             faults.append(f"something is on {name}, which is in {supports}")
         below, steps = supports, 0
         while below[0] in table.layout and steps <= len(table.layout):
             below, steps = table.layout[below[0]], steps + 1
         if steps > len(table.layout):
-            faults.append(f"{name} stands on itself in the end")
+            faults.append(f"{name} ends up standing on itself")
     positions = [table.position(name) for name in table.layout if table.things[table.layout[name][0]].kind != "box"]
     overlaps = [
         (one, two)

@@ -32,7 +32,7 @@ LETTERS = st.one_of(
     st.sampled_from("ab ,B1é"),
     st.characters(max_codepoint=0x2FF, exclude_categories=["Cs"], exclude_characters="İ"),
 )
-"""Letters without the newer ones of Unicode, which thefuzz reads differently."""
+"""Characters, without the more recent ones in Unicode, which thefuzz treats differently."""
 SENTENCES = st.one_of(st.text(LETTERS), st.lists(WORDS, max_size=6).map(" ".join))
 
 

@@ -122,7 +122,7 @@ def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
     for task_id in (HOPPER_MINECART, PAINTING):
         environment = start(task_id)
         assert environment.task is not None
-        known = environment.goals.known()
+        known = environment.goals.list_goals()
         assert len(known) == len(set(known))
         made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
         assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.shown}

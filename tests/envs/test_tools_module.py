@@ -170,7 +170,7 @@ def test_the_score_is_the_share_of_assertions_that_hold() -> None:
     call(environment, "remove", 1)
     call(environment, "remove", 2)
     assert environment.verdict().score == 0.5
-    assert environment.snapshot().native is not None
+    assert environment.snapshot().saved_state is not None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_task_is_judged_by_a_function_or_not_at_all() -> None:
     assert environment.verdict().solved
     free = notes("free/1")
     assert "größer" in str(call(free, "answer", "größer"))
-    assert free.unjudged() == 'not judged; the answer is "größer"'
+    assert free.unjudged_result() == 'not judged; the answer is "größer"'
 
 
 def test_functions_take_annotated_types_and_return_plain_data(shapes: str) -> None:

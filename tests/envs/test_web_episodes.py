@@ -100,7 +100,7 @@ def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web
     last = act(web, "stop", "12.50")
     assert last.terminated
     assert not web.verdict().solved
-    assert web.unjudged() == "answer: 12.50"
+    assert web.unjudged_result() == "answer: 12.50"
     with pytest.raises(EpisodeEnded):
         act(web, "go_back")
 

@@ -206,7 +206,7 @@ def test_possible_actions_leave_out_disabled_elements(web: Web) -> None:
 
 
 @pytest.mark.deep
-def test_a_page_of_ten_megabytes_is_cut_to_its_view(base: str) -> None:
+def test_only_the_visible_part_of_a_page_of_ten_megabytes_is_read(base: str) -> None:
     environment = open_page(base, "/two", patience=60)
     seen = act(environment, "goto", "/big")
     assert "link 'Link 3'" in seen.text

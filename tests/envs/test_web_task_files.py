@@ -77,7 +77,7 @@ def test_url_match_becomes_a_url_check(tmp_path: Path) -> None:
     (exact,) = read(tmp_path, entry(evaluation | {"url_note": "EXACT"}))
     assert exact.checks == (UrlCheck(how="equal", any_of=addresses),)
     (other,) = read(tmp_path, entry(evaluation | {"url_note": "SIMILAR"}))
-    assert "SIMILAR" in other.unjudged
+    assert "SIMILAR" in other.unjudgeable
 
 
 def test_program_html_becomes_a_page_check(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_task_that_cannot_be_judged_has_a_reason_and_no_checks(
     evaluation: dict[str, JsonValue], reason: str, tmp_path: Path
 ) -> None:
     (found,) = read(tmp_path, entry(evaluation))
-    assert reason in found.unjudged
+    assert reason in found.unjudgeable
     assert found.checks == ()
     assert judgeable([found]) == []
 
@@ -129,12 +129,12 @@ def test_a_task_that_cannot_be_judged_has_a_reason_and_no_checks(
 def test_the_login_of_a_task_is_a_file_in_the_folder_of_logins(tmp_path: Path) -> None:
     logged_in = entry(answer(exact_match="x"), storage_state="./.auth/shopping_state.json")
     (found,) = read(tmp_path, logged_in)
-    assert "-o logins=FOLDER" in found.unjudged
+    assert "-o logins=FOLDER" in found.unjudgeable
     (found,) = read(tmp_path, logged_in, logins=tmp_path)
-    assert f"there is no {tmp_path / 'shopping_state.json'}" in found.unjudged
+    assert f"there is no {tmp_path / 'shopping_state.json'}" in found.unjudgeable
     (tmp_path / "shopping_state.json").write_text("{}")
     (found,) = read(tmp_path, logged_in, logins=tmp_path)
-    assert (found.unjudged, found.login) == ("", tmp_path / "shopping_state.json")
+    assert (found.unjudgeable, found.login) == ("", tmp_path / "shopping_state.json")
 
 
 def test_several_start_pages_become_tabs(tmp_path: Path) -> None:

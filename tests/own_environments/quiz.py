@@ -11,7 +11,7 @@ class Quiz(Environment):
     """One question, answered once."""
 
     name, types, splits = "quiz", ("sum",), ("all",)
-    answering = "answer"
+    answer_action = "answer"
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:

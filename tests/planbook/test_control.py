@@ -213,7 +213,7 @@ def test_a_stop_ends_a_pause_and_is_final() -> None:
     switches.pause()
     assert switches.paused
     switches.stop()
-    switches.go_on()
+    switches.unpause()
     assert switches.stopped
     assert not switches.paused
     with pytest.raises(EpisodeStopped):

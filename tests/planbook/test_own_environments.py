@@ -83,6 +83,11 @@ class Own(Environment):
             '("all",)\n    action_limit = "many"',
             "action_limit: Input should be a valid integer, not 'many'",
         ),
+        (
+            '("all",)',
+            '("all",)\n    answering = "go"',
+            "Own.answering is now called answer_action; rename it",
+        ),
         ('("all",)', '("all",)\n    helpers = property(str)', "helpers: Input should be a valid string, not <property"),
         (
             "def go(self)",
@@ -112,7 +117,7 @@ def test_lists_mappings_and_what_an_instance_computes_are_no_mistakes(tmp_path: 
     (tmp_path / "go.py").write_text("agent.go()\n")
     written = """
     types, splits = ["a"], ["all", "rest", "both"]
-    parts = {"both": ["all", "rest"]}
+    combined_splits = {"both": ["all", "rest"]}
     attributes = MappingProxyType({"place": "where you are"})
     about = property(lambda self: "A place.")
 

@@ -32,8 +32,8 @@ BUILDING_SETTINGS = [
     (planner, each.env, each.split)
     for paper in publications()
     for each in paper.settings
-    if each.building
-    for planner in [each.building.planner]
+    if each.build
+    for planner in [each.build.planner]
 ]
 
 
@@ -82,7 +82,7 @@ def test_every_setting_of_a_paper_is_one_of_our_options() -> None:
 
 @pytest.mark.parametrize(("planner", "env", "split"), BUILDING_SETTINGS)
 def test_building_has_its_own_paper_settings(planner: str, env: str, split: str) -> None:
-    theirs = paper_settings(planner, env, split, building=True)
+    theirs = paper_settings(planner, env, split, for_build=True)
     assert theirs.learning is not None
     assert theirs.learning.start
 
@@ -166,7 +166,7 @@ def test_a_build_from_episodes_takes_the_papers_learning_settings(tmp_path: Path
 
 def test_the_splits_that_a_paper_learned_from_have_its_learning_settings() -> None:
     for split, libraries_only in (("feedback", False), ("no-feedback", True), ("all", True)):
-        learning = paper_settings("automanual", "miniwob", split, building=True).learning
+        learning = paper_settings("automanual", "miniwob", split, for_build=True).learning
         assert learning is not None
         assert learning.libraries_only == libraries_only
 

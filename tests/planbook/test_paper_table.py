@@ -193,17 +193,17 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
         ),
         **DEVIATIONS,
         "what was learned": ("what was known after 1 building task", "after all of them"),
-        "building model": ("other-model", GPT_4),
-        "building split": ("generated", "train"),
-        "tasks_per_type in building": ("2", "6"),
-        "actions allowed in a building episode": ("40", "50"),
-        "replans in building": ("1", "3"),
-        "solved_after in building": ("1", "3"),
-        "max_rules in building": ("20", "12"),
-        "start in building": ("none", "put"),
-        "per_type in building": ("True", "False"),
-        "conclusions in building": ("needed", "always"),
-        "procedures in building": ("True", "False"),
+        "model of the build": ("other-model", GPT_4),
+        "split of the build": ("generated", "train"),
+        "tasks_per_type in the build": ("2", "6"),
+        "actions allowed in an episode of the build": ("40", "50"),
+        "replans in the build": ("1", "3"),
+        "solved_after in the build": ("1", "3"),
+        "max_rules in the build": ("20", "12"),
+        "start in the build": ("none", "put"),
+        "per_type in the build": ("True", "False"),
+        "conclusions in the build": ("needed", "always"),
+        "procedures in the build": ("True", "False"),
     }
 
 
@@ -229,13 +229,13 @@ def test_the_parts_that_were_left_out_are_known(
 
 def test_an_ablation_in_testing_only_is_a_difference(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, library=write_built_run(tmp_path), without=("examples",))
-    assert compared.differs()["without examples"] == ("only in testing", "also in building")
+    assert compared.differs()["without examples"] == ("only in testing", "also in the build")
 
 
 def test_an_ablation_in_building_only_is_a_difference_if_planners_still_use_the_part(tmp_path: Path) -> None:
     library = write_built_run(tmp_path, without=("cases", "cooperation", "formulation", "libraries"))
     compared = compare_run(tmp_path, library=library)
-    assert compared.differs()["without cooperation, libraries"] == ("only in building", "also in testing")
+    assert compared.differs()["without cooperation, libraries"] == ("only in the build", "also in testing")
     assert compared.ours.without == ("cases", "cooperation", "libraries")
 
 
@@ -270,15 +270,15 @@ def test_the_53_types_have_their_own_building_settings(tmp_path: Path) -> None:
     }
     setting["library"] = write_built_run(tmp_path / "alone", **setting | building)
     alone = compare_run(tmp_path, dict.fromkeys(types, 6), **setting).differs()
-    assert set(alone) == {"prompts", "environment", "rules in building", *DEVIATIONS}
+    assert set(alone) == {"prompts", "environment", "rules in the build", *DEVIATIONS}
     rules = write_built_run(tmp_path / "rules", **MINIWOB | {"learning": LearningSettings(start=starts[:1])})
     setting["library"] = write_built_run(tmp_path / "libraries", **setting | building | {"library": rules})
     both = compare_run(tmp_path, dict.fromkeys(types, 6), **setting).differs()
-    assert set(both) == set(alone) - {"rules in building"}
+    assert set(both) == set(alone) - {"rules in the build"}
     nine = compare_run(tmp_path, dict.fromkeys(types[:9], 6), **setting).differs()
-    assert nine["start in building"] == (", ".join(starts), "search-engine")
-    assert nine["building split"] == ("no-feedback", "feedback")
-    assert nine["libraries_only in building"] == ("True", "False")
+    assert nine["start in the build"] == (", ".join(starts), "search-engine")
+    assert nine["split of the build"] == ("no-feedback", "feedback")
+    assert nine["libraries_only in the build"] == ("True", "False")
 
 
 def test_examples_that_are_added_to_a_library_name_none_of_its_rules(tmp_path: Path) -> None:

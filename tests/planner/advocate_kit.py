@@ -108,7 +108,7 @@ class AdvocateModels:
 class AnsweringToy(TouchToy):
     """An environment that ends with an answer. The answer 42 solves the task."""
 
-    answering = "stop"
+    answer_action = "stop"
     answer = ""
 
     def begin(self, task: Task) -> Observation:

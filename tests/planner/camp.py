@@ -49,7 +49,7 @@ class CampGoals(Goals):
             return 1.0
         return float(max(DISTANCES.get(_source(name), 0) for name in _amounts(goal)))
 
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         mined = [Action("mine", ({name: 1}, None)) for name in (*DISTANCES, "log")]
         crafted = [Action("craft", ({name: count}, dict(of))) for name, (count, of) in RECIPES.items()]
         return [*mined, *crafted]

@@ -157,7 +157,7 @@ class SubtaskModels:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """Return the role and the subtask of each new conversation."""
+        """The role and the subtask of each new conversation."""
         return [(role, subtask_of(messages)) for role, messages, _ in self.asked if len(messages) <= 2]
 
     def prompts(self, role: str) -> list[str]:
@@ -230,11 +230,11 @@ def journal_of(recorded: MemoryJournal | Episode) -> MemoryJournal:
     return journal
 
 
-def claims(recorded: MemoryJournal | Episode) -> list[dict[str, Any]]:
+def recorded_subtasks(recorded: MemoryJournal | Episode) -> list[dict[str, Any]]:
     """Return the recorded subtasks, in the order in which they ended."""
     return span_data(journal_of(recorded), "subtask")
 
 
 def claim_rows(recorded: MemoryJournal | Episode) -> list[tuple[str, str, int, bool | None]]:
     """Return role, text, depth and claim of every subtask."""
-    return [(claim["by"], claim["text"], claim["depth"], claim["done"]) for claim in claims(recorded)]
+    return [(claim["by"], claim["text"], claim["depth"], claim["done"]) for claim in recorded_subtasks(recorded)]

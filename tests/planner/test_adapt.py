@@ -18,10 +18,10 @@ from tests.planner.episode_kit import (
     SubtaskModels,
     TouchToy,
     claim_rows,
-    claims,
     journal_of,
     plan_reply,
     played,
+    recorded_subtasks,
     touch_claim,
     touch_report,
 )
@@ -30,7 +30,7 @@ STATE = " You hold nothing. On the table: nothing."
 
 
 def handed(playing: Episode) -> dict[str, str]:
-    return {claim["text"]: claim["handed"] for claim in claims(playing) if claim["by"] == "executor"}
+    return {claim["text"]: claim["handed"] for claim in recorded_subtasks(playing) if claim["by"] == "executor"}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_the_note_of_a_failure_reaches_no_other_prompt(sandbox: Sandbox, environ
     }
     models = SubtaskModels(does, plans)
     _, playing = played(sandbox, models, environment=environment())
-    of_executors = [claim for claim in claims(playing) if claim["by"] == "executor"]
+    of_executors = [claim for claim in recorded_subtasks(playing) if claim["by"] == "executor"]
     assert [claim["note"] for claim in of_executors if not claim["done"]] == [NOTE] * 6
     for role, messages, _ in models.asked:
         assert not any(NOTE in message.content for message in messages if message.role != "assistant"), role
@@ -142,7 +142,7 @@ def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
     _, playing = played(sandbox, SubtaskModels(does, {GOAL: plan_reply("S1 AND S2", *"ab")}))
     kinds = [cell.feedback.kind for cell in playing.cells if cell.scope.endswith("execute/1")]
     assert kinds == [*[FeedbackKind.CHECK] * 3, FeedbackKind.UNFINISHED]
-    assert [claim["done"] for claim in claims(playing) if claim["text"] == "a"] == [True]
+    assert [claim["done"] for claim in recorded_subtasks(playing) if claim["text"] == "a"] == [True]
 
 
 def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
@@ -169,7 +169,7 @@ def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
         ("planner", "c", 2, None),
         ("planner", GOAL, 1, None),
     ]
-    first, *_, last = recorded = claims(playing)
+    first, *_, last = recorded = recorded_subtasks(playing)
     common = {"by": "executor", "text": GOAL, "depth": 1, "handed": ""}
     assert first == {**common, "done": False, "note": NOTE, "replies": 1}
     assert recorded[3]["note"].startswith("the planner gave no usable reply to adapt/plan.j2: the plan has no")
@@ -276,7 +276,7 @@ def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert ending.verdict.score == 1.0
     assert playing.environment.state().startswith("You have bought B0Z1STOEFE: ")
-    handed = {claim["text"]: claim["handed"] for claim in claims(playing) if claim["by"] == "executor"}
+    handed = {claim["text"]: claim["handed"] for claim in recorded_subtasks(playing) if claim["by"] == "executor"}
     assert handed[SEARCH] == "You are on the search page."
     assert handed[WRONG].endswith("Shortlisted: " + handed[MATCH].partition("Shortlisted: ")[2])
     assert handed[BUY].endswith(handed[MATCH].partition("Shortlisted: ")[2] + " Matched: B0Z1STOEFE.")

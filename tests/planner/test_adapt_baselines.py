@@ -18,10 +18,10 @@ from tests.planner.episode_kit import (
     TouchToy,
     TrapToy,
     claim_rows,
-    claims,
     journal_of,
     plan_reply,
     played,
+    recorded_subtasks,
     touch_claim,
 )
 from tests.planner.streaming_kit import cut_journals, untimed
@@ -84,7 +84,7 @@ def test_plan_and_execute_plans_once_and_executes_each_step(sandbox: Sandbox) ->
     ending, playing = played(sandbox, models, "plan-and-execute")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert models.calls == [("planner", GOAL), *(("executor", work) for work in "abcd")]
-    assert [(each["text"], each["depth"]) for each in claims(playing)][:-1] == [(work, 2) for work in "abcd"]
+    assert [(each["text"], each["depth"]) for each in recorded_subtasks(playing)][:-1] == [(work, 2) for work in "abcd"]
     assert "detailed plan" in models.all_text("planner")
 
 
@@ -94,7 +94,7 @@ def test_an_episode_without_a_usable_plan_fails(sandbox: Sandbox) -> None:
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
     assert ending.message.startswith("the planner gave no usable reply to adapt/plan.j2")
     assert len(models.asked) == 3
-    assert claims(playing)[0]["note"].startswith("the planner gave no usable reply to adapt/plan.j2")
+    assert recorded_subtasks(playing)[0]["note"].startswith("the planner gave no usable reply to adapt/plan.j2")
 
 
 def memory_with(*names: str) -> FixedMemory:
@@ -140,7 +140,7 @@ def test_try_again_plays_separate_rounds_at_another_temperature(sandbox: Sandbox
     assert sampling(playing) == [(number, default if number == "0" else 0.7, int(number)) for number in "001122"]
     assert default != 0.7
     assert ending.outcome is Outcome.FAILURE
-    assert [each["depth"] for each in claims(playing)] == [1, 1, 1]
+    assert [each["depth"] for each in recorded_subtasks(playing)] == [1, 1, 1]
     assert playing.feedbacks[4].kind is FeedbackKind.CHECK, "the names of the previous round are gone"
     starts = [messages for _, messages, _ in models.asked if len(messages) == 2]
     assert starts[0] == starts[1] == starts[2]
@@ -172,7 +172,7 @@ def test_rounds_end_with_a_success_or_with_the_actions(
     models = SubtaskModels({GOAL: cells})
     ending, playing = played(sandbox, models, method, environment=TrapToy(), actions=15)
     assert ending.outcome is outcome
-    assert len(claims(playing)) == models.calls.count(("executor", GOAL)) == 2
+    assert len(recorded_subtasks(playing)) == models.calls.count(("executor", GOAL)) == 2
     assert len(models.prompts("reflector")) == reflections
 
 
@@ -188,7 +188,7 @@ def test_plans_that_are_refused_end_only_one_executors_work(sandbox: Sandbox, me
     ending, playing = played(sandbox, models, method)
     assert ending.outcome is Outcome.INDIRECT_SUCCESS
     if method != "plan-and-execute":
-        assert claims(playing)[0]["note"] == "10 plans in a row did not pass the check."
+        assert recorded_subtasks(playing)[0]["note"] == "10 plans in a row did not pass the check."
 
 
 def test_each_failed_round_adds_a_lesson_to_the_next(sandbox: Sandbox) -> None:

@@ -48,8 +48,8 @@ class Pages(TouchToy):
     def _save(self) -> object:
         return self.at
 
-    def _load(self, native: Any) -> Any:
-        self.at, self.first = native, self.first + 10
+    def _load(self, saved: Any) -> Any:
+        self.at, self.first = saved, self.first + 10
         return Observation(self.page())
 
 

@@ -76,7 +76,7 @@ def test_a_general_graph_uses_the_manual_of_the_environments_own_graph(sandbox: 
     assert any("good enough to buy" in text for _, _, text in nodes.asked)
 
 
-def test_the_code_of_a_step_may_be_held_to_one_action(sandbox: Sandbox) -> None:
+def test_the_code_of_a_step_may_be_limited_to_one_action(sandbox: Sandbox) -> None:
     nodes = NodeModels({"think_and_act": code("while True:", "    agent.noop()")})
     options = {"graph": "chain-of-thought", "steps": 2, "actions_per_step": 1}
     _, episode = played(sandbox, nodes, "crafter", "survive/0", options=options, actions=10)

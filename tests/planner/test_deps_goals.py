@@ -72,14 +72,14 @@ def test_an_ambiguous_line_is_mapped_to_no_goal(environment: Minecraft, line: st
     assert GoalMatcher(environment.goals).nearest(line) is None
 
 
-KNOWN = Minecraft().goals.known()
+KNOWN = Minecraft().goals.list_goals()
 MATCHER = GoalMatcher(Minecraft().goals)
 
 
 @given(goal=st.sampled_from(KNOWN), count=st.integers(1, 200), dotted=st.booleans())
 def test_the_text_of_a_call_means_that_call(goal: Action, count: int, dotted: bool) -> None:
     goals = Minecraft().goals
-    wanted = goals.times(goal, count)
+    wanted = goals.with_count(goal, count)
     assert wanted == goal if goal.name == "equip" else next(iter(dict(wanted.args[0]).values())) == count  # type: ignore[arg-type]
     assert MATCHER.nearest(f"agent.{wanted}" if dotted else f"{wanted};  # step {count}") == wanted
 
@@ -88,10 +88,10 @@ def test_a_known_goal_is_never_refused_for_a_better_one(environment: Minecraft) 
     """Reasons are a missing tool, station, material or place."""
     start = environment.snapshot()
     better = re.compile(r"Nothing happens: (it takes .* uses [^n]|the recipe is another|.* cannot be )")
-    for goal in environment.goals.known():
+    for goal in environment.goals.list_goals():
         assert not better.match(environment.act(goal).text)
         environment.restore(start)
-    assert len(environment.goals.known()) > 300
+    assert len(environment.goals.list_goals()) > 300
 
 
 # ALFWorld.
@@ -102,7 +102,7 @@ def test_a_line_is_mapped_to_a_goal_of_this_room() -> None:
     kind, target = str(task.params["object"]), f"{task.params['target']}_1"
     environment = Alfworld()
     environment.reset(task)
-    known, nearest = environment.goals.known(), GoalMatcher(environment.goals).nearest
+    known, nearest = environment.goals.list_goals(), GoalMatcher(environment.goals).nearest
     assert nearest(f"pick up the {kind} in {target}") == Action("pick", (kind, target))
     assert nearest(f"clean {kind} with sinkbasin 1") == Action("clean", (kind, "sinkbasin_1"))
     assert nearest("open drawer 3") == Action("open", ("drawer_3",))

@@ -9,7 +9,7 @@ from planbook.envs import Task
 from planbook.planner import Episode, MemoryJournal, Outcome, Recall
 from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, execute
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import FAIL, GOAL, SOLVE, SubtaskModels, claims, episode, played
+from tests.planner.episode_kit import FAIL, GOAL, SOLVE, SubtaskModels, episode, played, recorded_subtasks
 
 WORK = Subtask(text="look around")
 
@@ -55,7 +55,7 @@ def test_without_finish_a_subtask_fails_after_its_replies(sandbox: Sandbox, repl
     claim, playing, models = execute_cells(sandbox, "agent.open('box_1')", replies=replies, journal=journal)
     assert (claim.done, claim.note) == (False, f"finish() was not called within {replies} replies")
     assert len(models.asked) == len(playing.cells) == replies
-    assert [each["replies"] for each in claims(journal)] == [replies]
+    assert [each["replies"] for each in recorded_subtasks(journal)] == [replies]
     last = [prompt for prompt in models.prompts("executor")[1:] if "This is your last reply" in prompt]
     assert last == models.prompts("executor")[1:][-1:]
 
@@ -188,7 +188,9 @@ def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     ending, _ = played(sandbox, SubtaskModels({GOAL: SOLVE}), "react", journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [(each["done"], each["note"]) for each in claims(journal)] == [(None, "The environment's episode is over.")]
+    assert [(each["done"], each["note"]) for each in recorded_subtasks(journal)] == [
+        (None, "The environment's episode is over.")
+    ]
 
 
 def test_a_claim_of_failure_is_not_an_error(sandbox: Sandbox) -> None:

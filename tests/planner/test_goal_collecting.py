@@ -154,7 +154,7 @@ def test_an_environment_without_known_goals_refuses_invalid_calls(sandbox: Sandb
 
 
 class ManyGoals(CampGoals):
-    def known(self) -> Sequence[Action]:
+    def list_goals(self) -> Sequence[Action]:
         return [Action("mine", ({f"kind_{number}": 1}, None)) for number in range(2_000)]
 
 
@@ -163,5 +163,5 @@ def test_long_lines_are_compared_quickly() -> None:
     matcher = GoalMatcher(goals)
     assert matcher.nearest("x" * 1_000_000) is None
     assert matcher.nearest("mine " + "kind, " * 100_000) is None
-    assert matcher.nearest("mine kind 7") == goals.known()[7]
+    assert matcher.nearest("mine kind 7") == goals.list_goals()[7]
     assert time.thread_time() - start < 2

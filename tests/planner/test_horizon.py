@@ -97,7 +97,7 @@ def test_rows_without_features_or_steps_are_refused(refused: Rows, message: str)
 
 def test_the_shipped_trees_are_those_of_the_shipped_records_and_are_learned_quickly() -> None:
     goals = load_environment("minecraft")().goals
-    table = goals.recorded()
+    table = goals.horizon_table()
     assert table is not None
     recorded, start = list(recorded_rows(table)), time.process_time()
     assert len(recorded) > 2000

@@ -67,7 +67,7 @@ def test_a_task_considered_complete_ends_the_search(sandbox: Sandbox) -> None:
     assert complete.questions == ["plan", "task_done"]
 
 
-def test_a_failed_sample_is_not_valued_and_not_continued(sandbox: Sandbox) -> None:
+def test_a_failed_sample_is_neither_evaluated_nor_expanded(sandbox: Sandbox) -> None:
     models, journal = AdvocateModels(act=code("oops()")), MemoryJournal()
     ending, _ = played(sandbox, models, "lats", journal=journal, options={"rounds": 1})
     assert ending.outcome is Outcome.FAILURE
@@ -77,7 +77,7 @@ def test_a_failed_sample_is_not_valued_and_not_continued(sandbox: Sandbox) -> No
     assert models.questions.count("act") == 3, "no other state is left"
 
 
-def test_without_a_subtask_nothing_is_sampled(sandbox: Sandbox) -> None:
+def test_after_the_last_subtask_nothing_is_sampled(sandbox: Sandbox) -> None:
     models = AdvocateModels(plan="1. look", subtask_done=[NO, YES], act=[touch("wall")])
     played(sandbox, models, "lats", options={"rounds": 1})
     assert models.questions.count("act") == 3

@@ -63,13 +63,13 @@ def test_a_line_on_the_tabletop_means_a_goal_or_none(line: str, target: str | No
 
 def test_a_goal_without_an_object_is_matched_with_no_line() -> None:
     class Waiting(Goals):
-        def known(self) -> Sequence[Action]:
+        def list_goals(self) -> Sequence[Action]:
             return (Action("open", ("box_1",)), Action("wait"))
 
     assert GoalMatcher(Waiting(Toy())).nearest("wait for the box_1") is None
 
 
-@given(move=st.sampled_from(TABLE.known()), goal=st.sampled_from(CRAFTING.known()))
+@given(move=st.sampled_from(TABLE.list_goals()), goal=st.sampled_from(CRAFTING.list_goals()))
 def test_the_text_of_a_goal_means_that_goal(move: Action, goal: Action) -> None:
     assert MOVED.nearest(f"agent.{move}") == move
     assert CRAFTED.nearest(f"agent.{goal}") == goal
@@ -82,5 +82,5 @@ def test_the_text_of_a_goal_means_that_goal(move: Action, goal: Action) -> None:
     gap=st.sampled_from(["", " "]),
 )
 def test_any_line_means_a_known_goal_or_none(words: list[str], gap: str) -> None:
-    assert MOVED.nearest(gap.join(words)) in (None, *TABLE.known())
-    assert MOVED.nearest(gap.join(["place orange_block on ", *words])) in (None, *TABLE.known())
+    assert MOVED.nearest(gap.join(words)) in (None, *TABLE.list_goals())
+    assert MOVED.nearest(gap.join(["place orange_block on ", *words])) in (None, *TABLE.list_goals())

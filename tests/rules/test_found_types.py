@@ -34,7 +34,7 @@ def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, num
     other = plan_shape(code.format(repr(text), number, repr(text), listed))
     assert one.shape == other.shape
     assert other.constants == (repr(text), f"[1, {number}]", repr(text), repr(listed))
-    assert other.hints == ("", "", "where", "")
+    assert other.constant_names == ("", "", "where", "")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_keys_of_patterns_stay_and_keys_of_assignments_become_parameters() -> No
     assert "wanted[task.params['value']] = box" in (procedure_code(only) or "")
     earlier = only.model_copy(
         update={
-            "hints": (),
+            "constant_names": (),
             "examples": tuple(each.model_copy(update={"constants": ()}) for each in only.examples),
         }
     )

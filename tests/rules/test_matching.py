@@ -204,7 +204,7 @@ def test_a_procedure_that_reads_an_unmatched_param_is_not_used() -> None:
     code = PROCEDURE.code.replace('task.params["value"]', "agent.buy(task.params['{}'])")
     for name in ("value", "other"):
         only = parse_procedure(code.format(name), "x")
-        memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
+        memory = LearnedMemory(Knowledge(environment="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
         assert (memory.recall(shopping(goal="buy nine apples")).procedure is not None) is (name == "value")
 
 

@@ -24,7 +24,7 @@ class RecordedReply(NamedTuple):
 
 
 class SentReply(NamedTuple):
-    """The number of tokens of a reply that were sent before the client hung up, and the number of all its tokens."""
+    """How many tokens of a reply were sent before the client hung up, and how many tokens it has."""
 
     sent_tokens: int
     all_tokens: int

@@ -1,6 +1,6 @@
-"""The speedup and the memory of many episodes that run at the same time.
+"""Measure the speedup and the memory use of many episodes that run at the same time.
 
-They run in threads, in worker processes and, if it is installed, in Ray.
+They run in threads, in worker processes and, if it is installed, on Ray.
 """
 
 import importlib.util
@@ -68,11 +68,11 @@ def _replays(limit: int) -> list[Row]:
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     before = _busy_seconds()
     alone = _play(config, tasks, Execution(jobs=1))
-    spread = (_busy_seconds() - before) / CORES
+    ideal = (_busy_seconds() - before) / CORES
     name = f"replay: the processor time of that, over {CORES} cores"
     figures = [
         Row("replay: threads, 1 job", alone, "s", None, source),
-        Row(name, spread, "s", alone / spread, "the most there is"),
+        Row(name, ideal, "s", alone / ideal, "the maximum"),
     ]
     for executor in executors():
         elapsed = _play(config, tasks, Execution(jobs=JOBS, executor=executor))
@@ -94,7 +94,7 @@ def _busy_seconds() -> float:
 def _waiting(answer_seconds: float) -> list[Row]:
     """Return the seconds per episode, and the private memory per job.
 
-    The memory per job is computed from the difference between ``IN_FLIGHT`` jobs and one.
+    The memory per job is the difference between ``IN_FLIGHT`` jobs and one job, divided by the number of further jobs.
     """
     with _slow_model(answer_seconds) as server:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
@@ -131,7 +131,7 @@ def _play(config: Config, tasks: Sequence[Task], execution: Execution) -> float:
 
 
 def _measure(config: Config, tasks: Sequence[Task], execution: Execution, server: int) -> ScaleFigures:
-    """Play a run while its memory is sampled, which makes it slightly slower. ``server`` is a process not to count."""
+    """Play a run while its memory is sampled, which makes it slightly slower. ``server`` is not counted."""
     samples = [_private_megabytes(server)]
     with call_every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server))):
         seconds = _play(config, tasks, execution)

@@ -162,8 +162,8 @@ def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], j
 
 
 def _mean(cell: tuple[str, str], values: Sequence[float]) -> Row:
-    mean, spread = fmean(values), Z_95 * stdev(values) / sqrt(len(values))
-    return replace(_row(cell, mean, "ticks"), interval=(mean - spread, mean + spread))
+    mean, margin = fmean(values), Z_95 * stdev(values) / sqrt(len(values))
+    return replace(_row(cell, mean, "ticks"), interval=(mean - margin, mean + margin))
 
 
 def _percent(interval: tuple[float, float]) -> tuple[float, float]:

@@ -127,9 +127,9 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 
 
 def claim_of_ending(episode: Episode) -> bool | None:
-    """Return the claim of a subtask during which the episode ended: True if the agent itself ended it.
+    """Return the claim of a subtask during which the episode ended: True if the agent itself ended the episode.
 
-    Otherwise there is no claim. Where the environment ends an episode by its own judgement, the figures count that.
+    Otherwise there is no claim. ``DecompositionFigures`` counts the episodes that the environment ended as solved.
     """
     return True if episode.environment.submits and episode.environment.ended else None
 
@@ -301,9 +301,9 @@ class DecompositionFigures(Figures):
         )
 
     def describe(self) -> Iterable[str]:
-        """Return sentences on calls and depths, and on the claims about whole tasks.
+        """Yield sentences on calls and depths, and on the claims about whole tasks.
 
-        Without any claim, there is nothing about claims, and without a planner, nothing about decomposition.
+        If there are no claims, or if no planner was asked, the sentences about them are left out.
         """
         solved, not_solved = self.audit.solved, self.audit.not_solved
         if self.mean_planner_calls > 0:

@@ -43,10 +43,10 @@ def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
-    play_rounds(episode, options, lambda current: search_with_stack(current, options.remedies))
+    play_rounds(episode, options, lambda search: search_with_stack(search, options.remedies))
 
 
-def search_with_stack(current: SearchRound, remedies: int) -> None:
+def search_with_stack(search: SearchRound, remedies: int) -> None:
     """Carry out the plan of a round. Return when no branch is left to try.
 
     Raises EpisodeOver when the task is considered complete.
@@ -54,32 +54,32 @@ def search_with_stack(current: SearchRound, remedies: int) -> None:
     The stack holds the nodes that are still to be tried. If a state has several of them, it has a checkpoint, so that
     the search can return to it.
     """
-    stack = [current.root]
+    stack = [search.root]
     while stack:
         node = stack.pop()
-        if node.parent is not None and not _try(current, node.parent, node):
+        if node.parent is not None and not _try(search, node.parent, node):
             continue
-        if current.task_done(node):
-            current.finish(node)
-        if current.subtask_done(node):
+        if search.task_done(node):
+            search.finish(node)
+        if search.subtask_done(node):
             node.subtask += 1
-        if node.subtask < len(current.parts):
-            proposals = current.propose(node, remedies)
+        if node.subtask < len(search.parts):
+            proposals = search.propose(node, remedies)
             if len(proposals) > 1:
-                current.mark(node)
+                search.mark(node)
             stack += reversed(proposals)
 
 
-def _try(current: SearchRound, parent: Node, node: Node) -> bool:
+def _try(search: SearchRound, parent: Node, node: Node) -> bool:
     """Run the code of a node. Return False if it fails, or if the evaluator finds that it does not fit its subtask."""
-    if parent is not current.current:
-        current.return_to(parent)
-    if not current.carry_out(node):
+    if parent is not search.current_node:
+        search.return_to(parent)
+    if not search.carry_out(node):
         return False
-    if not current.evaluate("align", parent, node):
+    if not search.evaluate("align", parent, node):
         node.change(fate="turned back")
         return False
-    current.keep(node)
+    search.keep(node)
     return True
 
 
@@ -95,7 +95,7 @@ class PlanActOptions(AdvocateOptions):
 
 def plan_act(episode: Episode, options: PlanActOptions) -> None:
     """Plan and act step by step. Plan again as soon as an action does not fit its subtask."""
-    play_rounds(episode, options, lambda current: search_with_stack(current, 0), reflects=options.reflects)
+    play_rounds(episode, options, lambda search: search_with_stack(search, 0), reflects=options.reflects)
 
 
 class LatsOptions(AdvocateOptions):
@@ -107,25 +107,25 @@ class LatsOptions(AdvocateOptions):
 
 def lats(episode: Episode, options: LatsOptions) -> None:
     """Plan, and search a tree of sampled code. Plan again if the search does not complete the task."""
-    play_rounds(episode, options, lambda current: search_tree(current, options))
+    play_rounds(episode, options, lambda search: search_tree(search, options))
 
 
 DUPLICATE = "It took the same actions as another sample."
 
 
-def search_tree(current: SearchRound, options: LatsOptions) -> None:
+def search_tree(search: SearchRound, options: LatsOptions) -> None:
     """Expand the most promising node, again and again, until all nodes are closed or the limit is reached.
 
     Raises EpisodeOver when the task is considered complete.
     """
-    current.current_path_only = True
-    if current.task_done(current.root):
-        current.finish(current.root)
+    search.current_path_only = True
+    if search.task_done(search.root):
+        search.finish(search.root)
     for _ in range(options.expansions):
-        node = _select(current.root)
+        node = _select(search.root)
         if node is None:
             return
-        node.closed = not _reach(current, node) or not _expand(current, node, options.samples)
+        node.closed = not _reach(search, node) or not _expand(search, node, options.samples)
 
 
 def uct(node: Node) -> float:
@@ -152,65 +152,65 @@ def _select(root: Node) -> Node | None:
     return node
 
 
-def _reach(current: SearchRound, node: Node) -> bool:
+def _reach(search: SearchRound, node: Node) -> bool:
     """Bring the environment back to the state of a node. Return False if this fails.
 
     Restore the last checkpoint on the path to the node, and run the code of the later nodes on the path again.
     """
-    if node is current.current:
+    if node is search.current_node:
         return True
     path = node.path
     last = max(number for number, each in enumerate(path) if each.mark)
-    current.return_to(path[last])
+    search.return_to(path[last])
     for each in path[last + 1 :]:
-        if not current.carry_out(each):
+        if not search.carry_out(each):
             each.closed = True
             return False
-        current.keep(each)
-        current.mark(each)
+        search.keep(each)
+        search.mark(each)
     return True
 
 
-def _expand(current: SearchRound, node: Node, samples: int) -> bool:
+def _expand(search: SearchRound, node: Node, samples: int) -> bool:
     """Ask for samples of code for the state of a node, and try each. Return False if there is nothing to try."""
-    if current.subtask_done(node):
+    if search.subtask_done(node):
         node.subtask += 1
-    if node.subtask == len(current.parts):
+    if node.subtask == len(search.parts):
         return False
-    current.mark(node)
-    for child in _sample(current, node, samples):
-        if node is not current.current:
-            current.return_to(node)
-        _simulate(current, node, child)
+    search.mark(node)
+    for child in _sample(search, node, samples):
+        if node is not search.current_node:
+            search.return_to(node)
+        _simulate(search, node, child)
     return bool(node.children)
 
 
-def _sample(current: SearchRound, node: Node, samples: int) -> list[Node]:
+def _sample(search: SearchRound, node: Node, samples: int) -> list[Node]:
     """Ask for independent samples of code for the state of a node. Return a child for each, without duplicates."""
     children: dict[str, Node] = {}
     for number in range(samples):
-        plan, _ = current.ask_for_code(node, Sample(current.number * samples + number))
+        plan, _ = search.ask_for_code(node, Sample(search.number * samples + number))
         if plan is not None and (code := normal_form(plan.code)) not in children:
-            children[code] = current.add_child(node, number, plan)
+            children[code] = search.add_child(node, number, plan)
     return list(children.values())
 
 
-def _simulate(current: SearchRound, parent: Node, node: Node) -> None:
+def _simulate(search: SearchRound, parent: Node, node: Node) -> None:
     """Run the sample of a new node, evaluate the state that it leads to, and update all nodes on its path."""
-    is_reached, value = current.carry_out(node), 0.0
+    is_reached, value = search.carry_out(node), 0.0
     node.closed = not is_reached
     if node.actions and node.actions in [child.actions for child in parent.children[: parent.children.index(node)]]:
         node.change(fate="turned back", why=DUPLICATE)
         node.closed = True
         return
     if is_reached:
-        value = current.evaluate("value", parent, node)
-        current.keep(node)
+        value = search.evaluate("value", parent, node)
+        search.keep(node)
     for each in node.path:
         each.visits, each.total = each.visits + 1, each.total + value
         each.change(visits=each.visits, value=each.total / each.visits)
-    if is_reached and current.task_done(node):
-        current.finish(node)
+    if is_reached and search.task_done(node):
+        search.finish(node)
 
 
 def _asks_summarizer(options: AdvocateOptions, environment: Environment) -> bool:

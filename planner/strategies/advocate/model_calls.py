@@ -272,7 +272,7 @@ class ModelCalls:
 
     def task_done(self, node: Node) -> bool:
         """Return True if the evaluator considers the task complete. Its verdict is recorded as the method's claim."""
-        done = self._verdict("task_done", node, answering=self._episode.environment.answering)
+        done = self._verdict("task_done", node, answering=self._episode.environment.answer_action)
         if done is not None:
             self._episode.claim(done, CLAIM_AUTHOR)
         return bool(done)
@@ -353,5 +353,5 @@ class ModelCalls:
     def _system(self, role: str) -> Message:
         if role != PLANNER_ROLE:
             return system_message(self._episode, "advocate/judge")
-        noting, answering = "note_down" in self._frame.functions, self._episode.environment.answering
+        noting, answering = "note_down" in self._frame.functions, self._episode.environment.answer_action
         return system_message(self._episode, "advocate/system", noting=noting, answering=answering)

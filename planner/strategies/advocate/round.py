@@ -86,7 +86,7 @@ class SearchRound(ModelCalls):
         page = episode.observation.text
         self.root = Node(BranchTried(round=number, number=-1, subtask="", code="", fate="kept"))
         self.root.see(page, self._report("", page), self._scene())
-        self.current: Node | None = self.root
+        self.current_node: Node | None = self.root
         """The node whose state the environment is in. None after code has run, until ``keep`` or ``return_to``."""
         try:
             outline = self.plan(self.root)
@@ -147,7 +147,7 @@ class SearchRound(ModelCalls):
             if kept.branch.fate == "kept" and kept not in node.path:
                 kept.change(fate="abandoned")
         self._record_changes()
-        self.current = node
+        self.current_node = node
 
     def carry_out(self, node: Node) -> bool:
         """Run the code of a node in the state of its parent. Return True if the code ran without an error.
@@ -181,7 +181,7 @@ class SearchRound(ModelCalls):
         finally:
             steps = self._count_steps(node, first_step)
         if feedback.kind is not FeedbackKind.CHECK:
-            self.current = None
+            self.current_node = None
         if feedback.is_error:
             node.change(fate="failed", why=str(feedback.faults[0]))
             return False
@@ -196,21 +196,21 @@ class SearchRound(ModelCalls):
         """Accept the branch of a node. The environment must be in the state of the node."""
         node.change(fate="kept")
         self._record_changes()
-        self.current = node
+        self.current_node = node
 
     def finish(self, node: Node) -> None:
         """Give the answer, if the environment expects one, and end the episode.
 
         Always raises EpisodeOver.
         """
-        answering = self._episode.environment.answering
-        answer = self.answer(node) if answering else None
+        answer_action = self._episode.environment.answer_action
+        answer = self.answer(node) if answer_action else None
         if answer is not None:
-            self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
+            self._episode.run(f"agent.{answer_action}({answer!r})", source=PLANNER_ROLE)
         raise EpisodeOver(CONSIDERED_COMPLETE)
 
     def end(self, reason: str) -> FailedRound:
-        """Record the branches of the round, its numbers of actions, and the environment's verdict.
+        """Record the branches of the round, its number of actions, and the environment's verdict.
 
         Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
         """
@@ -221,7 +221,7 @@ class SearchRound(ModelCalls):
                 node.span.end(**dict(node.branch))
         steps = self._episode.steps[self._first_step :]
         self._span.end(
-            actions=sum(step.action.name != self._episode.environment.answering for step in steps),
+            actions=sum(step.action.name != self._episode.environment.answer_action for step in steps),
             solved=self._episode.verdict().solved,
         )
         return FailedRound(self.parts, [node.branch.effect for node in self._tried], reason)
@@ -296,19 +296,19 @@ def play_rounds(
         notebook, shown = (shared_notebook, earlier) if reflects else (Notebook(), [])
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
-            current = SearchRound(episode, frame, options, notebook, number, tuple(shown), revision=bool(earlier))
+            search = SearchRound(episode, frame, options, notebook, number, tuple(shown), revision=bool(earlier))
             try:
-                play(current)
+                play(search)
             except EpisodeOver as over:
-                earlier.append(current.end(str(over)))
+                earlier.append(search.end(str(over)))
                 if _has_answered(episode):
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
-            earlier.append(current.end(NOTHING_LEFT))
+            earlier.append(search.end(NOTHING_LEFT))
 
     play_in_rounds(episode, options.rounds, play_one, until_solved=False)
 
 
 def _has_answered(episode: Episode) -> bool:
     """Return True if an answer ended the environment's episode."""
-    return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answering
+    return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answer_action

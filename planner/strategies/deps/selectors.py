@@ -205,14 +205,14 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
     Raises MissingRequirement if the name is one of ``PREDICTING`` and the environment has no recorded goals, or if the
     predictor is missing or out of date.
     """
-    recorded = goals.recorded()
-    if name in PREDICTING and recorded is None:
+    table = goals.horizon_table()
+    if name in PREDICTING and table is None:
         raise MissingRequirement(
             f"the environment {goals.environment.name} has no recorded goals from which horizons could be learned; "
             "choose another selector: fixed, random or nearest"
         )
-    if recorded is not None and name in (*PREDICTING, None):
-        predict = _predictor(recorded).predict
+    if table is not None and name in (*PREDICTING, None):
+        predict = _predictor(table).predict
         return expected_selector(predict) if name == "expected" else horizon_selector(predict)
     return {"random": Selector("random", rng=random.Random(seed)), "nearest": NEAREST}.get(name or "", FIXED)
 

@@ -58,7 +58,7 @@ class GoalMatcher:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._known: dict[str, list[_KnownGoal]] = {}
-        for action in (goal for goal in goals.known() if goal.args):  # a line names the object of its goal
+        for action in (goal for goal in goals.list_goals() if goal.args):  # a line names the object of its goal
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words = Name().union(*(name for goals in self._known.values() for goal in goals for name in goal.names))
 
@@ -83,7 +83,8 @@ class GoalMatcher:
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
         pairs = list(zip(parameters, action.args, strict=False))[1:]
         needed = [pair for pair in pairs if isinstance(pair[1], str) and pair[0].default is pair[0].empty]
-        objects = [*_names(action.args[0]), *(name for source in self._goals.names(action) for name in _names(source))]
+        aliases = [name for alias in self._goals.aliases(action) for name in _names(alias)]
+        objects = [*_names(action.args[0]), *aliases]
         needed_words = Name().union(*(name for _, argument in needed for name in _names(argument)))
         others = [name for argument in action.args[1:] for name in _names(argument)]
         return _KnownGoal(action, objects, needed_words, [*objects, *others])
@@ -137,7 +138,7 @@ class GoalMatcher:
         """Return the goal with this count, or None if the goal cannot have it."""
         if count is None:
             return action
-        goal = self._goals.times(action, count) if count in COUNTS else action
+        goal = self._goals.with_count(action, count) if count in COUNTS else action
         return goal if _count(goal) >= count > 0 else None
 
 

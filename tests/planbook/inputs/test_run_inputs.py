@@ -102,7 +102,7 @@ def test_a_change_before_the_first_episode_is_only_reported(tmp_path: Path) -> N
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
     tasks = chosen.environment.select(Selection())
-    Run.create(tmp_path / "run", chosen, tasks, made_of=current_inputs(chosen, tasks)).close()
+    Run.create(tmp_path / "run", chosen, tasks, inputs=current_inputs(chosen, tasks)).close()
     write_shelf(tmp_path, "cup_1")
     resumed = invoke("run", "--resume", tmp_path / "run")
     assert resumed.returncode == 0

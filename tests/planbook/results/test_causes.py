@@ -10,7 +10,7 @@ from planbook.wording import cause_of, describe, reason_of
 from tests.rows import results
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
-ANSWERED = Judgement(unjudged="answer: 42")
+ANSWERED = Judgement(unjudged_result="answer: 42")
 
 
 def described(ending: Ending) -> str:

@@ -126,7 +126,7 @@ def test_a_claim_about_a_task_that_nothing_can_judge_is_not_false(tmp_path: Path
     with closing(new_run(tmp_path / "run", "ask", planner="automanual", env="web")) as run:
         writer = EpisodeWriter(run, "task/0")
         writer.put(f"{writer.scope}/execute/0", "span", instant_event(Claim(done=True, by=WHOLE)))
-        ending = Judgement(unjudged="answer: 7").ending(DONE, 1, used_up=False)
+        ending = Judgement(unjudged_result="answer: 7").ending(DONE, 1, used_up=False)
         writer.put(writer.path, "outcome", ending.model_dump(mode="json"))
         (row,) = read_run(run).episodes.values()
         assert (row.claim.claim, row.claim.is_false) == ("solved", False)

@@ -55,7 +55,7 @@ def test_a_completely_played_run_has_no_columns_for_unplayed_episodes() -> None:
 def test_repeats_have_a_spread() -> None:
     summary = summed("aaaa", SOLVED, SOLVED, SOLVED, FAILED, repeats=2)
     assert summary.solved_by_repeat == (2, 1)
-    assert summary.spread == pytest.approx(0.35355, abs=1e-5)
+    assert summary.solved_sd == pytest.approx(0.35355, abs=1e-5)
 
 
 def test_repeats_that_were_not_all_played_have_no_spread() -> None:
@@ -66,7 +66,7 @@ def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:
     tasks = [Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g") for n in range(4)]
     entries = [Entry(index=n, task=task, repeat=n // 3) for n, task in enumerate(tasks)]
     summary = summarise(results(entries, dict.fromkeys(range(4), SOLVED)), 1.0, "run")
-    assert (summary.solved_by_repeat, summary.spread) == ((3, 1), 0.0)
+    assert (summary.solved_by_repeat, summary.solved_sd) == ((3, 1), 0.0)
 
 
 def test_means_are_rounded_only_once() -> None:

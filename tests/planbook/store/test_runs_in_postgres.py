@@ -117,9 +117,9 @@ def test_a_run_that_is_played_on_another_machine_cannot_be_played(tmp_path: Path
             Run.open(copy, to_play=True)
         with closing(FollowedRun(copy)) as following:
             following.catch_up()
-            assert following.is_played, "planbook watch sees it too"
+            assert following.is_running, "planbook watch sees it too"
     with closing(Run.open(copy)) as run:
-        assert not run.is_played
+        assert not run.is_running
     Run.open(copy, to_play=True).close()
 
 

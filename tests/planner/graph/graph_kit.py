@@ -38,7 +38,7 @@ class ScriptedAnswers:
 
     @property
     def names(self) -> list[str]:
-        """Return the nodes that were asked, in order."""
+        """The nodes that were asked, in order."""
         return [name for _, name, _ in self.asked]
 
     def prompt(self, name: str) -> str:
