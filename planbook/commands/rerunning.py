@@ -22,6 +22,7 @@ from planbook.commands.playing import play
 from planbook.commands.viewing import find_episode
 from planbook.config import Config, models_by_role
 from planbook.console import console
+from planbook.divergence import Comparison, Sameness
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
@@ -29,7 +30,7 @@ from planbook.knowledge import RETRIEVAL, check_ablations
 from planbook.learning.tasks import tasks_of
 from planbook.planner import Budget, GivenCode, Step, format_call, read_trajectory
 from planbook.preflight import check_config
-from planbook.replay import Comparison, Sameness, replay_run
+from planbook.replay import replay_run
 from planbook.reruns import kept_steps, learned_the_same, repeated_episodes
 from planbook.runs import (
     Entry,
@@ -330,7 +331,7 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
     seconds = round(time.monotonic() - begun, 3)
     counts = _count_by_sameness(compared)
     differences = {_name(entry): comparison for entry, comparison in compared if comparison.event}
-    changed = sum(bool(comparison.then) for comparison in differences.values())
+    changed = sum(comparison.verdict_changed for comparison in differences.values())
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
     report = {

@@ -5,7 +5,7 @@ path within the run) and its number there.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,7 @@ from planbook.planner import (
     request_key,
 )
 from planbook.runs import Fork, Run, is_run, last_path
-from planbook.store import Event, without_restart
+from planbook.store import Events, without_restart
 
 LEARNING_ROLES = ("builder", "consolidator", "formulator")
 """The roles of models that write rules and manuals. All other roles are for playing episodes."""
@@ -231,13 +231,16 @@ class ReplyRepeater:
         return self._fallback.complete(messages, sampling, on_text)
 
 
-def replies_by_place(path: str, events: Iterable[Event]) -> dict[str, Reply]:
+def replies_by_place(path: str, events: Events) -> dict[str, Reply]:
     """Return a dict that maps the places of an episode's model calls to the replies.
 
     The places are relative to the scope of the episode, ``path``.
     """
-    asks: Iterable[Any] = (event for event in events if event.kind == "ask")
-    return {f"{ask.scope}/{ask.n}".removeprefix(f"{path}/"): Reply.model_validate(ask.body["reply"]) for ask in asks}
+    return {
+        f"{scope}/{number}".removeprefix(f"{path}/"): Reply.model_validate(body["reply"])
+        for (scope, kind, number), body in events.items()
+        if kind == "ask"
+    }
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
@@ -245,12 +248,12 @@ def replies_before(fork: Fork) -> dict[str, Reply]:
 
     Raises BadRun if the original run cannot be read.
     """
-    events, actions = list[Event](), 0
+    events, actions = dict[Any, Any](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])
         for event in run.store.events(path):
             actions += event.kind == "act"
             if actions >= fork.at:
                 break
-            events.append(event)
+            events[event.scope, event.kind, event.n] = event.body
     return replies_by_place(path, events)
