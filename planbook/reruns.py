@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from planbook.divergence import Comparison, Sameness, course_of, first_difference
 from planbook.knowledge import learned_in
-from planbook.planner import Ending, Outcome, Step, Trajectory, format_call, read_trajectory
-from planbook.runs import Entry, Fork, Run, last_path, recorded_endings
+from planbook.planner import Outcome, Step, Trajectory, format_call
+from planbook.runs import Entry, Fork, Run, last_attempt, last_path, recorded_endings
 from planbook.store import Events
 
 
@@ -18,7 +18,11 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[tuple[Entry, Comparis
     is_fork = second.forked is not None and second.forked != first.forked
     repeated = [first.entries()[second.forked.episode]] if second.forked and is_fork else first.entries()
     for old, new in zip(repeated, second.entries(), strict=True):
-        yield old, _compare((first, old, before.get(old.index)), (second, new, after.get(new.index)))
+        then, now = before.get(old.index), after.get(new.index)
+        if then is None or now is None or then.outcome is Outcome.BROKEN:
+            yield old, Comparison(sameness=Sameness.NOT_COMPARED)
+        else:
+            yield old, _first_difference(first, old, second, new).with_endings(then, now)
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
@@ -27,20 +31,12 @@ def learned_the_same(first: Run, second: Run) -> bool:
     return knowledge[0] == knowledge[1]
 
 
-PlayedEpisode = tuple[Run, Entry, Ending | None]
-"""The run of an episode, its entry there, and its ending, which is None if the episode has not ended."""
-
-
-def _compare(original: PlayedEpisode, repetition: PlayedEpisode) -> Comparison:
-    (first, entry, before), (second, _, after) = original, repetition
-    if before is None or after is None or before.outcome is Outcome.BROKEN:
-        return Comparison(sameness=Sameness.NOT_COMPARED)
-    if second.forked:
-        planned = second.forked if second.config.planner != first.config.planner else None
-        old, new = _numbered(actions_taken(first, entry, planned)), _numbered(actions_taken(*repetition[:2]))
-    else:
-        old, new = _course(*original[:2]), _course(*repetition[:2])
-    return first_difference(old, new).with_endings(before, after)
+def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Comparison:
+    """Compare the events of two episodes or, if the second run is a fork, only the actions."""
+    if not second.forked:
+        return first_difference(_course(first, old), _course(second, new))
+    planned = second.forked if second.config.planner != first.config.planner else None
+    return first_difference(_numbered(actions_taken(first, old, planned)), _numbered(actions_taken(second, new)))
 
 
 def _course(run: Run, entry: Entry) -> Events:
@@ -80,8 +76,8 @@ def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[s
     If ``planned`` is given, it describes a fork of the episode that continues with a new plan. In that case,
     actions that come before the fork and are not repeated by it are left out.
     """
-    path = last_path(run, entry)
-    steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
+    episode = last_attempt(run, entry)
+    steps = [step for played in episode.rounds for step in played.steps]
     if planned:
-        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path), entry.task), planned.at)
+        steps[: planned.at] = kept_steps(episode, planned.at)
     return [f"{format_call(step.action)} -> {step.observation.text}" for step in steps]

@@ -12,8 +12,8 @@ from planbook.envs import Selection, Task, file_digest, known_environments, vali
 from planbook.errors import BadArgument
 from planbook.export.skills import EVIDENCE, HASHED, SCRIPT, SkillEvidence
 from planbook.options import validate
-from planbook.planner import code_of, parse_procedure, read_trajectory
-from planbook.runs import Run, last_path, recorded_endings
+from planbook.planner import code_of, parse_procedure
+from planbook.runs import Run, last_attempt, recorded_endings
 from planbook.sandbox import Limits
 from planbook.wording import listed
 
@@ -133,10 +133,7 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
         ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
-        tasks = {
-            id: read_trajectory(last_path(run, entry), run.store.events(entry.path), entry.task).task
-            for id, entry in ended.items()
-        }
+        tasks = {id: last_attempt(run, entry).task for id, entry in ended.items()}
     last = {id: endings[entry.index] for id, entry in ended.items()}
     verdicts = {id: (end.outcome.solved, end.verdict.score) for id, end in last.items() if end.outcome.played}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
