@@ -40,15 +40,16 @@ from planbook.planner import (
 )
 from planbook.runs import Fork, Run, is_run, last_path
 from planbook.store import Events, without_restart
+from planbook.workers.control import Switches
 
 LEARNING_ROLES = ("builder", "consolidator", "formulator")
 """The roles of models that write rules and manuals. All other roles are for playing episodes."""
 
 
-def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
+def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Roles:
     """Return the roles of a run. Their model calls count towards the run's budget.
 
-    While a model waits, it calls ``stopped``, and gives up if the result is True. If ``config`` is given, it names the
+    The switches stop and pause them, before a model call and while a model waits. If ``config`` is given, it names the
     models instead of the run's own configuration. In a forked run, the replies that the original episode got before the
     fork are repeated first. Raises BadRun if the run of the original episode cannot be read.
     """
@@ -60,7 +61,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 
     def is_over() -> bool:
         run.meter.check_time()
-        return stopped()
+        return switches.must_stop()
 
     def load(role: str) -> Model:
         spec = config.models.get(role) or config.models.get(DEFAULT_ROLE)
@@ -72,7 +73,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
                 models[spec] = with_recorded(model) if with_recorded else model
             return models[spec]
 
-    return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
+    return Roles(load, config.sampling, guard=switches.guard, meter=run.meter, seed=config.seed)
 
 
 def open_model(

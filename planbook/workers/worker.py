@@ -379,7 +379,7 @@ def workers_of(run: Run, unsafe_no_sandbox: bool, switches: Switches) -> Iterato
         run.meter.before_action()
 
     with Sandbox(modules=run.config.environment.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
-        roles = roles_of(run, switches.must_stop).guarded(switches.guard)
+        roles = roles_of(run, switches)
         try:
             yield partial(EpisodeWorker, run.config, sandbox, guard, roles)
         except KeyboardInterrupt:  # the second Ctrl-C: threads still play episodes, but must not record a false ending
