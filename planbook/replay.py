@@ -3,44 +3,26 @@
 Nothing is written.
 """
 
-import queue
 from collections.abc import Callable
-from contextlib import suppress
 
 from planbook.divergence import Comparison, Sameness, course_of, first_difference
 from planbook.envs import EnvsError, MissingRequirement
-from planbook.planner import Ending, EpisodeStopped, MemoryJournal, ModelError, Roles, play
+from planbook.planner import NO_MODELS, Ending, MemoryJournal, ModelError, Roles, play
 from planbook.runs import Entry, Run, last_path, recorded_endings
-from planbook.sandbox import Sandbox
-from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, Switches, in_threads, replies_by_place
+from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, play_in_order, replies_by_place
 
 OnComparison = Callable[[Entry, Comparison], None]
 
 
 def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> bool:
     """Play every episode again, in threads, and compare it with its recording. Return False if Ctrl-C stopped this."""
-    entries, endings, switches = run.entries(), recorded_endings(run), Switches()
-    waiting: queue.SimpleQueue[Entry] = queue.SimpleQueue()
-    compared: queue.SimpleQueue[tuple[Entry, Comparison]] = queue.SimpleQueue()
-    for entry in entries:
-        waiting.put(entry)
+    endings = recorded_endings(run)
 
-    def replay_waiting(notify: Callable[[], None]) -> None:
-        with EpisodeWorker(run.config, sandbox, switches.guard) as worker, suppress(queue.Empty):
-            while True:
-                if switches.stopped:
-                    raise EpisodeStopped
-                entry = waiting.get_nowait()
-                compared.put((entry, replay_episode(run, entry, worker, endings.get(entry.index))))
-                notify()
+    def compare(entry: Entry, worker: EpisodeWorker) -> Comparison:
+        return replay_episode(run, entry, worker, endings.get(entry.index))
 
-    def report() -> None:
-        while not compared.empty():
-            on_comparison(*compared.get())
-
-    count = min(execution.jobs if run.config.environment.parallel else 1, len(entries))
-    with Sandbox(modules=run.config.environment.modules, unsafe_no_sandbox=execution.unsafe_no_sandbox) as sandbox:
-        return in_threads(count, replay_waiting, switches.stop, report)
+    jobs = execution.jobs if run.config.environment.parallel else 1
+    return play_in_order(run, compare, on_comparison, execution, jobs=jobs, roles=NO_MODELS)
 
 
 def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, then: Ending | None) -> Comparison:

@@ -371,15 +371,17 @@ def play_in_threads(
 
 
 @contextmanager
-def workers_of(run: Run, unsafe_no_sandbox: bool, switches: Switches) -> Iterator[Callable[[], EpisodeWorker]]:
-    """Yield a function that creates a worker. All workers share one sandbox."""
+def workers_of(
+    run: Run, unsafe_no_sandbox: bool, switches: Switches, roles: Roles | None = None
+) -> Iterator[Callable[[], EpisodeWorker]]:
+    """Yield a function that creates a worker. All workers share one sandbox, and ``roles``, by default the run's."""
 
     def guard() -> None:
         switches.guard()
         run.meter.before_action()
 
     with Sandbox(modules=run.config.environment.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
-        roles = roles_of(run, switches)
+        roles = roles or roles_of(run, switches)
         try:
             yield partial(EpisodeWorker, run.config, sandbox, guard, roles)
         except KeyboardInterrupt:  # the second Ctrl-C: threads still play episodes, but must not record a false ending
