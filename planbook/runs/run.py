@@ -17,7 +17,18 @@ from planbook.atomic_files import TEMPORARY, open_atomic
 from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import INVOCATION, Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
+from planbook.planner import (
+    INVOCATION,
+    Body,
+    Budget,
+    Ending,
+    EventKind,
+    Meter,
+    Outcome,
+    Trajectory,
+    amount_of,
+    read_trajectory,
+)
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -367,6 +378,12 @@ def last_path(run: Run, entry: Entry) -> str:
             f"{entry.task.id} (episode {entry.index}) has not ended; resume its run: planbook run --resume {run.folder}"
         )
     return ended[-1]
+
+
+def last_attempt(run: Run, entry: Entry) -> Trajectory:
+    """Return an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
+    path = last_path(run, entry)
+    return read_trajectory(path, run.store.events(path), entry.task)
 
 
 def broken_paths(run: Run) -> list[str]:
