@@ -83,12 +83,13 @@ class WorkerLosses:
 
     def __init__(self) -> None:
         self._most_answers = -1
-        self.crashes, self.kills, self.any_crash = 0, 0, False
+        self.crashes, self.kills, self.total, self.any_crash = 0, 0, 0, False
 
     def count(self, answer_count: int, *, killed: bool) -> None:
         """Count a lost worker, which had received this number of answers."""
         if answer_count > self._most_answers:
             self._most_answers, self.crashes, self.kills = answer_count, 0, 0
+        self.total += 1
         self.any_crash = self.any_crash or not killed
         if killed:
             self.kills += 1
