@@ -230,12 +230,12 @@ class Session:
             self._worker.kill()
             self._worker = None
 
-    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, answer_count: int) -> None:
-        """Count a worker that was lost after it had received ``answer_count`` answers.
+    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, exchanges: int) -> None:
+        """Count a worker that was lost after this number of exchanges for the cell.
 
         Raises WorkersKilled if MAX_KILLS workers were killed at the same place.
         """
-        losses.count(answer_count, killed=worker.was_killed())
+        losses.count(exchanges, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
             place = f"at the same place in cell {len(self._cells) + 1}"
