@@ -147,8 +147,9 @@ AttributeReader = Callable[[], Mapping[str, JsonValue]]
 
 
 class PlanView(NamedTuple):
-    """What the plan last received from the host."""
+    """What the plan last received from the host, and the context in which later code must be compiled."""
 
+    context: CompileContext
     clock: int = EPOCH
     attributes: bytes = b"{}"
     """The values of the attributes, as JSON."""
@@ -171,34 +172,28 @@ class Answers:
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesser = 0, Guesser()
-        self._last_file, self._context = "", CompileContext(modules=modules)
-        """The file name of the code that ran last, and what must be known about it to compile later code."""
-        self._clock, self._shown = PlanView()
+        self._context, self._clock, self._shown = PlanView(CompileContext(modules=modules))
 
     @property
     def view(self) -> PlanView:
-        """What the plan last received. To set it resets the clock and the attributes to an earlier view."""
-        return PlanView(self._clock, self._shown)
+        """The current view of the plan."""
+        return PlanView(self._context, self._clock, self._shown)
 
-    @view.setter
-    def view(self, view: PlanView) -> None:
-        self._clock, self._shown = view
-
-    def new_file(self, name: str) -> str:
-        """Return a file name for a cell, unique in the session."""
+    def new_file(self, name: str, view: PlanView) -> str:
+        """Return a file name for a cell, unique in the session. ``view`` is that of the plan when the cell begins."""
         self._cells, self._guesser = self._cells + 1, Guesser()
+        self._context, self._clock, self._shown = view._replace(context=view.context._replace(flags=0))
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str, kind: Kind) -> bytes:
         """Return the message that starts a cell or a part of one."""
         compiled = self.compile(source, file, kind)
-        self._last_file, self._context = file, compiled.context
+        self._context = compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
         """Compile a cell, or the next part of the cell ``file``. The result has either the compiled code or faults."""
-        context = self._context if self._last_file == file else self._context._replace(flags=0)
-        return precompile(source, file, self._guarded, kind == "part", context)
+        return precompile(source, file, self._guarded, kind == "part", self._context)
 
     def answer(self, message: list[Any]) -> bytes:
         """Carry out a request and return the answer.

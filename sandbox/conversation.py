@@ -147,7 +147,7 @@ class CellRecord:
     title: str
     """The name of the cell in errors."""
     view: PlanView
-    """The clock and the attributes that the plan had received when the cell ended."""
+    """The view of the plan when the cell ended."""
     room: int
     """Number of bytes of memory that the records of the session may still take."""
     starts: list[bytes] = field(default_factory=list)

@@ -114,7 +114,7 @@ class Session:
             self._kill()
             del self._cells[mark:]
             if not self._ended_by_plan:  # otherwise the next cell rebuilds: a cell that differs is the plan's fault
-                self._restore()
+                self._rebuild()
 
     def close(self) -> None:
         """End the worker. Closing twice is harmless."""
@@ -153,14 +153,11 @@ class Session:
         finally:
             self._busy = False
 
-    @property
-    def _last(self) -> CellRecord:
-        return self._cells[-1] if self._cells else self._start
-
     def _begin(self, name: str) -> CellRecord:
         self._current = None
-        title = f"cell {len(self._cells) + 1} ({name})"
-        return CellRecord(name, self._answers.new_file(name), title, self._last.view, self._last.room)
+        last = self._cells[-1] if self._cells else self._start
+        file, title = self._answers.new_file(name, last.view), f"cell {len(self._cells) + 1} ({name})"
+        return CellRecord(name, file, title, last.view, last.room)
 
     def _execute(self, cell: CellRecord, source: str, kind: Kind) -> None:
         """Check and run a cell or its next part. Its faults are then in ``cell.faults``."""
@@ -186,7 +183,7 @@ class Session:
         reached a limit. The limits hold for the time in all workers together, except for the first one if it was killed
         from outside. Raises LimitReached, and what ``Session.run`` raises.
         """
-        worker, losses = self._worker or self._restore(), WorkerLosses()
+        worker, losses = self._worker or self._rebuild(), WorkerLosses()
         self._current = self._current or self._conversation(worker, cell, self._limits)
         cell.starts += cell.keep((self._answers.run(source, cell.name, cell.file, kind),))
         while True:
@@ -242,11 +239,6 @@ class Session:
             raise WorkersKilled(
                 f"{MAX_KILLS} workers in a row were killed from outside {place}; is there enough memory?"
             )
-
-    def _restore(self) -> WorkerProcess:
-        """Return a new worker, in which the session is as it was after the last finished cell."""
-        self._answers.view = self._last.view
-        return self._rebuild()
 
     def _rebuild(self) -> WorkerProcess:
         """Return a new worker in which every finished cell has run again.

@@ -59,6 +59,12 @@ def test_a_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
         assert fault_of(session, "x").type == "NameError"
 
 
+def test_an_annotation_may_use_a_name_that_a_rewind_has_undefined(session: Session) -> None:
+    assert session.run("class Box: pass").fault is None
+    session.rewind(0)
+    assert session.run("def look(box: Box): pass\nlook.__annotations__").value == {"box": "Box"}
+
+
 @pytest.mark.parametrize("value", [3, 10])
 def test_attributes_are_current_after_a_rewind(sandbox: Sandbox, value: int) -> None:
     """10 is also the last value that the host sent before the rewind. It has to be sent again."""
