@@ -126,7 +126,7 @@ def test_measures_of_environments_are_compared_by_a_paired_t_test(tmp_path: Path
     text = " ".join(printed(found).split())
     assert "paired t over tasks; p is corrected by Holm's method over all measures" in text
     assert "Statistically significant: score, reward." in text
-    assert "0 of 7: no difference." in text
+    assert "0 of the 7 episodes: no difference." in text
     assert "A difference is significant if p is below 0.05" in text
 
 

@@ -94,7 +94,7 @@ def test_a_method_without_a_planner_prints_nothing_about_decomposition(tmp_path:
     command = ("run", "--planner", "react", "--env", "toy", "--task", "fetch/0")
     model = ("--model", f"scripted:{ROOT}/tests/claiming.py:boastful")
     printed = invoke(*command, *model, "--out", tmp_path / "boastful").printed
-    assert "other tasks: claimed done 1, " in " ".join(printed.split())
+    assert "Unsolved tasks: 1 claimed done, " in " ".join(printed.split())
     assert "k_max" not in printed
     (tmp_path / "solver.py").write_text(SOLVER)
     solved = invoke(*command, "--model", f"scripted:{tmp_path}/solver.py:answer", "--out", tmp_path / "solved").printed
