@@ -157,7 +157,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if harmful:
         yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
-        yield f"Not measured, as no played task uses them: {', '.join(unused)}."
+        yield f"Not measured, because no played task used them: {', '.join(unused)}."
     yield (
         "p comes from an exact test that swaps runs within tasks (other runs that did clearly worse are left out), "
         f"corrected by the Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts "

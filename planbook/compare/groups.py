@@ -120,14 +120,17 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     single = all(row.runs == (row.name,) for row in rows)
     folder = _common_folder([row.name for row in rows]) if single else ""
     if folder:
-        yield f"Runs below {folder}"
+        yield f"Names of runs are relative to {folder}"
     names = [(os.path.relpath(row.name, folder) if folder else row.name) + BUILDING * row.building for row in rows]
     named = list(zip(names, rows, strict=True))
     label = "run" if single else "runs"
     solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
     yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
-    title = "Actions and errors: means over played episodes. The rest: sums; seconds exclude the time between episodes"
+    title = (
+        "Actions and errors are means over the played episodes; the other columns are sums. Seconds exclude the time "
+        "between episodes"
+    )
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
     payoffs = {name: row.paying and row.paying.named(short) for name, row in named}

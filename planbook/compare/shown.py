@@ -93,12 +93,16 @@ def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
 def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
     pairs, more = f"{difference.pairs:,}", difference.more
     if not difference.gained and not difference.lost:
-        return f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of {pairs}: no difference"
+        return (
+            f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of the {pairs} episodes: no difference"
+        )
     count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
     change = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
-    result = f"{letters[1]} solved {count} of {pairs} ({change}; {test} p {_p(difference.p_corrected)}{holm})"
+    result = (
+        f"{letters[1]} solved {count} of the {pairs} episodes ({change}; {test} p {_p(difference.p_corrected)}{holm})"
+    )
     if difference.is_significant:
         return f"{result}: statistically significant"
     return f"{result}: this difference may be noise" if more else f"{result}: no difference"

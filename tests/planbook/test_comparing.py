@@ -126,7 +126,7 @@ def test_measures_of_environments_are_compared_by_a_paired_t_test(tmp_path: Path
     text = " ".join(printed(found).split())
     assert "paired t over tasks; p is corrected by Holm's method over all measures" in text
     assert "Statistically significant: score, reward." in text
-    assert "0 of 7: no difference." in text
+    assert "0 of the 7 episodes: no difference." in text
     assert "A difference is significant if p is below 0.05" in text
 
 
@@ -163,12 +163,14 @@ def test_p_values_of_measures_are_corrected_for_all_comparisons(tmp_path: Path) 
         (
             [SOLVED] * 20 + [FAILED] * 20,
             [SOLVED] * 18 + [FAILED] * 2 + [SOLVED] * 7 + [FAILED] * 13,
-            "B solved 5 more of 40 (+12.5 points, -3.1 to 27.0; McNemar p = 0.18): this difference may be noise.",
+            "B solved 5 more of the 40 episodes (+12.5 points, -3.1 to 27.0; McNemar p = 0.18): this difference may be "
+            "noise.",
         ),
         (
             [FAILED] * 12,
             [SOLVED] * 9 + [FAILED] * 3,
-            "B solved 9 more of 12 (+75.0 points, +32.3 to 96.3; McNemar p = 0.0039): statistically significant.",
+            "B solved 9 more of the 12 episodes (+75.0 points, +32.3 to 96.3; McNemar p = 0.0039): statistically "
+            "significant.",
         ),
     ],
     ids=["small", "large"],

@@ -123,7 +123,7 @@ def test_only_tasks_whose_prompts_have_a_part_are_played(built_run: Path, tmp_pa
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
     assert (rule["affected"], rule["p"]) == (0, 1.0)
-    assert "Not measured, as no played task uses them: rule_0." in found.printed
+    assert "Not measured, because no played task used them: rule_0." in found.printed
 
 
 def test_skills_of_a_learned_library_can_be_left_out(built_run: Path, tmp_path: Path) -> None:

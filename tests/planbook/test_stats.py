@@ -33,7 +33,7 @@ def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
     assert (procedures["tasks"], procedures["solved"], procedures["unplayed_by_type"]) == (12, 12, {})
     assert procedures["model_calls"] == 0
     assert automanual["model_calls"] > 0
-    assert f"Runs below {tmp_path}" in printed
+    assert f"Names of runs are relative to {tmp_path}" in printed
 
 
 def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -> None:

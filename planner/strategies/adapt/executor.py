@@ -23,7 +23,7 @@ from planbook.planner.types import Step
 EXECUTOR = "executor"
 TOP = 1
 """Depth of the whole task."""
-CLAIM_AUTHOR = "whoever had the whole task"
+CLAIM_AUTHOR = "the agent with the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): in general, and in environments where another number applies."""
 REPLY_ACTIONS = 10
@@ -249,7 +249,7 @@ class Claims(BaseModel):
     """Number of subtasks without a claim, because the episode ended before the claim."""
 
     def __str__(self) -> str:
-        return f"claimed done {self.done}, claimed failed {self.failed}, no claim {self.none}"
+        return f"{self.done} claimed done, {self.failed} claimed failed, {self.none} without a claim"
 
 
 class Audit(BaseModel):
@@ -314,13 +314,11 @@ class DecompositionFigures(Figures):
                 f"{format_figure(self.k_max)}, by type {by_type}."
             )
         if any(claims.done or claims.failed for claims in (solved, not_solved)):
-            yield (
-                f"Last claims about whole tasks: solved tasks: {solved}; other tasks: {not_solved}; broken or not "
-                f"played {self.audit.unplayed}."
-            )
+            yield f"Solved tasks: {solved}."
+            yield f"Unsolved tasks: {not_solved}; {self.audit.unplayed} broken or not played."
             yield (
                 f"Solved according to the claims: {self.claimed_rate:.1%}; according to the environment: "
-                f"{self.judged_rate:.1%}; tasks that the environment ended as solved before any claim count in both."
+                f"{self.judged_rate:.1%}; tasks that ended as solved before any claim are counted in both."
             )
 
 

@@ -207,7 +207,7 @@ def test_each_run_is_compared_with_the_first_unless_it_is_unrelated(tmp_path: Pa
         assert "A and C are not compared: " in together
         return
     assert f"A and {unrelated} are not compared: " in together
-    for words in (f"{one}: run-1", f"{two}: run-2", f"{two} - {one}", f"{two} solved 1 more of 2"):
+    for words in (f"{one}: run-1", f"{two}: run-2", f"{two} - {one}", f"{two} solved 1 more of the 2 episodes"):
         assert words in together
 
 

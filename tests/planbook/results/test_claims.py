@@ -22,7 +22,7 @@ from tests.rows import BROKEN, FAILED, SOLVED, EpisodeWriter, new_run, summary_o
 
 CAMP = (f"{ROOT}/tests/planner/camp.py:Camp", "pickaxe")
 TOY = ("toy", "fetch/0")
-JUDGED, WHOLE = "the evaluator's last judgement", "whoever had the whole task"
+JUDGED, WHOLE = "the evaluator's last judgement", "the agent with the whole task"
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
 GOALS, WORD = "the goals of the last plan", "the planner's last word"
 

@@ -160,7 +160,7 @@ def test_subtasks_are_indented_below_their_parents(adapt: Path, monkeypatch: pyt
 
 def test_claims_are_shown_with_their_author(adapt: Path) -> None:
     lines = show(adapt, "test/123").splitlines()
-    assert {f"claim by whoever had the whole task: {claim}" for claim in ("failed", "none")} <= {*lines}
+    assert {f"claim by the agent with the whole task: {claim}" for claim in ("failed", "none")} <= {*lines}
 
 
 def test_branches_and_undone_steps_are_marked(tmp_path: Path) -> None:
