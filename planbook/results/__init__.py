@@ -187,8 +187,12 @@ class RunResults:
 
     @property
     def is_building_run(self) -> bool:
-        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones."""
-        return self.run.config.learning is not None
+        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones.
+
+        Also true for a run that was imported from such a run.
+        """
+        origins = self.run.imported.configs if self.run.imported else []
+        return self.run.config.learning is not None or any(config.get("learning") for config in origins)
 
     @property
     def environments(self) -> frozenset[str]:
@@ -233,20 +237,26 @@ class RunResults:
         The dict maps the folder of each such run of `planbook build` to its spending. It includes runs from which these
         runs got their own knowledge. It is empty if this run uses the shipped library, or found no knowledge in its
         library. It is None if the cost is not known: if the library is a folder of files, if one of the runs cannot be
-        read, or if this run was imported, because then only the name of its library is known.
+        read or was replaced, or if this run was imported, unless all episodes are from runs that used the shipped
+        library and learned nothing.
         """
         config, inputs = self.run.config, self.run.initial_inputs
+        if self.run.imported:
+            origins = self.run.imported.configs
+            is_known = origins and all(origin.get("library") == SHIPPED_LIBRARY for origin in origins)
+            return {} if is_known and not self.is_building_run else None
         names = ["a library"] if inputs is None else inputs.knowledge  # an older planbook did not record them
         if config.library == SHIPPED_LIBRARY or all(name.startswith(("start", "demonstration ")) for name in names):
             return {}
-        if self.run.imported:
-            return None
+        library = self.run.file.library_run
         try:
             with closing(Run.open(config.library_folder)) as run:
-                built = read_run(run, price=self.price, until=self.first)
+                if library is None or run.begun != library.begun:
+                    return None
+                built = read_run(run, price=self.price, events=library.events)
         except (BadRun, MissingRequirement):
             return None
-        if not built.is_building_run or built.first is None or built.earlier_learning is None:
+        if not built.is_building_run or built.earlier_learning is None:
             return None
         spent = built.cost
         if config.after is not None:
@@ -301,16 +311,14 @@ def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) 
     )
 
 
-def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: float | None = None) -> RunResults:
+def read_run(run: Run, name: str = "", price: Pricing | None = None, *, events: int | None = None) -> RunResults:
     """Read the results of a run, which may be unfinished or still being played.
 
-    By default, ``price`` is from the run's own price table. Events after the time ``until`` (in seconds since 1970) are
-    ignored.
+    By default, ``price`` is from the run's own price table. If ``events`` is given, only so many events are read.
     """
     results = RunResults.empty(run, name or str(run.folder), price)
-    for event in run.store.events():
-        if until is None or event.at <= until:
-            results.take(event)
+    for event in islice(run.store.events(), events):
+        results.take(event)
     return results
 
 
