@@ -264,14 +264,14 @@ class RunResults:
             spent = Spending(calls=at.calls, prompt=at.tokens)
         return {**built.earlier_learning, run.folder.resolve(): spent}
 
-    def summary(self, seconds: float | None = None, spent: Spending | None = None) -> Summary:
-        """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values in the table."""
+    def summary(self, seconds: float | None = None) -> Summary:
+        """Return the summary of the run. If given, ``seconds`` replaces the time for which the run was played."""
         if self._summary is None or seconds is not None:
             self._summary = summarise(
                 list(self.episodes.values()),
                 self.seconds if seconds is None else seconds,
                 str(self.run.folder),
-                spent or self.cost,
+                self.cost,
                 self.all_milestones,
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
