@@ -246,7 +246,7 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
     )
     if run.config.learning:
         _print_learned(results, out)
-    out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds or 0:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:

@@ -50,7 +50,7 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "prompt": lambda body: str(body["template"]),
 }
 """Maps names of facts about a model call to functions that return them. Spending is summed for each value of a fact."""
-COSTS_MISSING = "of {} episodes there are only the endings (`export --solved`), so calls, tokens and money are too low"
+COSTS_MISSING = "of {} episodes only the endings were exported, so calls, tokens and money are too low"
 
 
 @dataclass
@@ -206,7 +206,7 @@ class RunResults:
 
     @property
     def without_costs(self) -> int:
-        """The number of episodes of which the run has only the ending, because they were exported with ``--solved``."""
+        """The number of episodes of which the run has only the ending, because the rest was not exported."""
         return sum(row.spent.actions < row.ending.actions for row in self.counted)
 
     def contradictions(self) -> list[str]:
@@ -221,9 +221,9 @@ class RunResults:
         return [*mismatches, *(f"task/{index}: an outcome of a task that the run does not list" for index in strays)]
 
     @property
-    def seconds(self) -> float:
-        """The number of seconds for which the run was played, without pauses."""
-        return self._time.seconds
+    def seconds(self) -> float | None:
+        """The number of seconds for which the run was played, without pauses, or None if it was imported."""
+        return None if self.run.imported else self._time.seconds
 
     @property
     def cost(self) -> Spending:

@@ -237,6 +237,16 @@ class Imported(StrictModel):
         """The configurations of the runs from which episodes were exported. One that is not known is empty."""
         return [origin.facts.get("config") or {} for origin in self.origins]
 
+    @property
+    def declarations(self) -> dict[str, Any]:
+        """What all these runs have recorded about their environment, or nothing if they differ."""
+        origins: list[Any] = [origin.facts for origin in self.origins]
+        found = [
+            {"answer_action": facts.get("answer_action", ""), "milestones": tuple(facts.get("milestones", ()))}
+            for facts in origins
+        ]
+        return found[0] if all(each == found[0] for each in found) else {}
+
     def facts_of(self, index: int) -> dict[str, Any]:
         """Return the facts about the run from which the episode with this index was exported."""
         ends = accumulate(origin.episodes for origin in self.origins)

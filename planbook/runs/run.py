@@ -284,7 +284,7 @@ class Run:
 
     def mark_imported(self, imported: Imported, config: Config) -> None:
         """Record the run's configuration, and that it was imported from files. From then on, it can only be read."""
-        self.file = self.file.model_copy(update={"imported": imported, "config": config})
+        self.file = self.file.model_copy(update={"imported": imported, "config": config, **imported.declarations})
         self.imported, self.config = imported, config
         self.file.write(self.folder)
 
