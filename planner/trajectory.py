@@ -59,6 +59,10 @@ class RunFacts(TrajectoryPart):
     """Versions of the installed packages."""
     environment: dict[str, str] = Field(default={}, alias="world")
     """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
+    answer_action: str = Field(default="", exclude_if=lambda action: not action)
+    """The action that delivers an answer. It and ``milestones`` are given only for an environment of your own."""
+    milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """All milestones of the environment, if they are the same for every task."""
 
 
 class RecordedRecall(Recall):

@@ -87,12 +87,14 @@ def join_command(run: Path, settings: Settings) -> CommandResult:
         check_config(opened.config, run)
         notice_changes(opened, execution)
         report = join_run(opened, execution)
-        if report.error is not None and not isinstance(report.error, EpisodeStopped):
+        if not isinstance(report.error, EpisodeStopped | BudgetEnded | None):
             raise report.error
         played = opened.store.leases.workers().count(report.worker)
-    console().print(f"{counted(played, 'episode')} of {run} played here.", markup=False, soft_wrap=True)
+    stopped = f" Stopped: {report.error}." if isinstance(report.error, BudgetEnded) else ""
+    console().print(f"{counted(played, 'episode')} of {run} played here.{stopped}", markup=False, soft_wrap=True)
     spent = {"model_calls": report.spent.calls, "tokens": report.spent.tokens}
-    return errors.INTERRUPTED if report.error else errors.OK, {"episodes": played, **spent, "run": str(run)}
+    code = errors.OUT_OF_BUDGET if stopped else errors.INTERRUPTED if report.error else errors.OK
+    return code, {"episodes": played, **spent, "run": str(run)}
 
 
 def play(
@@ -204,7 +206,7 @@ def play_run(
         run.end_invocation()
     seconds = run.meter.spent.seconds - seconds_before
     results, out = read_run(run), console()
-    summary = results.summary(seconds, run.meter.spent)
+    summary = results.summary(seconds)
     _print_results(results, summary, title, out)
     if formulated:
         out.print(
@@ -244,7 +246,7 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
     )
     if run.config.learning:
         _print_learned(results, out)
-    out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds or 0:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:

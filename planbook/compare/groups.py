@@ -86,7 +86,8 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.episodes.values()]
-    seconds = sum(row.seconds for row in rows if not row.copied)
+    imported = any(run.run.imported for run in runs)
+    seconds = None if imported else sum(row.seconds for row in rows if not row.copied)
     spent = sum((run.cost for run in runs), Spending())
     planners, environments = {run.run.config.planner for run in runs}, {run.run.config.env for run in runs}
     figures = figures_of(*planners) if len(planners) == 1 else ()

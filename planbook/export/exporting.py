@@ -108,6 +108,8 @@ def facts_of(run: Run, index: int) -> RunFacts:
         begun=run.begun,
         versions=run.versions,
         environment=run.environment_versions,
+        answer_action=run.file.answer_action,
+        milestones=run.file.milestones,
     )
 
 

@@ -50,7 +50,7 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "prompt": lambda body: str(body["template"]),
 }
 """Maps names of facts about a model call to functions that return them. Spending is summed for each value of a fact."""
-COSTS_MISSING = "of {} episodes there are only the endings (`export --solved`), so calls, tokens and money are too low"
+COSTS_MISSING = "of {} episodes only the endings were exported, so calls, tokens and money are too low"
 
 
 @dataclass
@@ -187,8 +187,12 @@ class RunResults:
 
     @property
     def is_building_run(self) -> bool:
-        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones."""
-        return self.run.config.learning is not None
+        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones.
+
+        Also true for a run that was imported from such a run.
+        """
+        origins = self.run.imported.configs if self.run.imported else []
+        return self.run.config.learning is not None or any(config.get("learning") for config in origins)
 
     @property
     def environments(self) -> frozenset[str]:
@@ -202,7 +206,7 @@ class RunResults:
 
     @property
     def without_costs(self) -> int:
-        """The number of episodes of which the run has only the ending, because they were exported with ``--solved``."""
+        """The number of episodes of which the run has only the ending, because the rest was not exported."""
         return sum(row.spent.actions < row.ending.actions for row in self.counted)
 
     def contradictions(self) -> list[str]:
@@ -217,9 +221,9 @@ class RunResults:
         return [*mismatches, *(f"task/{index}: an outcome of a task that the run does not list" for index in strays)]
 
     @property
-    def seconds(self) -> float:
-        """The number of seconds for which the run was played, without pauses."""
-        return self._time.seconds
+    def seconds(self) -> float | None:
+        """The number of seconds for which the run was played, without pauses, or None if it was imported."""
+        return None if self.run.imported else self._time.seconds
 
     @property
     def cost(self) -> Spending:
@@ -233,20 +237,26 @@ class RunResults:
         The dict maps the folder of each such run of `planbook build` to its spending. It includes runs from which these
         runs got their own knowledge. It is empty if this run uses the shipped library, or found no knowledge in its
         library. It is None if the cost is not known: if the library is a folder of files, if one of the runs cannot be
-        read, or if this run was imported, because then only the name of its library is known.
+        read or was replaced, or if this run was imported, unless all episodes are from runs that used the shipped
+        library and learned nothing.
         """
         config, inputs = self.run.config, self.run.initial_inputs
+        if self.run.imported:
+            origins = self.run.imported.configs
+            is_known = origins and all(origin.get("library") == SHIPPED_LIBRARY for origin in origins)
+            return {} if is_known and not self.is_building_run else None
         names = ["a library"] if inputs is None else inputs.knowledge  # an older planbook did not record them
         if config.library == SHIPPED_LIBRARY or all(name.startswith(("start", "demonstration ")) for name in names):
             return {}
-        if self.run.imported:
-            return None
+        library = self.run.file.library_run
         try:
             with closing(Run.open(config.library_folder)) as run:
-                built = read_run(run, price=self.price, until=self.first)
+                if library is None or run.begun != library.begun:
+                    return None
+                built = read_run(run, price=self.price, events=library.events)
         except (BadRun, MissingRequirement):
             return None
-        if not built.is_building_run or built.first is None or built.earlier_learning is None:
+        if not built.is_building_run or built.earlier_learning is None:
             return None
         spent = built.cost
         if config.after is not None:
@@ -254,14 +264,14 @@ class RunResults:
             spent = Spending(calls=at.calls, prompt=at.tokens)
         return {**built.earlier_learning, run.folder.resolve(): spent}
 
-    def summary(self, seconds: float | None = None, spent: Spending | None = None) -> Summary:
-        """Return the summary of the run. If given, ``seconds`` and ``spent`` replace the values in the table."""
+    def summary(self, seconds: float | None = None) -> Summary:
+        """Return the summary of the run. If given, ``seconds`` replaces the time for which the run was played."""
         if self._summary is None or seconds is not None:
             self._summary = summarise(
                 list(self.episodes.values()),
                 self.seconds if seconds is None else seconds,
                 str(self.run.folder),
-                spent or self.cost,
+                self.cost,
                 self.all_milestones,
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
@@ -301,16 +311,14 @@ def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) 
     )
 
 
-def read_run(run: Run, name: str = "", price: Pricing | None = None, *, until: float | None = None) -> RunResults:
+def read_run(run: Run, name: str = "", price: Pricing | None = None, *, events: int | None = None) -> RunResults:
     """Read the results of a run, which may be unfinished or still being played.
 
-    By default, ``price`` is from the run's own price table. Events after the time ``until`` (in seconds since 1970) are
-    ignored.
+    By default, ``price`` is from the run's own price table. If ``events`` is given, only so many events are read.
     """
     results = RunResults.empty(run, name or str(run.folder), price)
-    for event in run.store.events():
-        if until is None or event.at <= until:
-            results.take(event)
+    for event in islice(run.store.events(), events):
+        results.take(event)
     return results
 
 

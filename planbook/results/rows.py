@@ -104,7 +104,7 @@ class Result:
         self.spent = self.spent + cost if cost else self.spent
         if event.kind in TIMED_EVENTS:
             number, at = self._last
-            self.seconds += event.at - at if number == invocation else 0.0
+            self.seconds += max(0.0, event.at - at) if number == invocation else 0.0
             self._last = invocation, event.at
         if event.kind in METHOD_EVENTS and (inside := INNER_SCOPE.fullmatch(event.scope)):
             self._take_method_event(event, int(inside[1] or 0))

@@ -104,8 +104,10 @@ class Summary(BaseModel):
     """Maps task types and ``all`` to the 95 % interval of the share of solved episodes. See ``solved_interval``."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
-    seconds: float
-    """Time without pauses: that of the command that printed this summary or, in a report, that of the whole run."""
+    seconds: float | None
+    """Time without pauses: that of the command that printed this summary or, in a report, that of the whole run.
+
+    None if the run was imported."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
     """Maps the ids of tasks whose episodes are broken (failed through no fault of a plan) to the errors."""
@@ -135,7 +137,7 @@ class Summary(BaseModel):
 
 def summarise(
     rows: Sequence[Result],
-    seconds: float,
+    seconds: float | None,
     run: str,
     spent: Spending | None = None,
     all_milestones: Sequence[str] = (),
@@ -183,7 +185,7 @@ def summarise(
         measures=measures(included),
         intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
         unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
-        seconds=round(seconds, 3),
+        seconds=None if seconds is None else round(seconds, 3),
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in included if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in included if row.ending.cause == NOT_JUDGED},

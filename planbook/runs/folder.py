@@ -232,6 +232,21 @@ class Imported(StrictModel):
     files: tuple[ImportedFile, ...]
     origins: tuple[ImportOrigin, ...] = Field(default=())
 
+    @property
+    def configs(self) -> list[Any]:
+        """The configurations of the runs from which episodes were exported. One that is not known is empty."""
+        return [origin.facts.get("config") or {} for origin in self.origins]
+
+    @property
+    def declarations(self) -> dict[str, Any]:
+        """What all these runs have recorded about their environment, or nothing if they differ."""
+        origins: list[Any] = [origin.facts for origin in self.origins]
+        found = [
+            {"answer_action": facts.get("answer_action", ""), "milestones": tuple(facts.get("milestones", ()))}
+            for facts in origins
+        ]
+        return found[0] if all(each == found[0] for each in found) else {}
+
     def facts_of(self, index: int) -> dict[str, Any]:
         """Return the facts about the run from which the episode with this index was exported."""
         ends = accumulate(origin.episodes for origin in self.origins)
@@ -251,6 +266,16 @@ class Fork(StrictModel):
     """Rules and skills that the planner had in the other run, but does not have in the fork."""
     change: str = ""
     """Describes how the fork differs from the other run after the kept actions."""
+
+
+class LibraryRun(StrictModel):
+    """The run that is the library of another run, in its state when the other run began.
+
+    ``begun`` distinguishes it from later runs in the same folder. ``events`` is the number of its events.
+    """
+
+    begun: str
+    events: int
 
 
 GRAPH_PLANNER = "graph"
@@ -274,6 +299,8 @@ class RunFile(BaseModel):
     """The schema in a PostgreSQL database that holds the events, or None if they are in the run's folder."""
     initial_inputs: RunInputs | None = Field(default=None, alias="made_of")
     """The inputs of the run when it began, or None if they were not recorded."""
+    library_run: LibraryRun | None = Field(default=None, exclude_if=lambda library: library is None)
+    """The library when the run began, or None if it is not a run, or was not recorded."""
     rerun_of: str = ""
     """The folder of the run that this one repeats, or empty."""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)

@@ -35,11 +35,13 @@ from planbook.runs.folder import (
     Entry,
     Fork,
     Imported,
+    LibraryRun,
     RunFile,
     RunInputs,
     claim_folder,
     index_of,
     is_claimed,
+    is_run,
 )
 from planbook.runs.installed import versions
 from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
@@ -128,6 +130,7 @@ class Run:
                 begun=datetime.now(UTC).isoformat(timespec="seconds"),
                 store=schema and schema.redacted(),
                 initial_inputs=inputs,
+                library_run=_library_run(config.library_folder),
                 rerun_of=rerun_of,
                 forked=forked,
                 unjudgeable=dict(unjudgeable),
@@ -292,7 +295,7 @@ class Run:
 
     def mark_imported(self, imported: Imported, config: Config) -> None:
         """Record the run's configuration, and that it was imported from files. From then on, it can only be read."""
-        self.file = self.file.model_copy(update={"imported": imported, "config": config})
+        self.file = self.file.model_copy(update={"imported": imported, "config": config, **imported.declarations})
         self.imported, self.config = imported, config
         self.file.write(self.folder)
 
@@ -333,6 +336,14 @@ INPUTS_KEY = "made_of"
 The event has this key if the inputs or versions differ from those at the run's start, or if the inputs differ from
 those that were recorded last.
 """
+
+
+def _library_run(folder: Path) -> LibraryRun | None:
+    """Return what run.json records about the library in a folder, or None if it is not a run."""
+    if not is_run(folder):
+        return None
+    with closing(Run.open(folder)) as library:
+        return LibraryRun(begun=library.begun, events=library.store.count)
 
 
 def _declarations(env: str) -> dict[str, Any]:

@@ -137,6 +137,12 @@ class Store:
         """The number of the last row of the table of events, or 0 if there are no events."""
         return self._database.last_settled_row(0)
 
+    @property
+    def count(self) -> int:
+        """The number of events."""
+        with self._database.reading() as connection:
+            return connection.execute(select(func.count()).select_from(EVENT)).scalar_one()
+
     def events_of_kind_after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
         """Yield (row number, event) for the events of a kind after row ``number``.
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Ending, EpisodeStopped, Memory, Roles, Spending, add_cost
+from planbook.planner import BudgetEnded, Ending, EpisodeStopped, Memory, Roles, Spending, add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
@@ -118,7 +118,7 @@ class RunDriver:
         """Play in other processes. A thread of this process waits for each of them, and replaces it if it is lost.
 
         Together, they play as many episodes at a time as the number of jobs (``--jobs``). If the environment is not
-        parallel, each process plays only one episode at a time.
+        parallel, each process plays only one episode at a time. Raises BudgetEnded if the budget is used up.
         """
         jobs = min(self._execution.jobs, len(self._open))
         if not jobs:
@@ -136,6 +136,8 @@ class RunDriver:
                 finished = in_threads(len(worker_jobs), keep_working, self._stop, self._poll, self._finish_calls)
                 self._open.refresh(reread=True)
                 self._report()
+                if self._open:
+                    self._run.meter.check_time()
                 return finished and not self._open
             finally:
                 with suppress(BadRun):  # if the store is lost, the error that is being raised already says so
@@ -169,7 +171,7 @@ class RunDriver:
             self._on_ending(entry, ending)
 
     def _poll(self) -> None:
-        """Report the endings that other processes have recorded, and count what they have spent."""
+        """Report the endings that other processes have recorded, count what they have spent, and check the time."""
         self._open.refresh()
         self._report()
         if self._run.config.models:
@@ -179,6 +181,10 @@ class RunDriver:
         self._run.meter.recount(self._spent_before + self._spent_since)
         if self._switches.cuts_calls:
             self._stop()
+        try:
+            self._run.meter.check_time()  # the clocks of workers are behind, because they start later
+        except BudgetEnded:
+            self._finish_calls()
 
     def _stop(self) -> None:
         self._switches.stop()

@@ -90,6 +90,24 @@ def test_another_process_joins_a_run(tmp_path: Path) -> None:
     assert shape(json.loads(theirs)).items() >= listed_shape("join").items()
 
 
+def test_a_process_that_joins_a_run_ends_with_its_budget(tmp_path: Path) -> None:
+    asked, run = tmp_path / "asked", str(tmp_path / "run")
+    budget = ["--budget", "actions=1", "--out", run, "--json"]
+    with start([*ASKING.split(), "--task", "fetch/2", "--model", f"exchange:{asked}", *budget], tmp_path) as first:
+        prompts = [wait_for_file(asked, "0001-*.prompt.md")]
+        with start(["join", run, "--json"], tmp_path) as second:
+            prompts.append(wait_for_file(asked, "0002-*.prompt.md"))
+            ends = []
+            for process, prompt in ((second, prompts[1]), (first, prompts[0])):
+                prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
+                ends.append(process.communicate(timeout=60))
+    assert (first.returncode, second.returncode) == (4, 4), ends
+    (theirs, printed), (ours, _) = ends
+    assert "Stopped: the budget of 1 action is used up." in printed
+    assert "Traceback" not in printed
+    assert (json.loads(theirs)["model_calls"], json.loads(ours)["model_calls"]) == (1, 2)
+
+
 def test_a_model_server_answers(tmp_path: Path) -> None:
     with serving(lambda messages: REPLY) as server:
         line = [*ASKING.split(), "--model", "openai:served", "--timeout", "idle=60", "--json"]

@@ -4,6 +4,7 @@ Each worker has a zygote, a process that its sandbox workers are forked from.
 """
 
 import os
+import re
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -113,6 +114,14 @@ def test_ctrl_c_ends_every_process_and_the_run_can_be_resumed(tmp_path: Path, un
     assert not any(map(alive, processes(tmp_path)))
     assert invoke("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
     assert episodes_of(tmp_path) == undisturbed
+
+
+def test_a_budget_of_seconds_includes_the_start_of_the_workers(tmp_path: Path) -> None:
+    stopped = play(tmp_path, "--budget", "seconds=0.5", "--json", **SLOW)
+    assert stopped.returncode == 4, stopped.printed
+    spent = re.search(r"the budget of 0.5 seconds is used up: ([\d.]+) spent", stopped.printed)
+    assert spent is not None
+    assert float(spent[1]) == pytest.approx(stopped.result["seconds"], abs=0.3)
 
 
 @pytest.mark.deep

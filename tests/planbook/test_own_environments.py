@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planbook import errors
-from tests.command import ROOT, planbook
+from tests.command import ROOT, planbook, result
 from tests.flows import asks, events, invoke, scripted, write_scripted_model
 
 OWN = ROOT / "tests" / "own_environments"
@@ -154,6 +154,30 @@ def test_wrong_answers_are_false_claims(tmp_path: Path) -> None:
     # Another process, which has not loaded the environment, reads the same claims from the run.
     assert planbook("report", run, "--out", tmp_path / "report.html").returncode == 0
     assert "False claims: sum/2" in (tmp_path / "report.html").read_text()
+
+
+MILESTONES = """
+    def milestones(self):
+        return ["given"] * bool(self.given) + ["right"] * (self.given == self.right)
+"""
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_claims_and_milestones_are_the_same_after_an_import(form: str, tmp_path: Path) -> None:
+    quiz = (OWN / "quiz.py").read_text().replace('("all",)', '("all",)\n    all_milestones = ("given", "right")')
+    (tmp_path / "mine.py").write_text(quiz + MILESTONES)
+    (tmp_path / "two.py").write_text("agent.answer(2)\n")
+    played, file, imported = tmp_path / "played", tmp_path / f"x.{form}", tmp_path / "imported"
+    assert invoke("exec", tmp_path / "two.py", "--env", tmp_path / "mine.py", "--out", played).returncode == 0
+    assert invoke("export", played, "--out", file).returncode == 0
+    assert invoke("import", file, "--out", imported).returncode == 0
+    (before,), (after,) = (result(planbook("stats", run, "--json"))["rows"] for run in (played, imported))
+    assert before["claims"]["claimed_and_not"] == 2
+    assert before["milestones"] == {"sum": {"given": [3, 3], "right": [1, 3]}}
+    assert [after[name] for name in ("claims", "milestones", "unlock_score")] == [
+        before[name] for name in ("claims", "milestones", "unlock_score")
+    ]
+    assert (before["seconds"] > 0, after["seconds"]) == (True, None)
 
 
 BREAKS = """

@@ -27,7 +27,7 @@ def event(kind: str, at: float, body: object = None) -> Event:
 
 def act(at: float, counted: bool = True) -> Event:
     step = Step(scope="task/0", cell=0, line=1, action=Action("look"), observation=Observation(""), counted=counted)
-    return event("act", at, step.model_dump(mode="json"))
+    return Event("task/0", "act", 0, step.model_dump(mode="json"), at)
 
 
 def ask(
@@ -77,6 +77,7 @@ def test_only_time_within_invocations_counts(tmp_path: Path, events: list[Event]
         for each in events:
             results.take(each)
         assert results.seconds == pytest.approx(seconds), "the report shows the same time"
+        assert results.episodes[0].seconds >= 0
 
 
 @pytest.mark.parametrize("seed", range(5))

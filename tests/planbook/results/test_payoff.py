@@ -5,6 +5,7 @@ The baseline is the same model without learned knowledge.
 
 import json
 import shutil
+import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -161,6 +162,7 @@ def test_a_build_from_copied_episodes_has_no_break_even(home: Path, tmp_path: Pa
 
 
 def test_learning_after_the_start_of_a_test_does_not_count(tmp_path: Path) -> None:
+    """Neither does the clock of the machine on which the library was built."""
     library, tested = tmp_path / "built", tmp_path / "tested"
     assert invoke(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
     spent = tokens(library)
@@ -169,17 +171,35 @@ def test_learning_after_the_start_of_a_test_does_not_count(tmp_path: Path) -> No
     assert payoff(tested)["learning_tokens"] == spent
     assert invoke("build", "--resume", library, "--budget", "calls=99").returncode == 0
     assert tokens(library) > spent
-    assert payoff(tested)["learning_tokens"] == spent
+    for days in (-1, 2):
+        with closing(sqlite3.connect(library / "run.db")) as store, store:
+            store.execute("UPDATE event SET at = at + ? WHERE id > 20", [days * 86_400])
+        assert payoff(tested)["learning_tokens"] == spent
+    file = library / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"begun": "2026-01-01T00:00:00+00:00"}))
+    assert payoff(tested) is None, "the folder holds another run"
 
 
 @pytest.mark.usefixtures("curve")
+@pytest.mark.parametrize(
+    ("names", "building"),
+    [(["curve/after-4"], False), (["built"], True), (["free", "built"], True)],
+    ids=["with a library", "a build", "a build among others"],
+)
 def test_the_cost_of_learning_of_an_imported_run_is_unknown(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    names: list[str], building: bool, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Except if all episodes are from runs that learned nothing."""
     monkeypatch.chdir(home)  # which holds a folder with the name of the run's library
-    invoke("export", home / "curve" / "after-4", "--out", tmp_path / "after-4.jsonl")
-    assert invoke("import", tmp_path / "after-4.jsonl", "--out", tmp_path / "imported").returncode == 0
-    assert payoff(tmp_path / "imported") is None
+    if not (home / "free").exists():
+        assert invoke("run", "--env", "toy", "--split", "all:2", "--out", "free").returncode == 0
+    rows = {}
+    for folder, originals in {"imported": names, "nothing-learned": ["free"]}.items():
+        invoke("export", *originals, "--out", tmp_path / f"{folder}.jsonl")
+        assert invoke("import", tmp_path / f"{folder}.jsonl", "--out", tmp_path / folder).returncode == 0
+        (rows[folder],) = invoke("stats", tmp_path / folder, "--json").result["rows"]
+    assert (rows["imported"]["paying"], rows["imported"]["building"]) == (None, building)
+    assert rows["nothing-learned"]["paying"]["learning_calls"] == 0
 
 
 def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
