@@ -56,6 +56,22 @@ def option_of(name: str, field: FieldInfo) -> Option | None:
     return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
 
+_FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
+"""Maps settings without an option of their own to the options that determine them."""
+
+
+def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
+    """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
+
+    ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
+    name, since commands determine it in different ways.
+    """
+    field, _, part = name.removeprefix("selection.").removeprefix("learning.").partition(".")
+    details = option_of(field, fields[field]) if field in fields else None
+    flag = details.flag if details else _FLAGS.get(field, f"--{field.replace('_', '-')}")
+    return name if field == "planner_options" else f"{flag} {part}".strip()
+
+
 # NAME=VALUE
 
 

@@ -14,9 +14,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from planbook.atomic_files import TEMPORARY, open_atomic
-from planbook.config import Config, InvocationSettings, differing_names
+from planbook.config import (
+    BuildingSettings,
+    Config,
+    InvocationSettings,
+    PlayingSettings,
+    differing_names,
+    flatten_settings,
+)
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
+from planbook.options import flag_of_setting
 from planbook.planner import INVOCATION, Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
 from planbook.runs.folder import (
     CONFIG_FILE,
@@ -49,6 +57,8 @@ FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
 """A key in an event about an invocation. It means that the invocation is paused."""
+MAX_SHOWN = 80
+"""Maximum number of characters of two differing values, together, that a message shows."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -194,8 +204,8 @@ class Run:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(differing_names(existing, new)):
             run.close()
-            names = ", ".join(name.removeprefix("selection.").replace("ids", "tasks") for name in different)
-            raise BadRun(f"{folder} holds a run with other settings ({names}); name another folder with --out")
+            listed = "; ".join(_describe_difference(name, existing, new) for name in different)
+            raise BadRun(f"{folder} holds a run with other settings ({listed}); name another folder with --out")
         return run
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:
@@ -337,6 +347,14 @@ def _declarations(env: str) -> dict[str, Any]:
     except EnvsError:
         return {}
     return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
+
+
+def _describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
+    """Return the option of a setting, with its values in the existing and the new run if they are short."""
+    flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
+    then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
+    is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
+    return f"{flag}: {then}, now {now}" if is_shown else flag
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:
