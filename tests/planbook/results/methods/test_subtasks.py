@@ -57,8 +57,8 @@ def test_the_last_claim_about_a_whole_task_is_compared_with_the_verdict(tmp_path
     assert found.claimed_rate == pytest.approx((1 + 2 + 1) / 8)
     assert found.judged_rate == pytest.approx(3 / 8)
     assert (
-        "Last claims about whole tasks: solved tasks: claimed done 1, claimed failed 1, no claim 1; other tasks: "
-        "claimed done 2, claimed failed 0, no claim 1; broken or not played 2."
+        "Last claims about whole tasks: solved tasks: claimed done 1, counted as failed 1, no claim 1; other tasks: "
+        "claimed done 2, counted as failed 0, no claim 1; broken or not played 2."
     ) in found.describe()
 
 
