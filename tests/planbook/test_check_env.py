@@ -275,6 +275,13 @@ def test_each_mistake_is_reported_in_one_line(tmp_path: Path, mistake: str) -> N
     assert "\n" not in line
 
 
+def test_a_folder_is_not_called_a_missing_file(tmp_path: Path) -> None:
+    folder = tmp_path / "doors.py"
+    folder.mkdir()
+    (mistake,) = invoke("check-env", folder, "--json").result["mistakes"]
+    assert mistake.startswith(f"{folder} is a folder, not a file")
+
+
 def test_an_argument_of_a_typed_dictionary_has_all_its_keys(tmp_path: Path) -> None:
     text = SOUND.replace("from typing import Literal", "from typing import Literal, TypedDict").replace(
         "class Doors", f"class Place(TypedDict):\n    {DOOR}\n\n\nclass Doors"
