@@ -43,6 +43,7 @@ class Between(Toy):
         ("patience=long", 'patience: "long" must be a valid number, unable to parse string as a number'),
         ("patience=0", "patience: 0 must be greater than 0"),
         ("nothing=1", "nothing: there is no such option"),
+        ("char=1", "char: there is no such option; did you mean characters? Options: tasks, sites"),
     ],
 )
 def test_a_wrong_option_is_reported_with_a_correct_one(option: str, message: str) -> None:
