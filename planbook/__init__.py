@@ -14,8 +14,9 @@ The modules of this package put the engine's parts together:
   computes the cost. ``inputs`` records digests of everything that the run depends on. Before a run begins,
   ``preflight`` checks whether it has everything it needs; before it is resumed, ``preflight`` checks what has changed.
 - Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
-  episodes, ``replay`` plays recorded episodes again and compares the results. The command `graph`, which runs prompt
-  graphs without an environment, is in ``commands``; the engine that runs graphs is in ``planner``.
+  episodes. ``replay`` plays recorded episodes again, and ``reruns`` reads runs that repeat others; ``divergence``
+  compares an episode with its repetition for both. The command `graph`, which runs prompt graphs without an
+  environment, is in ``commands``; the engine that runs graphs is in ``planner``.
 - Results: ``results`` computes the results of a run, ``compare`` compares runs with each other, and ``papers`` compares
   runs with published results.
 - Output: ``terminal`` prints, ``report`` writes an HTML page, ``watch_server`` shows a run in the browser while it

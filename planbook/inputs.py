@@ -242,8 +242,7 @@ def package_digests(entry_point: str, owner: str) -> dict[str, str]:
     if spec is None or not spec.origin:
         return {}
     path = Path(spec.origin)
-    digest = folder_digest(path.parent, ("*.py",)) if spec.submodule_search_locations else file_digest(path)
-    return {f"the {owner}'s package {name}": digest}
+    return {f"the {owner}'s package {name}": _digest_of_code(path.parent if spec.submodule_search_locations else path)}
 
 
 def _find_module(folder: Path, name: str) -> Path | None:

@@ -1,16 +1,12 @@
 """Compare a run with a run that repeats it: which episodes are the same, and where the other episodes diverge."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from planbook.divergence import Comparison, Sameness, course_of, first_difference
 from planbook.knowledge import learned_in
-from planbook.planner import Ending, JournalMismatch, Outcome, Step, Trajectory, format_call, read_trajectory
-from planbook.replay import Comparison, Sameness, compared_part, describe_mismatch, endings_in_words
-from planbook.runs import Entry, Fork, Run, last_path, recorded_endings
-from planbook.store import RESTART
-
-EventKey = tuple[str, str, int]
-"""Identifies an event of an episode: its scope below the episode's scope, its kind, and its number."""
+from planbook.planner import Outcome, Step, Trajectory, format_call
+from planbook.runs import Entry, Fork, Run, last_attempt, last_path, recorded_endings
+from planbook.store import Events
 
 
 def repeated_episodes(first: Run, second: Run) -> Iterator[tuple[Entry, Comparison]]:
@@ -22,7 +18,11 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[tuple[Entry, Comparis
     is_fork = second.forked is not None and second.forked != first.forked
     repeated = [first.entries()[second.forked.episode]] if second.forked and is_fork else first.entries()
     for old, new in zip(repeated, second.entries(), strict=True):
-        yield old, _compare((first, old, before.get(old.index)), (second, new, after.get(new.index)))
+        then, now = before.get(old.index), after.get(new.index)
+        if then is None or now is None or then.outcome is Outcome.BROKEN:
+            yield old, Comparison(sameness=Sameness.NOT_COMPARED)
+        else:
+            yield old, _first_difference(first, old, second, new).with_endings(then, now)
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
@@ -31,30 +31,21 @@ def learned_the_same(first: Run, second: Run) -> bool:
     return knowledge[0] == knowledge[1]
 
 
-PlayedEpisode = tuple[Run, Entry, Ending | None]
-"""The run of an episode, its entry there, and its ending, which is None if the episode has not ended."""
+def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Comparison:
+    """Compare the events of two episodes or, if the second run is a fork, only the actions."""
+    if not second.forked:
+        return first_difference(_course(first, old), _course(second, new))
+    planned = second.forked if second.config.planner != first.config.planner else None
+    return first_difference(_numbered(actions_taken(first, old, planned)), _numbered(actions_taken(second, new)))
 
 
-def _compare(original: PlayedEpisode, repetition: PlayedEpisode) -> Comparison:
-    (first, entry, before), (second, _, after) = original, repetition
-    if before is None or after is None or before.outcome is Outcome.BROKEN:
-        return Comparison(sameness=Sameness.NOT_COMPARED)
-    if second.forked:
-        planned = second.forked if second.config.planner != first.config.planner else None
-        actions = actions_taken(first, entry, planned), actions_taken(*repetition[:2])
-        comparison = first_difference(*map(_numbered, actions))
-    else:
-        comparison = first_difference(_events(*original[:2]), _events(*repetition[:2]))
-    if (before.outcome, before.cause) == (after.outcome, after.cause):
-        return comparison
-    return comparison.model_copy(update={"sameness": Sameness.DIFFERENT, **endings_in_words(before, after)})
-
-
-def _events(run: Run, entry: Entry) -> dict[EventKey, Any]:
-    """Return the events of the last attempt at an episode, in the order in which they were written."""
+def _course(run: Run, entry: Entry) -> Events:
     path = last_path(run, entry)
-    rows = (row for row in run.store.events(path) if not row.scope.startswith(path + RESTART))
-    return {(row.scope.removeprefix(path), row.kind, row.n): compared_part(row.kind, row.body) for row in rows}
+    return course_of(run.journal(path).events, path)
+
+
+def _numbered(actions: Iterable[str]) -> Events:
+    return {("", "action", number): line for number, line in enumerate(actions)}
 
 
 def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
@@ -85,31 +76,8 @@ def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[s
     If ``planned`` is given, it describes a fork of the episode that continues with a new plan. In that case,
     actions that come before the fork and are not repeated by it are left out.
     """
-    path = last_path(run, entry)
-    steps = [Step.model_validate(row.body) for row in run.store.events(path, "act")]
+    episode = last_attempt(run, entry)
+    steps = [step for played in episode.rounds for step in played.steps]
     if planned:
-        steps[: planned.at] = kept_steps(read_trajectory(path, run.store.events(path), entry.task), planned.at)
+        steps[: planned.at] = kept_steps(episode, planned.at)
     return [f"{format_call(step.action)} -> {step.observation.text}" for step in steps]
-
-
-def _numbered(actions: Iterable[str]) -> dict[EventKey, Any]:
-    return {("", "action", number): line for number, line in enumerate(actions)}
-
-
-def first_difference(first: dict[EventKey, Any], second: dict[EventKey, Any]) -> Comparison:
-    """Return a comparison that describes the first event that differs, with both versions of it."""
-    for key in dict.fromkeys([*first, *second]):
-        old, new = first.get(key), second.get(key)
-        if old != new:
-            return _describe(*key, old, new)
-    return Comparison(sameness=Sameness.SAME)
-
-
-def _describe(scope: str, kind: str, number: int, old: Any, new: Any) -> Comparison:
-    if kind == "ask" and old and new:
-        part, label = ("reply", "the reply to") if old["prompt"] == new["prompt"] else ("prompt", "the prompt of")
-        event = f"{label} question {number + 1} to the {new['role']} ({new['template']})"
-        return Comparison(sameness=Sameness.DIFFERENT, event=event, expected=old[part], actual=new[part])
-    comparison = describe_mismatch(JournalMismatch(scope, kind, number, old, new))
-    event = f"{comparison.event} of {scope.lstrip('/')}" if scope else comparison.event
-    return comparison.model_copy(update={"event": event})

@@ -126,7 +126,7 @@ def score_of(ending: Ending) -> str:
 def describe(kind: str, body: Any) -> str:
     """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as text."""
     if body is None:
-        return "nothing (the recording ends here)"
+        return "nothing (there is no such event)"
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
 
 

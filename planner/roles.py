@@ -78,17 +78,6 @@ class Roles:
         roles._seed = seed
         return roles
 
-    def guarded(self, guard: Callable[[], None]) -> "Roles":
-        """Return the same roles with an additional guard, which is called before the current one."""
-
-        def both_guards() -> None:
-            guard()
-            self._guard()
-
-        roles = copy(self)
-        roles._guard = both_guards
-        return roles
-
     def sampling(self, role: str) -> Sampling:
         """Return the sampling parameters of a role."""
         sampling = self._sampling.get(role) or self._sampling.get(DEFAULT_ROLE) or Sampling()

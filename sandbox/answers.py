@@ -13,12 +13,11 @@ import sysconfig
 import zoneinfo
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha512
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
@@ -147,12 +146,13 @@ AttributeReader = Callable[[], Mapping[str, JsonValue]]
 """Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanView:
-    """The clock and the attribute values that the plan last received from the host."""
+class PlanView(NamedTuple):
+    """What the plan last received from the host, and the context in which later code must be compiled."""
 
-    clock: int
-    attributes: Mapping[str, JsonValue]
+    context: CompileContext
+    clock: int = EPOCH
+    attributes: bytes = b"{}"
+    """The values of the attributes, as JSON."""
 
 
 class Answers:
@@ -172,31 +172,28 @@ class Answers:
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesser = 0, Guesser()
-        self._last_file, self._context = "", CompileContext(modules=modules)
-        """The file name of the code that ran last, and what must be known about it to compile later code."""
-        self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
+        self._context, self._clock, self._shown = PlanView(CompileContext(modules=modules))
 
     @property
     def view(self) -> PlanView:
-        """The clock and the attributes that the plan last received."""
-        return PlanView(self._clock, self._shown)
+        """The current view of the plan."""
+        return PlanView(self._context, self._clock, self._shown)
 
-    def new_file(self, name: str) -> str:
-        """Return a file name for a cell, unique in the session."""
+    def new_file(self, name: str, view: PlanView) -> str:
+        """Return a file name for a cell, unique in the session. ``view`` is that of the plan when the cell begins."""
         self._cells, self._guesser = self._cells + 1, Guesser()
+        self._context, self._clock, self._shown = view._replace(context=view.context._replace(flags=0))
         return f"{name}#{self._cells - 1}"
 
-    def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
-        """Return the message that starts a cell or a part of one. If ``file`` is None, a new file name is used."""
-        file = file or self.new_file(name)
+    def run(self, source: str, name: str, file: str, kind: Kind) -> bytes:
+        """Return the message that starts a cell or a part of one."""
         compiled = self.compile(source, file, kind)
-        self._last_file, self._context = file, compiled.context
+        self._context = compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
     def compile(self, source: str, file: str, kind: Kind) -> Compiled:
         """Compile a cell, or the next part of the cell ``file``. The result has either the compiled code or faults."""
-        context = self._context if self._last_file == file else self._context._replace(flags=0)
-        return precompile(source, file, self._guarded, kind == "part", context)
+        return precompile(source, file, self._guarded, kind == "part", self._context)
 
     def answer(self, message: list[Any]) -> bytes:
         """Carry out a request and return the answer.
@@ -239,16 +236,11 @@ class Answers:
         if self._attributes is None:
             return None
         encoded = _encode("attributes", self._attributes())
-        if encoded == self._last_attributes:
+        if encoded == self._shown:
             return None
-        self._last_attributes = encoded
-        current, previous = from_json(encoded), self._shown
-        self._shown = current
+        previous, current = from_json(self._shown), from_json(encoded)
+        self._shown = encoded
         return {name: value for name, value in current.items() if name not in previous or previous[name] != value}
-
-    def restore(self, view: PlanView) -> None:
-        """Reset the clock and the attributes to an earlier view of the plan."""
-        self._clock, self._shown, self._last_attributes = view.clock, dict(view.attributes), b""
 
     def _error(self, error: Exception) -> bytes:
         text = _error_text(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()

@@ -7,8 +7,9 @@ messages.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import StringIO
 from math import inf, isfinite
 from sys import getsizeof
 from time import monotonic
@@ -23,7 +24,7 @@ from planbook.sandbox.functions import fail_fast_validator
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
-from planbook.sandbox.types import MAX_KEPT, MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits, RebuildDiverged
+from planbook.sandbox.types import MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits, RebuildDiverged
 
 # Shapes of messages.
 
@@ -126,108 +127,58 @@ RequestHandler = Callable[[list[Any]], bytes]
 
 
 class Exchange(NamedTuple):
-    """A request and its answer, as they were sent, and the text that the plan printed between the previous request and
-    this one.
-    """
+    """A message from the worker that ends a part of a cell or has to be answered, and the host's answer."""
 
-    request: bytes
+    printed: str
+    """The text that the plan printed before it."""
+    message: bytes
+    """The "call", "sleep", "import" or "end" message. An "end" is recorded without addresses of objects."""
     answer: bytes
-    printed: str
+    """The answer as it was sent, or b"" after an "end"."""
 
 
-class CellEnd(NamedTuple):
-    """The end of a cell or of a part of one.
-
-    ``printed`` is the text that was printed since the last request. ``payload`` is the worker's "end" message, without
-    addresses of objects.
-    """
-
-    printed: str
-    payload: bytes
-
-    @property
-    def value(self) -> JsonValue:
-        """The value of the cell."""
-        value: JsonValue = from_json(self.payload)[1]
-        return value
-
-    @property
-    def faults(self) -> list[Any]:
-        """The faults as the worker reported them."""
-        faults: list[Any] = from_json(self.payload)[2]
-        return faults
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedCell:
-    """Everything that is needed to run a cell again in another worker."""
+@dataclass(slots=True)
+class CellRecord:
+    """A cell, and everything that is needed to run it again in another worker."""
 
     name: str
-    starts: tuple[bytes, ...]
-    """The messages that started the cell: one "run" message, or one message for each part of a cell run in parts."""
-    exchanges: tuple[Exchange, ...]
-    ends: tuple[CellEnd, ...]
-    """The end of each part, in the order of ``starts``."""
+    file: str
+    """The file name of the cell in tracebacks."""
+    title: str
+    """The name of the cell in errors."""
     view: PlanView
-    """The clock and the attributes that the plan had received when the cell ended."""
-    size: int
-    """Approximate size in memory, in bytes."""
-    seconds: float
+    """The view of the plan when the cell ended."""
+    room: int
+    """Number of bytes of memory that the records of the session may still take."""
+    starts: list[bytes] = field(default_factory=list)
+    """The messages that start the cell: one "run" message, or one message for each part of a cell run in parts."""
+    exchanges: list[Exchange] = field(default_factory=list)
+    chars: int = 0
+    """Number of characters of the source so far."""
+    seconds: float = 0.0
     """Wall clock time of the first run in seconds, excluding the host's work."""
+    spent: tuple[float, float] = (0.0, 0.0)
+    """The wall clock time and the processor time that the cell has used in workers that were lost, while it runs."""
+    faults: tuple[Fault, ...] = ()
+
+    def keep(self, record: T) -> T:
+        """Count the memory that a part of the record takes, and return it. Raises LimitReached if it is too much."""
+        self.room -= getsizeof(record) + sum(map(getsizeof, record))
+        if self.room < 0:
+            raise LimitReached("kept")
+        return record
+
+    @property
+    def end(self) -> list[Any]:
+        """The latest "end" message: its kind, the value of the cell, and the faults as the worker reported them."""
+        end: list[Any] = from_json(self.exchanges[-1].message)
+        return end
 
 
 CHARS_BEFORE, CHARS_AFTER = 60, 240
 """When a cell behaves differently in its second run, the error quotes at most this many characters before and after the
 first difference.
 """
-
-
-class RecordedAnswers:
-    """The answers that a cell got in its first run. When the cell runs again, its requests get the same answers.
-
-    If the first run came to its end, the answers are ``complete``: another request after the last recorded one is an
-    error. If they are not complete, the host carries out the requests that follow.
-    """
-
-    def __init__(self, exchanges: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
-        self.exchanges, self._title, self._complete = exchanges, title, complete
-        self._next = 0
-
-    def next(self, payload: bytes, printed: str) -> bytes | None:
-        """Return the recorded answer to the next request, or None if there are no more.
-
-        Raises RebuildDiverged if the request, or the output before it, differs from the first run.
-        """
-        if self._next == len(self.exchanges):
-            if self._complete:
-                request = _excerpt(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: when it ran again, it made one more call: {request}")
-            return None
-        expected = self.exchanges[self._next]
-        self._next += 1
-        self._compare("printed", expected.printed, printed)
-        self._compare(f"call {self._next} was", expected.request.decode(), payload.decode())
-        return expected.answer
-
-    def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
-        """Raise RebuildDiverged if the cell ended before all recorded requests, or if a part ended differently.
-
-        ``expected`` contains the ends of the first run, and ``ends`` those of the new run.
-        """
-        if self._next < len(self.exchanges):
-            missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
-            raise RebuildDiverged(f"{self._title}: when it ran again, it ended before call {self._next + 1}, {missing}")
-        for first, second in zip(expected, ends, strict=False):
-            self._compare("printed", first.printed, second.printed)
-            self._compare("ended with", first.payload.decode(), second.payload.decode())
-
-    def _compare(self, verb: str, old: str, new: str) -> None:
-        """Raise RebuildDiverged if the text of the first run, ``old``, differs from that of the new run, ``new``."""
-        if old != new:
-            pairs = enumerate(zip(old, new, strict=False))
-            index = next((index for index, (left, right) in pairs if left != right), min(len(old), len(new)))
-            first, second = _excerpt(old, index), _excerpt(new, index)
-            raise RebuildDiverged(f"{self._title}: {verb} {first}, but when it ran again, {second}")
 
 
 def _excerpt(text: str, index: int) -> str:
@@ -237,94 +188,116 @@ def _excerpt(text: str, index: int) -> str:
 
 
 class Conversation:
-    """The exchange of messages for one cell, from the first "run" or "part" to the last "end".
+    """The exchange of messages for one cell with one worker, from the first "run" or "part" to the last "end".
 
-    However the cell ends, the output and the exchanges up to that point remain available. ``answer`` carries out the
-    requests that have no answer in ``recorded``. ``on_wait`` is called regularly while the plan runs. ``max_size`` is
-    the maximum number of bytes that may be kept for running the cell again. ``spent`` is the wall clock time and the
-    processor time, in seconds, that the cell has used in workers that were lost.
+    ``cell`` records it. If the cell or the beginning of it has already run in another worker, the worker gets the
+    recorded answers, and must send the recorded messages. What follows is new: ``answer`` carries out the requests.
+
+    ``on_wait`` is called regularly while the plan runs.
     """
 
     def __init__(
         self,
         worker: WorkerProcess,
+        cell: CellRecord,
         limits: Limits,
         answer: RequestHandler,
         on_wait: Callable[[], None] | None = None,
-        max_size: int = MAX_KEPT,
-        recorded: RecordedAnswers | None = None,
-        spent: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        self._worker, self._limits, self._answer, self._on_wait = worker, limits, answer, on_wait
-        self.recorded = recorded or RecordedAnswers()
-        self._max_size, self.size = max_size, 0
-        self.exchanges: list[Exchange] = []
-        self.calls = 0
+        self._worker, self._cell, self._limits, self._answer, self._on_wait = worker, cell, limits, answer, on_wait
+        self.exchanges = self._parts = self.calls = 0
+        """Number of exchanges with this worker, of parts that it has run to their end, and of its calls."""
         self.line: int | None = None
         """The line of the plan that made the current call."""
-        self._printed: list[str] = []
-        self._printed_chars = self._reported = 0
-        """Number of characters printed so far, and of items of ``_printed`` that are in an exchange or an end."""
+        self._output, self._reported = StringIO(), 0
+        """The output so far, and how many of its characters are in an exchange."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0
-        self._started = self._checked_at = monotonic() - spent[0]
-        self._paused = 0.0
-        self._ended: float | None = None
-        """The time when the last part ended, or None while a part runs. Between parts the wall clock is stopped."""
-        self._cpu_before, self._cpu = worker.cpu_seconds() - spent[1], spent[1]
-        worker.allow_cpu_seconds(limits.cpu_seconds - spent[1])
+        wall, self._cpu = cell.spent
+        self._is_running, self._paused = False, 0.0
+        self._ended = self._checked_at = monotonic()
+        """The time when the last part ended. Between parts the wall clock is stopped."""
+        self._started, self._cpu_before = self._ended - wall, worker.cpu_seconds() - self._cpu
+        worker.allow_cpu_seconds(limits.cpu_seconds - self._cpu)
 
     @property
     def output(self) -> str:
         """The cell's output, up to the limit."""
-        return "".join(self._printed)[: self._limits.output_chars]
+        return self._output.getvalue()[: self._limits.output_chars]
 
     @property
     def seconds(self) -> float:
         """Wall clock time of the plan itself, excluding the host's work."""
-        return (self._ended or monotonic()) - self._started - self._paused
+        return (monotonic() if self._is_running else self._ended) - self._started - self._paused
 
     @property
     def spent(self) -> tuple[float, float]:
         """The wall clock time and the processor time that the cell has used, the latter as of the last check."""
         return self.seconds, self._cpu
 
-    def run(self, start: bytes) -> CellEnd:
-        """Send ``start``, a "run" or "part" message, handle the worker's messages up to the "end", and return the end.
+    def run(self) -> None:
+        """Run the parts of the cell that this worker has not run yet.
+
         Raises LimitReached if the cell reaches a limit, HostileFrame or FrameTooLong if the worker breaks the protocol,
-        ChannelClosed if the worker is gone, and whatever ``answer`` and ``on_wait`` raise.
+        ChannelClosed if the worker is gone, RebuildDiverged if the cell differs from its record, and whatever
+        ``answer`` and ``on_wait`` raise.
         """
-        if not self._worker.is_quiet():
-            raise HostileFrame("it sent a message without being asked")
-        self._count_memory((start,))
-        if self._ended is not None:
-            self._checked_at = monotonic()
-            self._paused, self._ended = self._paused + self._checked_at - self._ended, None
-        self._worker.send(start, self._check_time)
-        while True:
-            payload = self._worker.receive(self._check_time)
-            if monotonic() - self._checked_at > SLICE_SECONDS:
-                self._check_time()
-            message = parse_message(payload)
-            match message[0]:
-                case "call" | "sleep" | "import":
-                    self._count_request(message, len(payload))
-                    requested_at, printed = monotonic(), self._take_printed()
-                    try:
-                        answer = self.recorded.next(payload, printed) or self._answer(message)
-                    finally:
-                        self._paused += monotonic() - requested_at
-                    self.exchanges.append(Exchange(payload, answer, printed))
-                    self._worker.send(answer, self._check_time)
-                    self._count_memory(self.exchanges[-1])  # after sending, so that the plan need not wait for it
-                case "print":
-                    self._print(_without_addresses(message[1]) if ADDRESS_MARK in payload else message[1])
-                case "end":
-                    self._worker.stop()
-                    self._ended = monotonic()
-                    cleaned = to_json(_without_addresses(message)) if ADDRESS_MARK in payload else payload
-                    return self._count_memory(CellEnd(self._take_printed(), cleaned))
-                case kind:
-                    raise HostileFrame(f"{kind!r} out of turn")
+        for start in self._cell.starts[self._parts :]:
+            if not self._worker.is_quiet():
+                raise HostileFrame("it sent a message without being asked")
+            self._is_running, self._checked_at = True, monotonic()
+            self._paused += self._checked_at - self._ended
+            self._worker.send(start, self._check_time)
+            while self._is_running:
+                payload = self._worker.receive(self._check_time)
+                if monotonic() - self._checked_at > SLICE_SECONDS:
+                    self._check_time()
+                self._handle(payload)
+            self._parts += 1
+
+    def _handle(self, payload: bytes) -> None:
+        """Handle a message from the worker."""
+        message = parse_message(payload)
+        match message[0]:
+            case "call" | "sleep" | "import":
+                self._count_request(message, len(payload))
+                requested_at = monotonic()
+                try:
+                    answer = self._exchange(payload, message)
+                finally:
+                    self._paused += monotonic() - requested_at
+                self._worker.send(answer, self._check_time)
+            case "print":
+                self._print(_without_addresses(message[1]) if ADDRESS_MARK in payload else message[1])
+            case "end":
+                self._worker.stop()
+                self._is_running, self._ended = False, monotonic()
+                self._exchange(to_json(_without_addresses(message)) if ADDRESS_MARK in payload else payload)
+            case kind:
+                raise HostileFrame(f"{kind!r} out of turn")
+
+    def _exchange(self, payload: bytes, request: list[Any] | None = None) -> bytes:
+        """Return the recorded answer to the next message. If there is none, record the message and its answer."""
+        recorded, printed = self._cell.exchanges, self._take_printed()
+        if self.exchanges == len(recorded):
+            answer = b"" if request is None else self._answer(request)
+            recorded.append(self._cell.keep(Exchange(printed, payload, answer)))
+        expected = recorded[self.exchanges]
+        if (expected.printed, expected.message) != (printed, payload):
+            raise self._divergence(expected, printed, payload)
+        self.exchanges += 1
+        return expected.answer
+
+    def _divergence(self, expected: Exchange, printed: str, payload: bytes) -> RebuildDiverged:
+        """Return the error for a message that differs from the recorded one, or comes after other output."""
+        verb, old, new = "printed", expected.printed, printed
+        if old == new:
+            number = sum(bool(exchange.answer) for exchange in self._cell.exchanges[: self.exchanges + 1])
+            verb = f"call {number} was" if expected.answer else "ended with"
+            old, new = expected.message.decode(), payload.decode()
+        pairs = enumerate(zip(old, new, strict=False))
+        index = next((index for index, (left, right) in pairs if left != right), min(len(old), len(new)))
+        difference = f"{_excerpt(old, index)}, but when it ran again, {_excerpt(new, index)}"
+        return RebuildDiverged(f"{self._cell.title}: {verb} {difference}")
 
     def _check_time(self) -> None:
         """Call ``on_wait`` and check the time limits. Raises LimitReached if one is exceeded."""
@@ -340,25 +313,15 @@ class Conversation:
             raise LimitReached("cpu")
 
     def _print(self, text: str) -> None:
-        if (
-            text
-        ):  # an empty string is not kept: it does not count towards the limit, so a plan could send any number of them
-            self._printed.append(text)
-        self._printed_chars += len(text)
-        if self._printed_chars > self._limits.output_chars:
+        self._output.write(text)
+        if self._output.tell() > self._limits.output_chars:
             raise LimitReached("output")
-
-    def _count_memory(self, parts: T) -> T:
-        """Add the memory that the parts take to ``size``, and return the parts. Raises LimitReached above the limit."""
-        self.size += getsizeof(parts) + sum(map(getsizeof, parts))
-        if self.size > self._max_size:
-            raise LimitReached("kept")
-        return parts
 
     def _take_printed(self) -> str:
         """Return the text that was printed since this method was last called."""
-        new = "".join(self._printed[self._reported :])
-        self._reported = len(self._printed)
+        self._output.seek(self._reported)
+        new = self._output.read()
+        self._reported = self._output.tell()
         return new
 
     def _count_request(self, message: list[Any], size: int) -> None:

@@ -76,19 +76,20 @@ def was_killed(pidfd: int) -> bool:
 class WorkerLosses:
     """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
-    The place is the number of answers that the worker had received from the host. If a worker gets further than all
+    The place is the number of exchanges between the worker and the host. If a worker gets further than all
     workers before it, the counts start from zero: this worker has passed the old place, so the plan does not crash
     every worker there. But ``any_crash`` stays true.
     """
 
     def __init__(self) -> None:
-        self._most_answers = -1
-        self.crashes, self.kills, self.any_crash = 0, 0, False
+        self._most_exchanges = -1
+        self.crashes, self.kills, self.total, self.any_crash = 0, 0, 0, False
 
-    def count(self, answer_count: int, *, killed: bool) -> None:
-        """Count a lost worker, which had received this number of answers."""
-        if answer_count > self._most_answers:
-            self._most_answers, self.crashes, self.kills = answer_count, 0, 0
+    def count(self, exchanges: int, *, killed: bool) -> None:
+        """Count a worker that was lost after this number of exchanges."""
+        if exchanges > self._most_exchanges:
+            self._most_exchanges, self.crashes, self.kills = exchanges, 0, 0
+        self.total += 1
         self.any_crash = self.any_crash or not killed
         if killed:
             self.kills += 1

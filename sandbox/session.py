@@ -8,19 +8,12 @@ the results of ``id``, and the order of a set of objects that define no hash, ma
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from planbook.sandbox.answers import Answers, Kind, PlanView
-from planbook.sandbox.conversation import (
-    CellEnd,
-    Conversation,
-    Exchange,
-    FinishedCell,
-    RecordedAnswers,
-    read_faults,
-)
+from planbook.sandbox.answers import Answers, Kind
+from planbook.sandbox.conversation import CellRecord, Conversation, read_faults
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.types import (
@@ -37,45 +30,10 @@ from planbook.sandbox.types import (
     limit_fault,
 )
 
-# Running finished cells again in a new worker.
-
 CPU_FACTOR = 2
 """In its second run, a cell may use this many times the processor time that the session's limits allow."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
 """In its second run, a cell may take this many times the wall clock time of its first run, plus this many seconds."""
-
-
-def _run_again(
-    cell: FinishedCell,
-    title: str,
-    worker: WorkerProcess,
-    answers: Answers,
-    limits: Limits,
-    on_wait: Callable[[], None] | None,
-) -> None:
-    """Run a finished cell again, in a new worker. No function of the host is called.
-
-    A hostile cell might notice that this is its second run, and stall. So the time limit is derived from the time of
-    the first run. Raises RebuildDiverged if the cell behaves differently, or ChannelClosed if the worker is lost.
-    """
-    wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
-    cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
-    replay_limits = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
-    recorded = RecordedAnswers(cell.exchanges, title, complete=True)
-    conversation = Conversation(worker, replay_limits, answers.answer, on_wait, recorded=recorded)
-    try:
-        ends = [conversation.run(start) for start in cell.starts]
-    except LimitReached as reached:
-        fault = limit_fault(reached.name, replay_limits)
-        raise RebuildDiverged(f"{title}: when it ran again, it did not finish: {fault.message}") from reached
-    except (FrameTooLong, HostileFrame) as error:
-        raise RebuildDiverged(f"{title}: when it ran again, it ended its worker: {error}") from error
-    except ChannelClosed as error:
-        raise ChannelClosed(f"{title}: when it ran again, it ended its worker: {error}") from error
-    recorded.check_ends(ends, cell.ends)
-
-
-# The session.
 
 
 class Session:
@@ -93,14 +51,15 @@ class Session:
         on_wait: Callable[[], None] | None = None,
     ) -> None:
         self._open_worker, self._answers, self._limits, self._on_wait = open_worker, answers, limits, on_wait
-        self._cells: list[FinishedCell] = []
+        self._start = CellRecord("", "", "", answers.view, MAX_KEPT)
+        """The record of a cell that did nothing, before the first one."""
+        self._cells: list[CellRecord] = []
         self._busy = self._closed = False
         self._ended_by_plan = False
         """True after the plan itself ended the worker, until the session is rebuilt."""
         self._owner = os.getpid()
         self._current: Conversation | None = None
         self._growing: GrowingCell | None = None
-        self._start_view: PlanView = answers.view
         self._worker: WorkerProcess | None = open_worker()
 
     @property
@@ -127,14 +86,13 @@ class Session:
         """
         with self._exclusive():
             cell = self._begin(name)
-            if not self._is_refused(cell, code, "run", len(code)):
-                cell.faults = self._execute(cell, code, "run")
+            self._execute(cell, code, "run")
             return self._finish(cell)
 
     def grow(self, name: str = "cell") -> "GrowingCell":
         """Begin a cell that is run in parts, and return it. The session runs no other cell until this one has ended."""
         with self._exclusive():
-            self._growing = self._begin(name)
+            self._growing = GrowingCell(self, self._begin(name))
             return self._growing
 
     def mark(self) -> int:
@@ -195,106 +153,86 @@ class Session:
         finally:
             self._busy = False
 
-    def _begin(self, name: str) -> "GrowingCell":
+    def _begin(self, name: str) -> CellRecord:
         self._current = None
-        return GrowingCell(self, name, self._answers.new_file(name))
+        last = self._cells[-1] if self._cells else self._start
+        file, title = self._answers.new_file(name, last.view), f"cell {len(self._cells) + 1} ({name})"
+        return CellRecord(name, file, title, last.view, last.room)
 
-    def _is_refused(self, cell: "GrowingCell", source: str, kind: Kind, chars: int) -> bool:
-        """Return whether the code of a cell or of its next part is refused. The faults are then in ``cell.faults``.
-
-        ``chars`` is the length of the cell's code so far, including ``source``.
-        """
-        too_long = (limit_fault("source", self._limits),) if chars > self._limits.source_chars else ()
+    def _execute(self, cell: CellRecord, source: str, kind: Kind) -> None:
+        """Check and run a cell or its next part. Its faults are then in ``cell.faults``."""
+        cell.chars += len(source.lstrip("\n"))
+        too_long = (limit_fault("source", self._limits),) if cell.chars > self._limits.source_chars else ()
         cell.faults = too_long or self._answers.compile(source, cell.file, kind).faults
-        return bool(cell.faults)
+        if cell.faults:
+            return
+        try:
+            self._run(cell, source, kind)
+            cell.faults = read_faults(cell.end[2])
+        except LimitReached as reached:
+            cell.faults = (limit_fault(reached.name, self._limits, reached.detail),)
+        except (HostileFrame, FrameTooLong) as error:
+            cell.faults = (limit_fault("protocol", self._limits, str(error)),)
 
-    def _execute(self, cell: "GrowingCell", source: str, kind: Kind) -> tuple[Fault, ...]:
-        """Run a cell or its next part, and return the faults. If the worker is lost, repeat the cell in a new worker.
+    def _run(self, cell: CellRecord, source: str, kind: Kind) -> None:
+        """Run a cell or its next part. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
-        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell ends with a fault. The same
-        happens if this cell or an earlier one differs from its first run after a crash, or after a cell that reached a
-        limit. The limits hold for the time in all workers together, except for the first one if it was killed from
-        outside.
+        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell reaches the limit "crashed". The
+        same happens if this cell or an earlier one differs from its first run after a crash, or after a cell that
+        reached a limit. The limits hold for the time in all workers together, except for the first one if it was killed
+        from outside. Raises LimitReached, and what ``Session.run`` raises.
         """
-        worker, losses, was_lost = self._worker or self._rebuild_or_fault(), WorkerLosses(), False
-        if isinstance(worker, Fault):
-            return (worker,)
-        cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
-        conversation, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
+        worker, losses = self._worker or self._rebuild(), WorkerLosses()
+        self._current = self._current or self._conversation(worker, cell, self._limits)
+        cell.starts += cell.keep((self._answers.run(source, cell.name, cell.file, kind),))
         while True:
-            self._current, ends = conversation, list[CellEnd]()
             try:
-                for start in starts:
-                    ends.append(conversation.run(start))
-                faults = read_faults(ends[-1].faults)
-                conversation.recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
-            except LimitReached as reached:
-                return (limit_fault(reached.name, self._limits),)
-            except (HostileFrame, FrameTooLong) as error:
-                return (limit_fault("protocol", self._limits, str(error)),)
+                return self._current.run()
             except RebuildDiverged as error:
                 if not losses.any_crash:
                     raise
-                return (limit_fault("crashed", self._limits, str(error)),)
+                raise LimitReached("crashed", str(error)) from error
             except ChannelClosed:
-                spent = conversation.spent
-                self._lose(worker, losses, len(conversation.exchanges))
+                cell.spent = self._current.spent
+                self._lose(worker, losses, self._current.exchanges)
                 self._ended_by_plan = losses.any_crash
                 if losses.crashes == MAX_CRASHES:
-                    return (limit_fault("crashed", self._limits),)
-                if not (losses.any_crash or was_lost):
-                    spent = 0.0, 0.0  # one kill from outside costs the plan no time
-                past, was_lost = max(conversation.recorded.exchanges, conversation.exchanges, key=len), True
-                view = self._answers.view
-                worker = self._rebuild_or_fault()
-                if isinstance(worker, Fault):
-                    return (worker,)
-                self._answers.restore(view)
-                conversation, starts = self._conversation(worker, cell, past, spent), cell.starts
-            else:
-                cell.ends.append(ends[-1])
-                return faults
+                    raise LimitReached("crashed") from None
+                if losses.total == 1 and not losses.any_crash:
+                    cell.spent = 0.0, 0.0  # one kill from outside costs the plan no time
+            worker = self._rebuild()
+            self._current = self._conversation(worker, cell, self._limits)
 
-    def _conversation(
-        self,
-        worker: WorkerProcess,
-        cell: "GrowingCell",
-        past: Sequence[Exchange] = (),
-        spent: tuple[float, float] = (0.0, 0.0),
-    ) -> Conversation:
-        """Return a conversation for the cell. Its first requests get the answers in ``past``, not new ones."""
-        recorded = RecordedAnswers(past, _title(len(self._cells), cell.name))
-        max_size = MAX_KEPT - sum(cell.size for cell in self._cells)
-        return Conversation(worker, self._limits, self._answers.answer, self._on_wait, max_size, recorded, spent)
+    def _conversation(self, worker: WorkerProcess, cell: CellRecord, limits: Limits) -> Conversation:
+        return Conversation(worker, cell, limits, self._answers.answer, self._on_wait)
 
-    def _finish(self, cell: "GrowingCell") -> CellResult:
+    def _finish(self, cell: CellRecord) -> CellResult:
         """Return the result of a cell that has ended. End the worker if it reached a limit. Otherwise keep the cell."""
         conversation, faults = self._current, cell.faults
         if conversation is None:
             return CellResult(faults=faults)
-        seconds, exchanges = conversation.seconds, tuple(conversation.exchanges)
+        cell.view, cell.seconds, cell.spent = self._answers.view, conversation.seconds, (0.0, 0.0)
         if any(fault.kind is FaultKind.LIMIT for fault in faults):
             self._kill()
             self._ended_by_plan = True
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
-            starts, ends, view = tuple(cell.starts), tuple(cell.ends), self._answers.view
-            self._cells.append(FinishedCell(cell.name, starts, exchanges, ends, view, conversation.size, seconds))
-        value = None if faults else cell.ends[-1].value
-        return CellResult(conversation.output, value, faults, conversation.calls, seconds)
+            self._cells.append(cell)
+        value = None if faults else cell.end[1]
+        return CellResult(conversation.output, value, faults, conversation.calls, cell.seconds)
 
     def _kill(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
 
-    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, answer_count: int) -> None:
-        """Count a worker that was lost after it had received ``answer_count`` answers.
+    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, exchanges: int) -> None:
+        """Count a worker that was lost after this number of exchanges for the cell.
 
         Raises WorkersKilled if MAX_KILLS workers were killed at the same place.
         """
-        losses.count(answer_count, killed=worker.was_killed())
+        losses.count(exchanges, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
             place = f"at the same place in cell {len(self._cells) + 1}"
@@ -302,43 +240,57 @@ class Session:
                 f"{MAX_KILLS} workers in a row were killed from outside {place}; is there enough memory?"
             )
 
-    def _rebuild_or_fault(self) -> WorkerProcess | Fault:
-        """Return a new worker, as ``_rebuild`` does. If the plan ended the last one, a cell that differs is a fault."""
+    def _rebuild(self) -> WorkerProcess:
+        """Return a new worker in which every finished cell has run again.
+
+        If a cell behaves differently, raises LimitReached if the plan ended the last worker, or else RebuildDiverged.
+        Raises WorkersKilled if the new workers are killed as well, or SandboxClosed if the session is closed; a host
+        function that the plan calls may have closed it.
+        """
+        if self._closed:
+            raise SandboxClosed("the session is closed")
         try:
-            return self._rebuild()
+            worker = self._try_rebuild(WorkerLosses())
         except RebuildDiverged as error:
             self._kill()
             if not self._ended_by_plan:
                 raise
-            return limit_fault("crashed", self._limits, str(error))
+            raise LimitReached("crashed", str(error)) from error
+        self._ended_by_plan = False
+        return worker
 
-    def _rebuild(self) -> WorkerProcess:
-        """Return a new worker in which every finished cell has run again.
-
-        Raises RebuildDiverged if a cell behaves differently, WorkersKilled if the new workers are killed as well, or
-        SandboxClosed if the session is closed; a host function that the plan calls may have closed it.
-        """
-        if self._closed:
-            raise SandboxClosed("the session is closed")
-        losses = WorkerLosses()
+    def _try_rebuild(self, losses: WorkerLosses) -> WorkerProcess:
         while True:
-            self._answers.restore(self._start_view)
             self._worker = worker = self._open_worker()
             try:
-                for number, cell in enumerate(self._cells):
-                    _run_again(cell, _title(number, cell.name), worker, self._answers, self._limits, self._on_wait)
-                    self._answers.restore(cell.view)
+                for cell in self._cells:
+                    self._run_again(cell, worker)
             except ChannelClosed as error:
                 self._lose(worker, losses, 0)
                 if losses.crashes == MAX_CRASHES:
                     raise RebuildDiverged(str(error)) from error
             else:
-                self._ended_by_plan = False
                 return worker
 
+    def _run_again(self, cell: CellRecord, worker: WorkerProcess) -> None:
+        """Run a finished cell again, in a new worker. No function of the host is called.
 
-def _title(number: int, name: str) -> str:
-    return f"cell {number + 1} ({name})"
+        A hostile cell might notice that this is its second run, and stall. So the time limit is derived from the time
+        of the first run. Raises RebuildDiverged if the cell behaves differently, or ChannelClosed if the worker is
+        lost.
+        """
+        wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
+        cpu_seconds = min(self._limits.cpu_seconds, self._limits.wall_seconds) * CPU_FACTOR
+        limits = self._limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
+        failure = f"{cell.title}: when it ran again, it"
+        try:
+            self._conversation(worker, cell, limits).run()
+        except LimitReached as reached:
+            raise RebuildDiverged(f"{failure} did not finish: {limit_fault(reached.name, limits).message}") from reached
+        except (FrameTooLong, HostileFrame) as error:
+            raise RebuildDiverged(f"{failure} ended its worker: {error}") from error
+        except ChannelClosed as error:
+            raise ChannelClosed(f"{failure} ended its worker: {error}") from error
 
 
 class GrowingCell:
@@ -348,14 +300,8 @@ class GrowingCell:
     far run again. The time between two parts does not count towards the cell's limits.
     """
 
-    def __init__(self, session: Session, name: str, file: str) -> None:
-        self.name, self.file = name, file
-        self.starts: list[bytes] = []
-        """The messages that started the parts."""
-        self.ends: list[CellEnd] = []
-        self.faults: tuple[Fault, ...] = ()
-        """The faults of the last part."""
-        self._session, self._chars = session, 0
+    def __init__(self, session: Session, cell: CellRecord) -> None:
+        self._session, self._cell = session, cell
 
     def run(self, source: str) -> Fault | None:
         """Run the next part, and return its first fault, or None if it has none. After a fault, no part may follow.
@@ -365,16 +311,14 @@ class GrowingCell:
         cell.
         """
         with self._session._exclusive(self):
-            self._chars += len(source.lstrip("\n"))
-            if not self._session._is_refused(self, source, "part", self._chars):
-                self.faults = self._session._execute(self, source, "part")
-        return self.faults[0] if self.faults else None
+            self._session._execute(self._cell, source, "part")
+        return self._cell.faults[0] if self._cell.faults else None
 
     def finish(self) -> CellResult:
         """End the cell and return its result. If the last part ends with an expression, the result has its value."""
-        session = self._session
+        session, cell = self._session, self._cell
         with session._exclusive(self):
-            if self.starts and not self.faults:
-                self.faults = session._execute(self, "", "run")
+            if cell.starts and not cell.faults:
+                session._execute(cell, "", "run")
             session._growing = None
-            return session._finish(self)
+            return session._finish(cell)

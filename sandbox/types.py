@@ -172,11 +172,11 @@ MAX_DETAIL = 300
 
 
 class LimitReached(Exception):
-    """The cell must end now. ``name`` is a key of MESSAGES."""
+    """The cell must end now. ``name`` is a key of MESSAGES. ``detail`` is added to the message."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(name)
+    def __init__(self, name: str, detail: str = "") -> None:
+        self.name, self.detail = name, detail
+        super().__init__(name, detail)
 
 
 def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:

@@ -121,7 +121,7 @@ class _GraphPasses:
 
     def _run_passes(self, notify: Callable[[], None]) -> None:
         journal = self.run.journal(EPISODE, self._print)
-        roles = roles_of(self.run, self.switches.must_stop).guarded(self.switches.guard)
+        roles = roles_of(self.run, self.switches)
         given: Any = self.run.config.planner_options["given"]
         for path, value in given.items():
             self.database.set(path, value)

@@ -22,14 +22,15 @@ from planbook.commands.playing import play
 from planbook.commands.viewing import find_episode
 from planbook.config import Config, models_by_role
 from planbook.console import console
+from planbook.divergence import Comparison, Sameness
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import RETRIEVAL, check_ablations
 from planbook.learning.tasks import tasks_of
-from planbook.planner import Budget, GivenCode, Step, format_call, read_trajectory
+from planbook.planner import Budget, GivenCode, Step, format_call
 from planbook.preflight import check_config
-from planbook.replay import Comparison, Sameness, replay_run
+from planbook.replay import replay_run
 from planbook.reruns import kept_steps, learned_the_same, repeated_episodes
 from planbook.runs import (
     Entry,
@@ -38,7 +39,7 @@ from planbook.runs import (
     change_path_in_model,
     changed_versions,
     changes,
-    last_path,
+    last_attempt,
     new_branch,
     recorded_endings,
     versions,
@@ -77,7 +78,8 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
         raise BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
-    repeat = prepare_repeat(run, settings.models, recorded=recorded, prices=settings.prices)
+    with closing(Run.open(run)) as opened:
+        repeat = prepare_repeat(opened, settings.models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     execution = settings.execution().model_copy(update={"budget": budget})
     return play_again(run, repeat, execution, out, settings.store)
@@ -100,11 +102,11 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     check_ablations(settings.without)
     with closing(Run.open(run)) as opened:
         entry = find_episode(opened, episode, recorded_endings(opened))
+        repeat = prepare_repeat(opened, settings.models, recorded=False, prices=settings.prices)
         config = opened.config
-    repeat = prepare_repeat(run, settings.models, recorded=False, prices=settings.prices)
-    environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
-    new_plan = plan_code(plan, environment) if plan else None
-    forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
+        environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
+        new_plan = plan_code(plan, environment) if plan else None
+        forked = prepare_fork(opened, entry, at, repeat, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
     return play_again(run, forked, settings.execution(), out, settings.store)
 
@@ -123,33 +125,32 @@ class Repeat(NamedTuple):
     forked: Fork | None = None
 
 
-def prepare_repeat(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
+def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
     ``models`` maps roles to models that replace the models of the run. If ``recorded`` is true, all other roles get the
     replies that the run has recorded, instead of asking the run's models.
     """
-    with closing(Run.open(folder)) as run:
-        if run.imported:
-            raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
-        config = check_config(run.config, folder)
-        old_tasks = [entry.task for entry in run.entries() if entry.repeat == 0]
-        tasks = _current_tasks(config, old_tasks, folder)
-        own_models = dict.fromkeys(config.models, f"recorded:{folder.resolve()}") if recorded else config.models
-        new_models = {role: change_path_in_model(model, Path.resolve) for role, model in models.items()}
-        config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
-        prices = prices or run.prices
-        current = current_inputs(config, tasks, prices)
-        found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
-        lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
-        lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
-        if config.models != run.config.models:
-            lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
-        return Repeat(config, tasks, run.file.budget, tuple(lines), prices, run.forked)
+    if run.imported:
+        raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
+    config = check_config(run.config, run.folder)
+    old_tasks = [entry.task for entry in run.entries() if entry.repeat == 0]
+    tasks = _current_tasks(config, old_tasks, run.folder)
+    own_models = dict.fromkeys(config.models, f"recorded:{run.folder.resolve()}") if recorded else config.models
+    new_models = {role: change_path_in_model(model, Path.resolve) for role, model in models.items()}
+    config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
+    prices = prices or run.prices
+    current = current_inputs(config, tasks, prices)
+    found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
+    lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
+    lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
+    if config.models != run.config.models:
+        lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
+    return Repeat(config, tasks, run.file.budget, tuple(lines), prices, run.forked)
 
 
 def prepare_fork(
-    folder: Path, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
+    run: Run, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
 ) -> Repeat:
     """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
@@ -157,17 +158,15 @@ def prepare_fork(
     began. Raises BadArgument if the episode has fewer than ``at`` actions. Also raises it if a plan is given, but
     action ``at`` ended the episode.
     """
-    with closing(Run.open(folder)) as run:
-        episode = read_trajectory(path := last_path(run, entry), run.store.events(path), entry.task)
-        models, builds = run.config.models, run.config.learning is not None
+    episode = last_attempt(run, entry)
     actions = sum(len(played.steps) for played in episode.rounds)
     if at > actions:
         raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; choose from 0 to {actions}")
     config, change = repeat.config, [f"--without {name}" for name in without]
     new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
     new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
-    if builds and without:  # RETRIEVAL: a build shows its planner all rules, not only those that the task needs
-        new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
+    if run.config.learning and without:  # RETRIEVAL: a build shows its planner all rules, not only those needed
+        new |= {"library": str(run.folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
     if plan is not None:
         kept = kept_steps(episode, at)
         if kept and (kept[-1].observation.terminated or kept[-1].observation.truncated):
@@ -178,10 +177,10 @@ def prepare_fork(
         code = plan.model_copy(update={"before": prefix})
         new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
         change.append(f"--plan {plan.source}")
-    if config.models != models:
+    if config.models != run.config.models:
         change.append(f"--model {_format_models(config.models)}")
     fork = Fork(
-        run=str(folder.resolve()),
+        run=str(run.folder.resolve()),
         episode=entry.index,
         at=at,
         repeat=entry.repeat,
@@ -330,7 +329,7 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
     seconds = round(time.monotonic() - begun, 3)
     counts = _count_by_sameness(compared)
     differences = {_name(entry): comparison for entry, comparison in compared if comparison.event}
-    changed = sum(bool(comparison.then) for comparison in differences.values())
+    changed = sum(comparison.verdict_changed for comparison in differences.values())
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
     report = {

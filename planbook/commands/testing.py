@@ -204,10 +204,8 @@ def with_table(summary: Summary) -> SummaryWithTable:
 
     Raises BadRun if the run cannot be read, or BadKnowledge if the manual that it used cannot be read.
     """
-    with closing(Run.open(Path(summary.run))) as run:
-        config = run.config
-    ours = our_run(config, summary)
+    ours = our_run(summary)
     papers = compare_with_papers(ours)
-    missing = f"No paper has figures for {config.environment.name}."
+    missing = f"No paper has figures for {ours.config.environment.name}."
     print_parts(console(), paper_tables(ours, papers) if papers else [missing])
     return SummaryWithTable(**dict(summary), table=papers or None)

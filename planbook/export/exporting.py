@@ -27,10 +27,9 @@ from planbook.planner import (
     Ending,
     RunFacts,
     Trajectory,
-    read_trajectory,
 )
 from planbook.results.rows import NOT_PLAYED
-from planbook.runs import Entry, Run, last_path, model_without_folders, recorded_endings, without_folders
+from planbook.runs import Entry, Run, last_attempt, model_without_folders, recorded_endings, without_folders
 
 
 class ExportResult(BaseModel):
@@ -114,9 +113,9 @@ def facts_of(run: Run, index: int) -> RunFacts:
 
 def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
     """Return the last attempt at an episode that has ended. ``facts`` describe its run; by default, they are read."""
-    path = last_path(run, entry)
-    trajectory = read_trajectory(path, run.store.events(path), entry.task)
-    return trajectory.model_copy(update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)})
+    return last_attempt(run, entry).model_copy(
+        update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)}
+    )
 
 
 def _shareable(trajectory: Trajectory) -> Trajectory:

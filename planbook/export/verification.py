@@ -12,8 +12,8 @@ from planbook.envs import Selection, Task, file_digest, known_environments, vali
 from planbook.errors import BadArgument
 from planbook.export.skills import EVIDENCE, HASHED, SCRIPT, SkillEvidence
 from planbook.options import validate
-from planbook.planner import code_of, parse_procedure, read_trajectory
-from planbook.runs import Run, last_path, recorded_endings
+from planbook.planner import code_of, parse_procedure
+from planbook.runs import Run, last_attempt, recorded_endings
 from planbook.sandbox import Limits
 from planbook.wording import listed
 
@@ -131,14 +131,11 @@ def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
     """Compare the verdicts of the run in ``played`` with the evidence. Raises BadArgument if the tasks differ."""
     with closing(Run.open(played)) as run:
-        endings = recorded_endings(run)
-        ended = {entry.task.id: entry for entry in run.entries() if entry.index in endings}
-        tasks = {
-            id: read_trajectory(last_path(run, entry), run.store.events(entry.path), entry.task).task
-            for id, entry in ended.items()
-        }
-    last = {id: endings[entry.index] for id, entry in ended.items()}
-    verdicts = {id: (end.outcome.solved, end.verdict.score) for id, end in last.items() if end.outcome.played}
+        ended = recorded_endings(run).keys()
+        episodes = {entry.task.id: last_attempt(run, entry) for entry in run.entries() if entry.index in ended}
+    tasks = {id: episode.task for id, episode in episodes.items()}
+    endings = {id: episode.ending for id, episode in episodes.items() if episode.ending.outcome.played}
+    verdicts = {id: (ending.outcome.solved, ending.verdict.score) for id, ending in endings.items()}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
             f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "

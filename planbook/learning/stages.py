@@ -26,12 +26,12 @@ from planbook.learning.learner import Learner
 from planbook.learning.tasks import copy_next, episodes_to_copy
 from planbook.manuals import MANUAL_FILE, Coverage, goals_of, measure_coverage, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
-from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped
+from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply
 from planbook.rules import Rule, count_evidence, render_environment
 from planbook.runs import Entry, Run
 from planbook.store import Watch
 from planbook.wording import TYPE_SOLVED
-from planbook.workers import EpisodeWorker, Execution, play_episode, play_in_order, roles_of
+from planbook.workers import EpisodeWorker, Execution, Switches, play_episode, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
@@ -74,7 +74,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
-    roles = roles_of(run, never_stopped, config)
+    roles = roles_of(run, Switches(), config)
     with run.meter.formulating():
         for group, state in states.items():
             if rules := state.knowledge.rules:

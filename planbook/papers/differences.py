@@ -110,12 +110,13 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
     return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
 
 
-def our_run(config: Config, summary: Summary) -> OurRun:
-    """Read the results of a run. If one of its papers is about learning, find where the run's knowledge is from.
+def our_run(summary: Summary) -> OurRun:
+    """Read the results of the summary's run. If a paper of it is about learning, find where its knowledge is from.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
-    env, results = config.environment.name, read_folder(Path(summary.run))
+    results = read_folder(Path(summary.run))
+    config, env = results.run.config, results.run.config.environment.name
     models = models_asked(results) if method(config.planner).roles else ()
     papers = papers_of(config.planner, env)
     is_about_learning = any(setting.build for paper in papers for setting in paper.settings_of(env))

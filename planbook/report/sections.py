@@ -17,7 +17,7 @@ from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import KnowledgeState
-from planbook.planner import INVOCATION, Outcome, Spending
+from planbook.planner import INVOCATION, Ending, Outcome, Spending
 from planbook.report.charts import charts, with_options
 from planbook.report.elements import Node, details, links, nodes_of, pairs, table
 from planbook.report.learned import count_learned, final_states, learned
@@ -164,28 +164,24 @@ def branches(run: Run) -> Iterator[Node]:
 
 def _branches_of_episode(original: Run, episode: int, forks: Sequence[tuple[Fork, Run]]) -> Iterator[Node]:
     played = [(original, episode), *((run, 0) for _, run in forks)]
-    actions = [_actions(run, index) for run, index in played]
+    endings = [recorded_endings(run).get(index) for run, index in played]
+    actions = [
+        [line[:ACTION_CHARS] for line in actions_taken(run, run.entries()[index])] if ending else []
+        for (run, index), ending in zip(played, endings, strict=True)
+    ]
     repeated = islice(zip(*actions, strict=False), min(fork.at for fork, _ in forks))
     same = sum(1 for _ in takewhile(lambda row: len({*row}) == 1, repeated))
     rows = [[f"1 to {same}", *["the same"] * len(actions)]] if same else []
     different = list(zip_longest(*actions, fillvalue=""))[same:]
     rows += [[str(number), *row] for number, row in enumerate(different, same + 1)]
-    rows.append(["ended", *(_ending(run, index) for run, index in played)])
+    rows.append(["ended", *map(_ended, endings)])
     names = [f"at {fork.at}: {fork.change or 'once more'}" for fork, _ in forks]
     task = original.entries()[episode].task.id
     yield ["h5", f"{task} (episode {episode}), and {counted(len(forks), 'branch', 'branches')}"]
     yield table(["action", "as it was", *names], rows, "branches")
 
 
-def _actions(run: Run, episode: int) -> list[str]:
-    """Return the actions of an episode, each with the beginning of its observation. Return [] if it has not ended."""
-    if episode not in recorded_endings(run):
-        return []
-    return [line[:ACTION_CHARS] for line in actions_taken(run, run.entries()[episode])]
-
-
-def _ending(run: Run, episode: int) -> str:
-    ending = recorded_endings(run).get(episode)
+def _ended(ending: Ending | None) -> str:
     if ending is None:
         return "not ended"
     return f"{outcome_of(ending)} after {counted(ending.actions, 'action')}{score_of(ending)}"

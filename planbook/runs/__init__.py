@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         PAUSED,
         Run,
         broken_paths,
+        last_attempt,
         last_path,
         recorded_endings,
         superseded_scopes,

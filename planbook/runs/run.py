@@ -14,18 +14,21 @@ from pathlib import Path
 from typing import Any, Self
 
 from planbook.atomic_files import TEMPORARY, open_atomic
-from planbook.config import (
-    BuildingSettings,
-    Config,
-    InvocationSettings,
-    PlayingSettings,
-    differing_names,
-    flatten_settings,
-)
+from planbook.config import Config, InvocationSettings, differing_names
 from planbook.envs import EnvsError, Task, known_environments, load_environment
 from planbook.errors import BadArgument, BadRun
-from planbook.options import flag_of_setting
-from planbook.planner import INVOCATION, Body, Budget, Ending, EventKind, Meter, Outcome, amount_of
+from planbook.planner import (
+    INVOCATION,
+    Body,
+    Budget,
+    Ending,
+    EventKind,
+    Meter,
+    Outcome,
+    Trajectory,
+    amount_of,
+    read_trajectory,
+)
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
@@ -35,6 +38,7 @@ from planbook.runs.folder import (
     RunFile,
     RunInputs,
     claim_folder,
+    describe_difference,
     index_of,
     is_claimed,
 )
@@ -57,8 +61,6 @@ FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
 """A key in an event about an invocation. It means that the invocation is paused."""
-MAX_SHOWN = 80
-"""Maximum number of characters of two differing values, together, that a message shows."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -204,7 +206,7 @@ class Run:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(differing_names(existing, new)):
             run.close()
-            listed = "; ".join(_describe_difference(name, existing, new) for name in different)
+            listed = "; ".join(describe_difference(name, existing, new) for name in different)
             raise BadRun(f"{folder} holds a run with other settings ({listed}); name another folder with --out")
         return run
 
@@ -349,14 +351,6 @@ def _declarations(env: str) -> dict[str, Any]:
     return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
-def _describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option of a setting, with its values in the existing and the new run if they are short."""
-    flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
-    then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
-    is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
-    return f"{flag}: {then}, now {now}" if is_shown else flag
-
-
 def superseded_scopes(run: Run) -> frozenset[str]:
     """Return the scopes of endings that no longer count, because a later invocation played their episodes again."""
     invocations: Iterable[Any] = run.invocations
@@ -385,6 +379,12 @@ def last_path(run: Run, entry: Entry) -> str:
             f"{entry.task.id} (episode {entry.index}) has not ended; resume its run: planbook run --resume {run.folder}"
         )
     return ended[-1]
+
+
+def last_attempt(run: Run, entry: Entry) -> Trajectory:
+    """Return an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
+    path = last_path(run, entry)
+    return read_trajectory(path, run.store.events(path), entry.task)
 
 
 def broken_paths(run: Run) -> list[str]:

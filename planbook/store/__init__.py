@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from planbook.store.tables import (
         RESTART,
         Event,
+        Events,
         Schema,
         StoreLocation,
         restart_scope,

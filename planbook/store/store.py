@@ -57,12 +57,13 @@ Watch = Callable[[EventKind, Body], None]
 class EpisodeJournal:
     """The journal of one episode, or of another scope (a path under which events are stored).
 
-    Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``watch``.
+    Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``watch``. The
+    dict ``events`` holds both, by (scope, kind, number).
     """
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
         self._store, self._watch = store, watch
-        self._recorded: dict[tuple[str, str, int], Body] = {
+        self.events: dict[Any, Body] = {
             (row.scope, row.kind, row.n): row.body
             for row in store.events(path)
             if not row.scope.startswith(path + RESTART)
@@ -70,14 +71,14 @@ class EpisodeJournal:
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
         """Return the body of a recorded event, or None."""
-        return self._recorded.get((scope, kind, number))
+        return self.events.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
         """Add an event and commit it. Raises BadRun if the run was interrupted, or the event cannot be written."""
         if self._store.journals_closed:
             raise BadRun("the run was interrupted: its episodes are no longer recorded")
         self._store.put(scope, kind, number, body)
-        self._recorded[scope, kind, number] = body
+        self.events[scope, kind, number] = body
         if self._watch is not None:
             self._watch(kind, body)
 

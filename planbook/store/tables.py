@@ -5,12 +5,12 @@ The tables are in a SQLite file, or in a schema of a PostgreSQL database, which 
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import sqlalchemy as sa
 from pydantic import JsonValue
@@ -64,6 +64,10 @@ class Event(NamedTuple):
     n: int
     body: dict[str, JsonValue]
     at: float
+
+
+Events = Mapping[Any, Any]
+"""The events of an episode: maps the (scope, kind, number) of each event to its body."""
 
 
 class EventRow(NamedTuple):

@@ -16,6 +16,6 @@ if TYPE_CHECKING:
     from planbook.workers.driver import check_executor, check_reachable, join_run, play_episodes, play_in_order
     from planbook.workers.models import ReplyRepeater, check_roles, open_model, replies_by_place, roles_of
     from planbook.workers.processes import local_pool
-    from planbook.workers.worker import EpisodeWorker, play_episode, workers_of
+    from planbook.workers.worker import EpisodeWorker, play_episode
 else:
     __getattr__ = lazy_getattr(__name__)

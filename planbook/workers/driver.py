@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Ending, EpisodeStopped, Memory, Spending, add_cost
+from planbook.planner import Ending, EpisodeStopped, Memory, Roles, Spending, add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
@@ -34,6 +35,7 @@ MAX_FAILURES = 6
 """A run ends if workers fail this many times in a row, and no episode ends in between. This number is larger than
 MAX_LOST, so an episode that ends its worker is given up before."""
 OnEnding = Callable[[Entry, Ending], None]
+Played = TypeVar("Played")
 
 
 def play_episodes(
@@ -59,28 +61,36 @@ def play_episodes(
 
 
 def play_in_order(
-    run: Run, play: Callable[[Entry, EpisodeWorker], Ending], on_ending: OnEnding, execution: Execution
+    run: Run,
+    play: Callable[[Entry, EpisodeWorker], Played],
+    on_result: Callable[[Entry, Played], None],
+    execution: Execution,
+    *,
+    jobs: int = 1,
+    roles: Roles | None = None,
 ) -> bool:
-    """Play the episodes of a run one after the other, for runs in which an episode depends on earlier ones.
+    """Call ``play`` for each episode of a run, in order. Return False if this was stopped.
 
-    Return False if the run was stopped.
+    By default, episodes are played one after the other, since an episode may depend on earlier ones. ``on_result`` is
+    called in the calling thread with each result of ``play``. ``roles`` replace the models of the run.
     """
-    switches, endings = execution.switches or Switches(), queue.SimpleQueue[tuple[Entry, Ending]]()
+    switches, results = execution.switches or Switches(), queue.SimpleQueue[tuple[Entry, Played]]()
+    entries = iter(run.entries())  # the threads share it
 
     def play_all(notify: Callable[[], None]) -> None:
         with open_worker() as worker:
-            for entry in run.entries():
+            for entry in entries:
                 if switches.stopped:
                     raise EpisodeStopped
-                endings.put((entry, play(entry, worker)))
+                results.put((entry, play(entry, worker)))
                 notify()
 
     def report() -> None:
-        while not endings.empty():
-            on_ending(*endings.get())
+        while not results.empty():
+            on_result(*results.get())
 
-    with workers_of(run, execution.unsafe_no_sandbox, switches) as open_worker:
-        return in_threads(1, play_all, switches.stop, report)
+    with workers_of(run, execution.unsafe_no_sandbox, switches, roles) as open_worker:
+        return in_threads(min(jobs, len(run.entries())), play_all, switches.stop, report)
 
 
 class RunDriver:

@@ -5,7 +5,7 @@ path within the run) and its number there.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -39,16 +39,17 @@ from planbook.planner import (
     request_key,
 )
 from planbook.runs import Fork, Run, is_run, last_path
-from planbook.store import Event, without_restart
+from planbook.store import Events, without_restart
+from planbook.workers.control import Switches
 
 LEARNING_ROLES = ("builder", "consolidator", "formulator")
 """The roles of models that write rules and manuals. All other roles are for playing episodes."""
 
 
-def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
+def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Roles:
     """Return the roles of a run. Their model calls count towards the run's budget.
 
-    While a model waits, it calls ``stopped``, and gives up if the result is True. If ``config`` is given, it names the
+    The switches stop and pause them, before a model call and while a model waits. If ``config`` is given, it names the
     models instead of the run's own configuration. In a forked run, the replies that the original episode got before the
     fork are repeated first. Raises BadRun if the run of the original episode cannot be read.
     """
@@ -60,7 +61,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
 
     def is_over() -> bool:
         run.meter.check_time()
-        return stopped()
+        return switches.must_stop()
 
     def load(role: str) -> Model:
         spec = config.models.get(role) or config.models.get(DEFAULT_ROLE)
@@ -72,7 +73,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
                 models[spec] = with_recorded(model) if with_recorded else model
             return models[spec]
 
-    return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
+    return Roles(load, config.sampling, guard=switches.guard, meter=run.meter, seed=config.seed)
 
 
 def open_model(
@@ -231,13 +232,16 @@ class ReplyRepeater:
         return self._fallback.complete(messages, sampling, on_text)
 
 
-def replies_by_place(path: str, events: Iterable[Event]) -> dict[str, Reply]:
+def replies_by_place(path: str, events: Events) -> dict[str, Reply]:
     """Return a dict that maps the places of an episode's model calls to the replies.
 
     The places are relative to the scope of the episode, ``path``.
     """
-    asks: Iterable[Any] = (event for event in events if event.kind == "ask")
-    return {f"{ask.scope}/{ask.n}".removeprefix(f"{path}/"): Reply.model_validate(ask.body["reply"]) for ask in asks}
+    return {
+        f"{scope}/{number}".removeprefix(f"{path}/"): Reply.model_validate(body["reply"])
+        for (scope, kind, number), body in events.items()
+        if kind == "ask"
+    }
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
@@ -245,12 +249,12 @@ def replies_before(fork: Fork) -> dict[str, Reply]:
 
     Raises BadRun if the original run cannot be read.
     """
-    events, actions = list[Event](), 0
+    events, actions = dict[Any, Any](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])
         for event in run.store.events(path):
             actions += event.kind == "act"
             if actions >= fork.at:
                 break
-            events.append(event)
+            events[event.scope, event.kind, event.n] = event.body
     return replies_by_place(path, events)

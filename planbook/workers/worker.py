@@ -10,7 +10,9 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import partial
+from typing import Self
 
 from pydantic import BaseModel
 
@@ -29,7 +31,6 @@ from planbook.planner import (
     Roles,
     Strategy,
     method,
-    no_model,
     play,
 )
 from planbook.runs import DIVERGED, Entry, Run, changed_versions, index_of, superseded_scopes
@@ -197,7 +198,8 @@ class EpisodeQueue:
 class EpisodeWorker:
     """Plays episodes in one thread. Each worker has its own environment, but workers share the sandbox and the models.
 
-    ``guard`` is called before every action, and may raise EpisodeStopped or BudgetEnded.
+    ``guard`` is called before every action, and may raise EpisodeStopped or BudgetEnded. A ``with`` block closes the
+    environment at its end.
     """
 
     def __init__(
@@ -206,6 +208,12 @@ class EpisodeWorker:
         self.sandbox, self.guard, self.roles = sandbox, guard, roles
         self._config = config
         self._environment: Environment | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop_environment()
 
     def environment(self) -> Environment:
         """Return the worker's environment. Raises EnvironmentBroken or MissingRequirement if it cannot be created."""
@@ -364,32 +372,18 @@ def play_in_threads(
 
 @contextmanager
 def workers_of(
-    run: Run, unsafe_no_sandbox: bool, switches: Switches, *, silent: bool = False
-) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Yield a function that opens a worker. All workers share one sandbox.
-
-    With ``silent``, workers cannot ask models, and their actions do not count towards the budget.
-    """
+    run: Run, unsafe_no_sandbox: bool, switches: Switches, roles: Roles | None = None
+) -> Iterator[Callable[[], EpisodeWorker]]:
+    """Yield a function that creates a worker. All workers share one sandbox, and ``roles``, by default the run's."""
 
     def guard() -> None:
         switches.guard()
-        if not silent:
-            run.meter.before_action()
+        run.meter.before_action()
 
     with Sandbox(modules=run.config.environment.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
-        roles = Roles(no_model, run.config.sampling) if silent else roles_of(run, switches.must_stop)
-        roles = roles.guarded(switches.guard)
-
-        @contextmanager
-        def open_worker() -> Iterator[EpisodeWorker]:
-            worker = EpisodeWorker(run.config, sandbox, guard, roles)
-            try:
-                yield worker
-            finally:
-                worker.drop_environment()
-
+        roles = roles or roles_of(run, switches)
         try:
-            yield open_worker
+            yield partial(EpisodeWorker, run.config, sandbox, guard, roles)
         except KeyboardInterrupt:  # the second Ctrl-C: threads still play episodes, but must not record a false ending
             run.store.journals_closed = True
             raise

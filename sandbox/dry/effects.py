@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 
+from planbook.sandbox.reading.growing import does_nothing
 from planbook.sandbox.reading.scopes import NAMESPACES
 
 _NAMED_NODES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
@@ -200,4 +201,4 @@ def is_plain_field(node: ast.stmt) -> bool:
     if isinstance(node, ast.AnnAssign):
         is_name = isinstance(node.target, ast.Name) and not is_computed(node.annotation)
         return is_name and isinstance(node.value, ast.Constant | None)
-    return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    return does_nothing(node)

@@ -54,8 +54,6 @@ REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 """Variables that no plan may read or set."""
 FORMATS = frozenset({"format", "format_map"})
 """String methods that read the attributes named in their template."""
-GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
-"""Attributes that plans may read from some objects but not from others. A function, the guard, decides at run time."""
 GUARD = "<attribute>"
 """Name of the variable that holds the guard. It is not a valid identifier, so no plan can use it."""
 

@@ -1,10 +1,10 @@
 """Apply the language policy to a syntax tree.
 
 RestrictedPython's transformer refuses every kind of node that it does not know. The subclass here allows the nodes
-that plans use, and refuses the names, attributes and imports that the tables in ``rules`` list. Some attributes can be
-judged only at run time: ``format`` depends on the template, and ``__dict__`` is refused only for modules. So an
-expression such as ``text.format`` is replaced by a call to a function, the *guard*, which checks the object when the
-plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as a unit.
+that plans use, and refuses the names, attributes and imports that the tables in ``rules`` list. What ``format`` reads
+depends on the template. So an expression such as ``text.format`` is replaced by a call to a function, the *guard*,
+which checks the template when the plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as
+a unit.
 """
 
 import ast
@@ -17,8 +17,8 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
     ATTRIBUTE,
+    FORMATS,
     GUARD,
-    GUARDED_ATTRIBUTES,
     IMPORT,
     MEMBER_HINTS,
     MODULE_HINTS,
@@ -263,7 +263,7 @@ class PlanPolicy(RestrictingNodeTransformer):
             self.refuse_attribute(node, "read" if reads else "set", node.attr)
         if isinstance(node.value, ast.Name):
             self.members.append(node)
-        if not reads or node.attr not in GUARDED_ATTRIBUTES or formats_harmlessly(node):
+        if not reads or node.attr not in FORMATS or formats_harmlessly(node):
             return node
         guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
         name = ast.copy_location(ast.Constant(node.attr), node)
@@ -327,9 +327,9 @@ class PlanPolicy(RestrictingNodeTransformer):
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
-        if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
+        if not self._is_listed(module) or f"{module}.{name}" in MODULES or self._unchecked_blocks:
             return
-        if name in members(module) or self._unchecked_blocks:
+        if name in members(module) or (name.startswith("__") and name != "__dict__"):
             return
         exported = public_names(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)

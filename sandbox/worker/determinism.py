@@ -128,17 +128,17 @@ def make_deterministic() -> None:
     import threading
     import uuid
 
-    _set_in_class(datetime.datetime, "now", _now)
-    _set_in_class(datetime.datetime, "utcnow", _utcnow)
+    set_in_class(datetime.datetime, "now", classmethod(as_builtin(_now, "now")))
+    set_in_class(datetime.datetime, "utcnow", classmethod(as_builtin(_utcnow, "utcnow")))
     uuid._node = NODE  # type: ignore[attr-defined]
     threading.Condition.wait = _wait  # type: ignore[method-assign]
     threading.Thread.start = _start  # type: ignore[method-assign]
 
 
-def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Replace a class method of a class that is written in C. Python does not allow this by ``setattr``."""
+def set_in_class(cls: type, name: str, value: object) -> None:
+    """Replace an attribute of a class that is written in C. Python does not allow this by ``setattr``."""
     (variables,) = gc.get_referents(vars(cls))
-    variables[name] = classmethod(as_builtin(function, name))
+    variables[name] = value
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
 
 

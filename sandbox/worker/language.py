@@ -5,7 +5,6 @@ that the policy refuses in source code. The guards do not stop a hostile plan; o
 """
 
 import builtins
-import functools
 import importlib.machinery
 import importlib.util
 import io
@@ -27,7 +26,7 @@ from planbook.sandbox.policy.rules import (
     attribute_hint,
     refused_in_template,
 )
-from planbook.sandbox.worker.determinism import as_builtin
+from planbook.sandbox.worker.determinism import as_builtin, set_in_class
 
 # Modules. Some are preloaded in the zygote, the process that workers are forked from. The host, the process that opened
 # the session, sends the source of the others when a plan imports them.
@@ -48,8 +47,27 @@ class PlanModule(types.ModuleType):
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
 
-PlanModule.__name__ = PlanModule.__qualname__ = "module"
-PlanModule.__module__ = "builtins"
+as_builtin(PlanModule, "module")
+
+MAIN = "__main__"
+_ATTRIBUTE_READERS = frozenset({__name__, "functools", "logging"})
+"""Modules with functions that read attributes which a plan names: the guards here, ``wraps``, formatters of logs."""
+_names_of: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
+"""Returns the ``__dict__`` of a module."""
+
+
+def _module_dict(module: types.ModuleType) -> dict[str, Any]:
+    """Return the ``__dict__`` of a module to the standard library. For plans, no module has this attribute."""
+    caller = sys._getframe(1).f_globals
+    if caller is _names_of(sys.modules[MAIN]) or caller.get("__name__", __name__) in _ATTRIBUTE_READERS:
+        raise AttributeError
+    return _names_of(module)
+
+
+def _module_dir(module: types.ModuleType) -> list[str]:
+    """Return the names in a module, as ``dir`` does."""
+    names = _names_of(module)
+    return list(names["__dir__"]()) if "__dir__" in names else list(names)
 
 
 class HostFinder:
@@ -74,9 +92,9 @@ class HostFinder:
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
         source, _ = self._sources.pop(module.__name__)
-        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
+        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), _names_of(module))
         if module.__name__ in MODULES:
-            _make_plan_module(module)
+            module.__class__ = PlanModule
 
 
 FINDER = HostFinder()
@@ -92,7 +110,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
     for name in sorted((PRELOADED | _INTERNAL) - PARTIAL_MODULES.keys()):
         importlib.import_module(name)
     for name in PRELOADED - PARTIAL_MODULES.keys() - _WRITABLE:
-        _make_plan_module(sys.modules[name])
+        sys.modules[name].__class__ = PlanModule
     for name in modules:
         package = importlib.import_module(name)
         for member in getattr(package, "__all__", ()):
@@ -118,25 +136,20 @@ def restrict_imports(*, host_only: bool) -> None:
     sys.meta_path.insert(1, FINDER)
     if host_only:
         del sys.meta_path[2:]
-    vars(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
+    _names_of(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
 
 
 def _zone(key: str) -> io.BytesIO:
     """Return the data of a time zone. Raises ZoneInfoNotFoundError if the host does not know the time zone."""
     if data := FINDER.ask(f"zoneinfo:{key}"):
         return io.BytesIO(data[0].encode("latin-1"))
-    error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
-    raise error(f"No time zone found with key {key}")
-
-
-def _make_plan_module(module: types.ModuleType) -> None:
-    object.__setattr__(module, "__class__", PlanModule)
+    raise sys.modules["zoneinfo"].ZoneInfoNotFoundError(f"No time zone found with key {key}")
 
 
 def _partial_module(name: str) -> PlanModule:
     """Return a copy of a module that has only the names that PARTIAL_MODULES lists for it."""
-    module, real = PlanModule(name), sys.modules[name]
-    vars(module).update({member: getattr(real, member) for member in PARTIAL_MODULES[name] if hasattr(real, member)})
+    module, real = PlanModule(name), _names_of(sys.modules[name])
+    _names_of(module).update({member: real[member] for member in PARTIAL_MODULES[name] if member in real})
     return module
 
 
@@ -184,7 +197,6 @@ when a plan has ``from __future__ import ...``, and the C code of ``strptime`` i
 
 # Built-ins.
 
-MAIN = "__main__"
 _KEPT_SPECIAL = frozenset({"__build_class__", "__debug__", "__import__"})
 """Built-ins whose names begin with underscores and that plans keep, since Python cannot run code without them."""
 
@@ -198,17 +210,7 @@ def _check_attribute(name: Any) -> Any:
 
 def _getattr(*args: Any) -> Any:
     value = _guarded(getattr)(*args)
-    target, name, *_ = args
-    if name == "__dict__" and isinstance(target, types.ModuleType):
-        raise AttributeError(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
-    return _formatter(value) if name in FORMATS else value
-
-
-def _vars(*target: Any) -> Any:
-    if target:
-        return _getattr(target[0], "__dict__") if isinstance(target[0], types.ModuleType) else vars(*target)
-    names = sys._getframe(1).f_locals
-    return dict(names) if type(names).__name__ == "FrameLocalsProxy" else names
+    return _formatter(value) if args[1] in FORMATS else value
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -261,35 +263,40 @@ _GUARDS: dict[str, Callable[..., Any]] = {
     "setattr": _guarded(setattr),
     "delattr": _guarded(delattr),
     "print": _print,
-    "vars": _vars,
 }
+
+
+def _imitation(real: Any, guard: Any) -> Any:
+    """Give a guard the name and documentation of what it replaces, and return the guard."""
+    guard.__doc__ = real.__doc__
+    return as_builtin(guard, real.__name__, real.__module__)
 
 
 def guard_library() -> None:
     """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, like ``getattr`` in plans.
 
-    This affects all code of the process.
+    Also hide the ``__dict__`` of modules from plans. This affects all code of the process.
     """
-    operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
+    operator.attrgetter = _imitation(_ATTRGETTER, _attrgetter)  # type: ignore[misc]
     vars(string)["getattr"] = _getattr  # used by string.Formatter
+    set_in_class(types.ModuleType, "__dict__", property(_module_dict))
+    set_in_class(types.ModuleType, "__dir__", _module_dir)
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
     """Create a new module ``__main__`` and return its namespace. If not ``guarded``, no built-in is left out."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
-    names = vars(main)
-    names["__builtins__"] = _builtins() if guarded else {**vars(builtins), "print": _print}
+    names = _names_of(main)
+    names["__builtins__"] = _builtins() if guarded else {**_names_of(builtins), "print": _print}
     return names
 
 
 def _builtins() -> dict[str, Any]:
     real = {
         name: value
-        for name, value in vars(builtins).items()
+        for name, value in _names_of(builtins).items()
         if name not in REFUSED_BUILTINS and (name in _KEPT_SPECIAL or not name.startswith("_"))
     }
-    guards = {name: as_builtin(guard, name) for name, guard in _GUARDS.items()}
-    for name, guard in guards.items():
-        guard.__doc__ = getattr(builtins, name).__doc__
+    guards = {name: _imitation(real[name], guard) for name, guard in _GUARDS.items()}
     return real | guards | {"__import__": make_importer(), GUARD: _getattr}

@@ -205,7 +205,7 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
         if type(name) is not str:
             return ""
         if isinstance(error, AttributeError):
-            return printable(_did_you_mean(name, dir(error.obj)))
+            return "use dir(x)" if name == "__dict__" else printable(_did_you_mean(name, dir(error.obj)))
         return _did_you_mean(name, list(names)) or _did_you_mean(name, dir(builtins))
     except BaseException:
         return ""  # the plan may have defined the exception's class, which can raise anything when it is examined

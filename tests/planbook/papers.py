@@ -109,4 +109,4 @@ def compare(
             run.store.put(entry.path, "outcome", 0, ending(entry).model_dump(mode="json"))
         results = list(read_run(run).episodes.values())
     summary = summarise(results, 1.0, str(path), all_milestones=known_milestones(config))
-    return Comparison(our_run(config, summary))
+    return Comparison(our_run(summary))

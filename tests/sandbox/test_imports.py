@@ -40,8 +40,59 @@ def test_an_unknown_codec_is_a_lookup_error(session: Session, name: str) -> None
 def test_a_module_shows_its_names_but_not_its_namespace(session: Session) -> None:
     shown = session.run("import math\n'pi' in dir(math), repr(math)[:14], type(math).__name__").value
     assert shown == [True, "<module 'math'", "module"]
-    for source in ("math.__dict__", "vars(math)", "getattr(math, '__di' + 'ct__')"):
-        assert fault_of(session, source).type in ("AttributeError", "TypeError")
+    assert session.run("import warnings\n'warn' in dir(warnings), hasattr(warnings, '__dict__')").value == [True, False]
+
+
+NAMESPACES = {
+    "attribute": "import calendar as module\nmodule.__dict__",
+    "attribute of an unknown module": "[module][0].__dict__",
+    "vars": "vars(module)",
+    "getattr": "getattr(module, '__di' + 'ct__')",
+    "getattr by map": "list(map(getattr, [module], ['__dict__']))",
+    "attrgetter": "operator.attrgetter('__dict__')(module)",
+    "attrgetter of a part": "operator.attrgetter('module.__dict__')(types.SimpleNamespace(module=module))",
+    "methodcaller": "operator.methodcaller('__getattribute__', '__dict__')(module)",
+    "object": "object.__getattribute__(module, '__dict__')",
+    "class": "type(module).__getattribute__(module, '__dict__')",
+    "format": "'{0.__dict__}'.format(module)",
+    "nested format": "'{0:{1.__dict__}}'.format(1, module)",
+    "format by a name": "getattr('{0.__dict__}', 'format')(module)",
+    "format by map": "list(map('{0.__dict__}'.format, [module]))",
+    "format_map": "'{x.__dict__}'.format_map({'x': module})",
+    "formatter": "string.Formatter().format('{0.__dict__}', module)",
+    "f-string": "f'{module.__dict__}'",
+    "pattern": "match module:\n    case object(__dict__=x): pass\n    case _: raise AttributeError",
+    "wraps": "f = functools.wraps(module, ())(lambda: 1)\nif len(vars(f)) == 1: raise AttributeError",
+}
+
+
+@pytest.mark.parametrize("module", ["calendar", "warnings", "html.parser", "numpy"])
+def test_no_way_leads_to_the_namespace_of_a_module(module: str) -> None:
+    imports = f"import functools, operator, string, types, {module}\nmodule = [{module}][0]\n"
+    with Sandbox(modules=["numpy"]) as own, own.session({}) as session:
+        for way, source in NAMESPACES.items():
+            assert fault_of(session, imports + source).type in ("AttributeError", "TypeError", "forbidden-import"), way
+
+
+READABLE = """
+from __future__ import annotations
+import dataclasses, enum, typing
+@dataclasses.dataclass
+class Box:
+    count: typing.ClassVar[int] = 0
+    size: int = 1
+@enum.global_enum
+class Color(enum.IntEnum):
+    RED = 1
+Made = dataclasses.make_dataclass("Made", ["x"])
+[Box(2).__dict__, vars(Box)["count"], Made(3).__dict__, str(typing.get_type_hints(Box)["size"]), RED.value]
+"""
+
+
+def test_a_plans_own_namespaces_and_those_that_the_library_needs_can_be_read(
+    session: Session,
+) -> None:
+    assert session.run(READABLE).value == [{"size": 2}, 0, {"x": 3}, "<class 'int'>", 1]
 
 
 def test_a_module_that_a_session_changes_is_unchanged_in_the_next(sandbox: Sandbox) -> None:

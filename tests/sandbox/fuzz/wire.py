@@ -12,10 +12,10 @@ from typing import Any
 
 from planbook.sandbox import FaultKind, Limits
 from planbook.sandbox.answers import Answers, function_specs
-from planbook.sandbox.conversation import SHAPES, Conversation, parse_message, read_faults
+from planbook.sandbox.conversation import SHAPES, CellRecord, Conversation, parse_message, read_faults
 from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
-from planbook.sandbox.types import LimitReached
+from planbook.sandbox.types import MAX_KEPT, LimitReached
 from tests.sandbox.fuzz.programs import Choices
 
 LIMITS = Limits(wall_seconds=2, output_chars=50, host_calls=8)
@@ -85,18 +85,21 @@ def check_conversation(chunks: list[bytes]) -> None:
     with worker_end, subprocess.Popen(["sleep", "600"]) as process:
         speaker = threading.Thread(target=_speak, args=(worker_end, chunks))
         worker = WorkerProcess(host_end, os.pidfd_open(process.pid), process.pid)
-        conversation = Conversation(worker, LIMITS, answers.answer)
+        cell = CellRecord("cell", "cell#0", "cell", answers.view, MAX_KEPT)
+        cell.starts.append(answers.run("1", cell.name, cell.file, "run"))
+        conversation = Conversation(worker, cell, LIMITS, answers.answer)
         speaker.start()
         try:
             with suppress(LimitReached, HostileFrame, FrameTooLong, ChannelClosed):
-                assert type(conversation.run(answers.run("1", "cell")).faults) is list
+                conversation.run()
+                assert type(cell.end[2]) is list
         finally:
             worker.kill()
             speaker.join()
     assert time.monotonic() - started < LIMITS.wall_seconds + SLOW
     assert len(conversation.output) <= LIMITS.output_chars
     assert environment.calls <= conversation.calls <= LIMITS.host_calls
-    assert len(conversation.exchanges) <= LIMITS.host_calls
+    assert len(cell.exchanges) <= LIMITS.host_calls + 1
 
 
 def _speak(sock: socket.socket, chunks: list[bytes]) -> None:

@@ -1,0 +1,167 @@
+"""Compare an episode with its repetition: find the first event that differs, and describe it.
+
+An episode may differ only in the ids of objects, for example if `apple_2` is now called `apple_3`.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from planbook.planner import Ending
+from planbook.store import Events
+from planbook.wording import describe, outcome_of, reason_of
+
+COMPARED_KINDS = ("task", "recall", "ask", "act", "rewind", "cell", "outcome")
+"""Kinds of events that are compared. Spans, which group the events of a method, follow from these events."""
+NUMBER = re.compile(r"\d+")
+EXCERPT_CHARACTERS = 160
+"""Maximum number of characters in an excerpt of a text that differs from another text."""
+CHARACTERS_BEFORE = 40
+"""How many of these characters come before the first difference."""
+
+
+class Sameness(StrEnum):
+    """The result of comparing an episode with its repetition."""
+
+    SAME = "same"
+    RENAMED = "renamed ids"
+    """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
+    DIFFERENT = "different"
+    NOT_COMPARED = "not compared"
+    """No comparison was possible: an episode has no ending, the original was BROKEN or not run, or the environment can
+    no longer play it."""
+
+
+class Comparison(BaseModel):
+    """An episode compared with its repetition. ``event`` names the first event that differs.
+
+    If the outcomes or their causes differ, ``then`` describes the original ending, and ``now`` the new one. If a replay
+    needs more replies than were recorded, ``then`` is empty, and ``now`` says why the new ending is unknown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sameness: Sameness
+    event: str = ""
+    expected: str = ""
+    actual: str = ""
+    then: str = ""
+    now: str = ""
+    verdict_changed: bool = Field(default=False, exclude=True)
+    """True if only one of the two episodes was solved."""
+
+    def with_endings(self, then: Ending, now: Ending) -> "Comparison":
+        """Return this comparison of events, completed by a comparison of the endings."""
+        if (then.outcome, then.cause) == (now.outcome, now.cause):
+            return self
+        words = {name: f"{outcome_of(each)}{reason_of(each)}" for name, each in (("then", then), ("now", now))}
+        changed = then.outcome.solved != now.outcome.solved
+        return self.model_copy(update={"sameness": Sameness.DIFFERENT, "verdict_changed": changed, **words})
+
+    def __str__(self) -> str:
+        expected, actual = _excerpts(self.expected, self.actual)
+        event = f", at {self.event}\n  expected: {expected}\n  actual:   {actual}" if self.event else ""
+        changed = f"\n  the ending changed: {self.then}, now {self.now}" if self.then else ""
+        endings = changed or (f"\n  the ending is now {self.now}" if self.now else "")
+        return f"{self.sameness}{event}{endings}"
+
+
+def _excerpts(old: str, new: str) -> tuple[str, str]:
+    """Return excerpts of both texts around their first difference, each on one line."""
+    differing = (n for n, letters in enumerate(zip(old, new, strict=False)) if letters[0] != letters[1])
+    position = next(differing, min(len(old), len(new)))
+    return _excerpt(old, position), _excerpt(new, position)
+
+
+def _excerpt(text: str, position: int) -> str:
+    begin = max(0, position - CHARACTERS_BEFORE) if len(text) > EXCERPT_CHARACTERS else 0
+    shown = text[begin : begin + EXCERPT_CHARACTERS]
+    cut = f"{'... ' if begin else ''}{shown}{' ...' if begin + EXCERPT_CHARACTERS < len(text) else ''}"
+    return " ".join(cut.split()) or "(nothing)"
+
+
+def course_of(events: Events, path: str) -> Events:
+    """Return the events that are compared, by their places below the scope of the episode, ``path``."""
+    return {
+        (scope.removeprefix(path).lstrip("/"), kind, number): body
+        for (scope, kind, number), body in events.items()
+        if kind in COMPARED_KINDS
+    }
+
+
+def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Comparison:
+    """Return a comparison that describes the first event that differs, with both versions of it.
+
+    ``ids`` is a regular expression for ids that may be renamed. A renaming changes only the numbers in ids, is
+    one-to-one, and is the same in the whole episode.
+    """
+    old = {key: _compared_part(key[1], body, body) for key, body in recorded.items()}
+    new = {key: _compared_part(key[1], body, recorded.get(key, body)) for key, body in repeated.items()}
+    for key in dict.fromkeys([*old, *new]):
+        if old.get(key) != new.get(key):
+            is_renamed = bool(ids) and _Renaming(ids).fits(old, new)
+            sameness = Sameness.RENAMED if is_renamed else Sameness.DIFFERENT
+            return Comparison(sameness=sameness, **_describe(key, old.get(key), new.get(key)))
+    return Comparison(sameness=Sameness.SAME)
+
+
+def _compared_part(kind: str, body: Any, original: Any) -> Any:
+    """Return the part of an event that is compared. ``original`` is the event in the original episode.
+
+    Of a model call, neither the model nor the duration is compared. A prompt that was made from the same data is the
+    same in other words; planbook 0.1 did not record the data. Nor is the wording of a cell's feedback compared.
+    """
+    match kind:
+        case "recall":
+            return {name: value for name, value in body.items() if name != "data"}
+        case "cell":
+            return {**body, "feedback": {**body["feedback"], "text": ""}}
+        case "ask":
+            is_reworded = original.get("given") in (None, body.get("given"))
+            messages = (original if is_reworded else body)["messages"]
+            prompt = "\n\n".join(message["content"] for message in messages)
+            reply = body["reply"]
+            question = {"role": body["role"], "template": body["template"], "prompt": prompt}
+            return {**question, "reply": reply["text"], "finish": reply["finish"]}
+    return body
+
+
+def _describe(place: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:
+    """Return the fields of a comparison that describe an event that differs. ``place`` is its scope, kind, number."""
+    scope, kind, number = place
+    if kind == "ask" and old and new:
+        part, label = ("reply", "the reply to") if old["prompt"] == new["prompt"] else ("prompt", "the prompt of")
+        event = f"{label} question {number + 1} to the {new['role']} ({new['template']})"
+        return {"event": event, "expected": old[part], "actual": new[part]}
+    expected, actual = describe(kind, old).strip(), describe(kind, new).strip()
+    if expected == actual:  # the descriptions leave out the part that differs
+        expected, actual = str(old), str(new)
+    event = f"{kind} {number + 1} of {scope}" if scope else f"{kind} {number + 1}"
+    return {"event": event, "expected": expected, "actual": actual}
+
+
+class _Renaming:
+    """The pairs of old and new ids found so far, in both directions."""
+
+    def __init__(self, ids: str) -> None:
+        self._ids = re.compile(rf"(?<!\w)({ids})(?!\w)")
+        self._new_names: dict[str, str] = {}
+        self._old_names: dict[str, str] = {}
+
+    def fits(self, then: Any, now: Any) -> bool:
+        """Return True if two values are equal except for ids, and each old id still has the new id found earlier."""
+        if isinstance(then, Mapping) and isinstance(now, Mapping):
+            return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
+        if isinstance(then, list | tuple) and isinstance(now, list | tuple):
+            return len(then) == len(now) and all(map(self.fits, then, now))
+        if isinstance(then, str) and isinstance(now, str):
+            old, new = self._ids.split(then), self._ids.split(now)  # text, id, text, id, ..., text
+            return old[::2] == new[::2] and all(map(self._fits_name, old[1::2], new[1::2]))
+        return bool(then == now)
+
+    def _fits_name(self, old: str, new: str) -> bool:
+        same_kind = NUMBER.sub("#", old) == NUMBER.sub("#", new)
+        return same_kind and self._new_names.setdefault(old, new) == new and self._old_names.setdefault(new, old) == old
