@@ -157,12 +157,11 @@ class _Checker:
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
         selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
-            tasks = self._call("tasks()", list_tasks, env, selection, self._options)
-            if tasks != self._call("tasks()", list_tasks, env, selection, self._options):
-                self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
-                return tasks[:MAX_TASKS]
+            tasks = self._call("tasks()", partial(list_tasks, unique=False), env, selection, self._options)
             before = self._noted
             self._check_tasks(tasks, selection)
+            if tasks != self._call("tasks()", list_tasks, env, selection, self._options):
+                self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
             if self._noted > before:
                 return tasks[:MAX_TASKS]
             limited = selection.model_copy(update={"limit": MAX_TASKS})
@@ -193,7 +192,6 @@ class _Checker:
         env = self._call("__init__()", self._env, self._options)
         try:
             first = self._play(env, task)
-            self.actions += len(first) - 1
             if not (env.task or task).goal.strip():
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
             self._check_reports(env)
@@ -229,6 +227,7 @@ class _Checker:
             action = self._random_action(env, task, steps[-1][1], rng)
             if action is None:
                 break
+            self.actions += 1
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
 

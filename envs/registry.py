@@ -47,7 +47,7 @@ def execute_module(path: Path) -> ModuleType:
     Raises ModuleLoadError if the file does not exist, or if its code raises an error.
     """
     if not path.is_file():
-        raise ModuleLoadError(f"there is no file {path}")
+        raise ModuleLoadError(f"{path} is a folder, not a file" if path.is_dir() else f"there is no file {path}")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))  # at the end, so that installed packages take precedence
     module = ModuleType(f"planbook_own_{path.stem}")

@@ -120,10 +120,13 @@ def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Itera
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
 
 
-def list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
+def list_tasks(
+    environment: "type[Environment]", selection: Selection, options: BaseModel | None, *, unique: bool = True
+) -> list[Task]:
     """Return the result of ``Environment.tasks``.
 
-    Raises EnvironmentBroken if the method fails, lists an object that is not a Task, or lists an id twice.
+    Raises EnvironmentBroken if the method fails or lists an object that is not a Task. With ``unique``, it also does so
+    if the method lists an id twice.
     """
     name = environment.name
     try:
@@ -137,8 +140,8 @@ def list_tasks(environment: "type[Environment]", selection: Selection, options: 
     seen: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):
-            raise EnvironmentBroken(f"{name}: tasks() must list Task objects, but lists a {type(task).__name__}")
-        if task.id in seen and not selection.ids:
+            raise EnvironmentBroken(f"{name}: tasks() must list Task objects, not {type(task).__name__}")
+        if unique and task.id in seen and not selection.ids:
             raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task a different id")
         seen.add(task.id)
     return tasks

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from planbook.envs import EnvsError, MissingRequirement, validation_faults
 from planbook.manuals import ManualsError
-from planbook.planner import ModelError, PlannerError
+from planbook.planner import ModelError, PlannerError, UnknownModel
 from planbook.rules import RulesError
 from planbook.sandbox import MissingMechanism, SandboxError, WorkerFailed
 
@@ -44,9 +44,11 @@ OURS = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
     MissingMechanism: MISSING,
+    UnknownModel: BAD_INPUT,
     ModelError: MISSING,
     WorkerFailed: BROKEN,
 }
+"""Maps errors to exit codes. The first entry whose type fits decides; any other reported error is BAD_INPUT."""
 
 
 def exit_code(error: Exception) -> int:

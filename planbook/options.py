@@ -56,6 +56,22 @@ def option_of(name: str, field: FieldInfo) -> Option | None:
     return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
 
+_FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
+"""Maps settings without an option of their own to the options that determine them."""
+
+
+def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
+    """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
+
+    ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
+    name, since commands determine it in different ways.
+    """
+    field, _, part = name.removeprefix("selection.").removeprefix("learning.").partition(".")
+    details = option_of(field, fields[field]) if field in fields else None
+    flag = details.flag if details else _FLAGS.get(field, f"--{field.replace('_', '-')}")
+    return name if field == "planner_options" else f"{flag} {part}".strip()
+
+
 # NAME=VALUE
 
 
@@ -95,7 +111,8 @@ def validate(model: type[Validated], values: Mapping[str, Any], flag: str = "") 
 def _append_option_names(message: str, model: type[BaseModel]) -> str:
     """Append the names of all options to a message, unless it already lists them."""
     names = ", ".join(model.model_fields) or "none"
-    return message if names in message else f"{message.rstrip('?')}. Options: {names}"
+    end = "" if message.endswith("?") else "."
+    return message if names in message else f"{message}{end} Options: {names}"
 
 
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
@@ -107,7 +124,8 @@ def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDe
         return f"{details.flag}: {_append_option_names(_describe_fault(inner, inner_loc, error, details.flag), inner)}"
     name = details.flag if details else ".".join(map(str, loc))
     if error["type"] == "extra_forbidden":
-        near = nearest_names(name, model.model_fields)
+        known = model.model_fields
+        near = nearest_names(name, known) or [field for field in known if name and field.startswith(name)]
         return f"{name}: there is no such option{f'; did you mean {near[0]}?' if near else ''}"
     value = json.dumps(error["input"], ensure_ascii=False, default=str)
     message = error["msg"].removeprefix("Value error, ").replace("Input should be", f"{value} must be")

@@ -32,6 +32,7 @@ from planbook.runs import (
     recorded_endings,
     versions,
 )
+from planbook.wording import listed
 from planbook.workers import Execution, check_executor, check_roles
 
 RESTORE_VERSION = "restore the version that it was played with"
@@ -86,9 +87,14 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
         return
     by_type = {task.type: task for task in tasks}
     if config.after is None and all(memory.recall(task).procedure is None for task in by_type.values()):
+        name, folder = config.environment.name, config.library_folder
+        existing = {kind for part in knowledge.library_knowledge(config).values() for kind in part.procedures}
+        if existing:
+            types = f"{listed(by_type, 5)} in {folder}; it has procedures for {listed(sorted(existing), 20)}"
+            raise BadArgument(f"there is no procedure for {types}")
         raise BadArgument(
-            f"there is no procedure for {config.environment.name} in {config.library_folder}; a library is a run of "
-            f"`planbook build`, or a folder that holds {config.environment.name}/procedures/*.py (--library)"
+            f"there is no procedure for {name} in {folder}; a library is a run of `planbook build`, or a folder that "
+            f"holds {name}/procedures/*.py (--library)"
         )
 
 

@@ -76,6 +76,15 @@ class _RewordedGoal(StrictModel):
     goal: str = Field(pattern=r"\S")
 
 
+def _reworded_goal(line: str, number: int) -> _RewordedGoal:
+    """Read a line of the file of ``--goals``. Raises ValueError with the line's number if it is faulty."""
+    try:
+        return _RewordedGoal.model_validate_json(line)
+    except ValidationError as error:
+        fault = validation_faults(error)[0].replace("at line 1 column", "at column")
+        raise ValueError(f"line {number}: {fault}") from error
+
+
 class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     """The settings of a command or a Python caller. ``model_fields_set`` holds the names of those given explicitly."""
 
@@ -276,11 +285,10 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         if self.goals is None:
             return {}
         try:
-            lines = [line for line in self.goals.read_text("utf-8-sig").split("\n") if line.strip()]
-            wordings = [_RewordedGoal.model_validate_json(line) for line in lines]
+            lines = enumerate(self.goals.read_text("utf-8-sig").split("\n"), 1)
+            wordings = [_reworded_goal(line, number) for number, line in lines if line.strip()]
         except (OSError, ValueError) as error:
-            reason = validation_faults(error)[0] if isinstance(error, ValidationError) else error
-            raise BadArgument(f"--goals {self.goals} cannot be read ({GOALS_FORM}): {reason}") from error
+            raise BadArgument(f"--goals {self.goals} cannot be read ({GOALS_FORM}): {error}") from error
         goals = {wording.task: wording.goal for wording in wordings}
         if not goals or len(goals) < len(wordings):
             raise BadArgument(f"--goals {self.goals} has no goals, or a task twice ({GOALS_FORM})")

@@ -307,7 +307,7 @@ class History(Learned):
     def _valid_numbers(self) -> str:
         if not self.entries:
             return "nothing has been changed yet: there is only state 0, the initial rules"
-        return f"changes are numbered from 1 to {len(self.entries)}; state 0 is the initial rules"
+        return f"the log has entries from 1 to {len(self.entries)}; state 0 is the initial rules"
 
 
 def new_lesson_ids(history: History, first: int) -> set[str]:

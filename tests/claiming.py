@@ -17,6 +17,11 @@ def modest(messages: Sequence[Message], sampling: Sampling) -> str:
     return code("finish(False)")
 
 
+def refused(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Reply with a plan that the check refuses."""
+    return code("agent.fly_to('moon')")
+
+
 def mines(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply as a planner of goals whose plan is one possible action."""
     return code("agent.mine({'log': 1})")

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from planbook import errors
 from planbook.commands.click_options import JSON, PLAN_FILE, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play_settings
+from planbook.config import UNTYPED
 from planbook.console import ERRORS, console
 from planbook.envs import (
     Beliefs,
@@ -24,7 +25,7 @@ from planbook.envs import (
     UnknownEnvironment,
     check_environment,
 )
-from planbook.manuals import module_procedures
+from planbook.manuals import TYPES_FILE, module_procedures
 from planbook.planner import (
     TASK,
     GivenCode,
@@ -38,7 +39,7 @@ from planbook.planner import (
     plan_attributes,
     plan_task,
 )
-from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
+from planbook.sandbox import DryRun, Fault, FaultKind, bound_names, check, check_procedure, did_you_mean, dry_run
 from planbook.settings import Settings
 from planbook.terminal import EventPrinter
 from planbook.wording import counted
@@ -77,7 +78,7 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 
     The code that you name with --env is imported, and so are the Python judges of its task file if --task is given.
     """
-    faults = check_plan(plan, settings)
+    faults = [*check_plan(plan, settings), *unknown_types(plan, settings)]
     runs = [] if faults else list(dry_runs(plan, settings))
     return print_check(plan, faults, runs)
 
@@ -194,6 +195,21 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     return [*faults]
 
 
+def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
+    """Yield a fault for each procedure with a task type that the environment does not have.
+
+    In a library whose task types planbook found by itself, every type is accepted.
+    """
+    types, lines = settings.environment().task_types(settings.environment_options()), read_plan(plan).splitlines()
+    is_found = (plan.resolve().parent.parent / TYPES_FILE).exists()
+    for kind in (procedure.type for procedure in procedures_in(plan)):
+        if not (kind in types or is_found or set(types) <= UNTYPED):
+            headers = (line.partition(" - ")[0].replace(":", " ").split() for line in lines)
+            at = next((number for number, header in enumerate(headers, 1) if header == ["type", kind]), None)
+            message = f"{settings.env} has no task type {kind}{did_you_mean(kind, types, 'it has')}"
+            yield Fault(FaultKind.CHECK, "unknown-type", message, at)
+
+
 def _move_to_file_line(fault: Fault, code: str, text: str) -> Fault:
     """Return a fault of a procedure with its line number in the whole file, instead of in the procedure's code."""
     line = fault.line or 1
@@ -226,4 +242,4 @@ def _describe_dry_run(task: Task, run: DryRun | None) -> str:
     failing = len({(fault.line, fault.column) for fault in run.faults})
     if not run.followed:
         return "the plan has too many paths, or code that a dry run cannot follow; no call was examined"
-    return f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
+    return f"{run.calls} of {run.calls + run.unfollowed} calls followed, {counted(failing, 'certain failure')}"

@@ -29,7 +29,7 @@ from planbook.report.elements import Node
 from planbook.report.episodes import DocumentPacker, episode_document, escape_json, outside_document, row
 from planbook.report.sections import comparison, sections
 from planbook.results import RunResults, read_run
-from planbook.runs import Run
+from planbook.runs import Run, without_folders
 from planbook.spending import prices_from
 
 FILE = "report.html"
@@ -122,7 +122,7 @@ def page_pieces(
 def view(number: int, run: RunResults, *, live: bool = False) -> View:
     """Return the page's data about run ``number``, without the documents of its episodes."""
     anchor = f"run-{number}"
-    config = run.run.config
+    config = without_folders(run.run.config)
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
     facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
     return {**escape_json({**facts, "sections": sections(run, anchor, live=live)}), "outside": None}

@@ -12,6 +12,7 @@ from typing import Any
 from planbook.config import effective_options, flatten_settings
 from planbook.console import ALL
 from planbook.results import KNOWN, RunResults
+from planbook.runs import without_folders
 from planbook.wording import counted
 
 Chart = dict[str, Any]
@@ -78,7 +79,7 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     summaries = {number: runs[number].summary() for number in sorted(runs)}
     points = [(number, summary.solved / summary.tasks) for number, summary in summaries.items()]
     bounds = [summary.intervals[ALL] for summary in summaries.values()]
-    config = next(iter(runs.values())).run.config
+    config = without_folders(next(iter(runs.values())).run.config)
     library = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))
     left_out = (f"without {name}" for name in config.without)

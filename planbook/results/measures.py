@@ -218,7 +218,7 @@ def share(cases: Iterable[Sequence[bool]]) -> Share:
 def matches_table(counts: MatchCounts) -> Grid:
     """Return the counts as a table."""
     rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
-    rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
+    rows += [("solved after a wrong match, without the procedure", counts.solved_after)] if counts.wrong.count else []
     cells = [(name, str(part.count), str(part.of), part.interval) for name, part in rows]
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
 

@@ -322,7 +322,7 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Not solved, by cause: {causes}."
     if summary.unplayed:
         yield (
-            "Broken (a fault of planbook or of the environment) and unplayed episodes count as not solved: "
+            "Broken (a fault of the environment, the method or planbook) and unplayed episodes count as not solved: "
             f"{summary.unplayed} of {summary.tasks}."
         )
     yield from _named(summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged")

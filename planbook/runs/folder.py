@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.atomic_files import write_atomically
-from planbook.config import RECORDINGS, Config, StrictModel
+from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel, flatten_settings
 from planbook.envs import Task, file_digest, validation_faults
 from planbook.errors import BadRun
+from planbook.options import flag_of_setting
 from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
 
@@ -117,6 +118,18 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
     would be executed is used only if it has one of the recorded ``digests``.
     """
     return with_paths(config, lambda path: _find(path, folder, digests))
+
+
+MAX_SHOWN = 80
+"""Maximum number of characters of two differing values, together, that a message shows."""
+
+
+def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
+    """Return the option of a setting, with its values in the existing and the new run if they are short."""
+    flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
+    then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
+    is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
+    return f"{flag}: {then}, now {now}" if is_shown else flag
 
 
 def without_folders(config: Config) -> Config:

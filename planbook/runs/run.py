@@ -39,6 +39,7 @@ from planbook.runs.folder import (
     RunFile,
     RunInputs,
     claim_folder,
+    describe_difference,
     index_of,
     is_claimed,
     is_run,
@@ -208,8 +209,8 @@ class Run:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
         if different := list(differing_names(existing, new)):
             run.close()
-            names = ", ".join(name.removeprefix("selection.").replace("ids", "tasks") for name in different)
-            raise BadRun(f"{folder} holds a run with other settings ({names}); name another folder with --out")
+            listed = "; ".join(describe_difference(name, existing, new) for name in different)
+            raise BadRun(f"{folder} holds a run with other settings ({listed}); name another folder with --out")
         return run
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:

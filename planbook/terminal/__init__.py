@@ -73,15 +73,15 @@ def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
 
 def spending(spent: Spending, budget: Budget) -> str:
     """Describe what was spent: "12 of 100 calls, 3,456 tokens". An amount is followed by its limit in the budget."""
-    parts = [f"{spent.calls:,}{_of_limit(budget.calls)} calls", f"{spent.tokens:,}{_of_limit(budget.tokens)} tokens"]
+    parts = [_amount(spent.calls, budget.calls, "call"), _amount(spent.tokens, budget.tokens, "token")]
     if spent.money != 0:
         limit = "" if budget.money is None or spent.money is None else f" of {format_money(budget.money)}"
         parts.append(f"{format_money(spent.money)}{limit}")
     return ", ".join(parts)
 
 
-def _of_limit(limit: int | None) -> str:
-    return "" if limit is None else f" of {limit:,}"
+def _amount(number: int, limit: int | None, noun: str) -> str:
+    return counted(number, noun) if limit is None else f"{number:,} of {counted(limit, noun)}"
 
 
 class EventPrinter:
@@ -167,7 +167,8 @@ class Progress:
         outcomes = [ending.outcome for ending in self._endings]
         solved, broken = sum(outcome.solved for outcome in outcomes), outcomes.count(Outcome.BROKEN)
         share = f" ({solved / len(outcomes):.1%})" if outcomes else ""
-        counts = f"{len(outcomes)}/{self._total} episodes, {solved} solved{share}"
+        episodes = "episodes with their learning" if self._run.config.learning else "episodes"
+        counts = f"{len(outcomes)}/{self._total} {episodes}, {solved} solved{share}"
         if broken:
             counts = f"{counts}, {broken} broken"
         state = ["paused (continue in planbook watch)"] if self._paused() else []

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import part_at, paths_of
-from planbook.planner.graph.graph import whole_graph
+from planbook.planner.graph.graph import Graph, whole_graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
 from planbook.planner.graph.shapes import ANY, CODE, LIST, YES_NO, Shape
@@ -94,11 +94,19 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
     graph = whole_graph(file)
     for missing in {name for edge in graph.edges() for name in edge[:2]} - set(graph.nodes):
         graph.add_node(GraphNode(name=missing, prompt="?"))  # another check reports the missing node
+    with graph.open_pass():
+        while problem := _first_cycle(graph):
+            first = problem.partition("cycle: ")[2].partition(" ")[0]
+            yield next(place.where for place in places if place.node.name == first.partition(":")[0]), problem
+            graph.leave_out_node(first)  # to find the other cycles
+
+
+def _first_cycle(graph: Graph) -> str:
     try:
         graph.layers()
     except GraphError as error:
-        first = str(error).partition("cycle: ")[2].partition(" ")[0].partition(":")[0]
-        yield next(place.where for place in places if place.node.name == first), str(error)
+        return str(error)
+    return ""
 
 
 class _Checks:

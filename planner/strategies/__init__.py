@@ -181,7 +181,8 @@ def _as_method(member: Any, where: str) -> Method:
     try:
         inspect.signature(member.play).bind(None, None)
     except TypeError as error:
-        raise UnknownStrategy(f"{where} must take two arguments, (episode, options): {error}") from error
+        taken = inspect.signature(member.play)
+        raise UnknownStrategy(f"{where} must take two arguments, (episode, options), not {taken}") from error
     if not (isinstance(member.options, type) and issubclass(member.options, Options)):
         raise UnknownStrategy(f"{where}: its options must be a class derived from planner.Options")
     return member

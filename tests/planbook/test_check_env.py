@@ -80,6 +80,24 @@ def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
     assert "no mistakes; tried: 120 actions on 6 tasks" in checked.printed
 
 
+def test_tasks_with_the_same_id_hide_no_other_mistakes(tmp_path: Path) -> None:
+    checked = check(
+        tmp_path / "doors.py", SOUND.replace('id=f"{split}/{n}"', "id=split").replace("split=split,", 'split="de",')
+    )
+    assert [mistake.partition(": ")[2] for mistake in checked.result["mistakes"]] == [
+        "a task has the split 'de', but the class declares 'test', 'train'",
+        "doors lists the task id 'train' twice; give every task a different id",
+    ]
+
+
+def test_actions_before_an_error_are_counted(tmp_path: Path) -> None:
+    failing = SOUND.replace(
+        "        self.opened.append(door)", "        self.opened.append(door)\n        1 / (len(self.opened) - 5)"
+    )
+    checked = check(tmp_path / "doors.py", failing)
+    assert "1 mistake; tried: 30 actions on 6 tasks" in checked.printed
+
+
 DOOR = 'door: Literal["left", "middle", "right"]'
 RESET = "self.opened, self.out, self.dice = [], False, "
 MISTAKES = {
@@ -116,7 +134,11 @@ MISTAKES = {
     "duplicate ids": ('id=f"{split}/{n}"', "id=split", "doors.py: doors lists the task id 'train' twice"),
     "undeclared split": ("split=split,", 'split="dev",', "a task has the split 'dev', but the class declares 'test'"),
     "foreign task": ('env="doors"', 'env="door"', "a task has the env 'door', but the class declares 'doors'"),
-    "tasks of another class": ("return [\n", "return ['a'] or [\n", "must list Task objects, but lists a str"),
+    "tasks of another class": (
+        "return [\n",
+        "return ['a'] or [\n",
+        "must list Task objects, not str",
+    ),
     "seeds that are not read": (
         'attributes = {"o',
         'seeded = True\n    attributes = {"o',
@@ -251,6 +273,13 @@ def test_each_mistake_is_reported_in_one_line(tmp_path: Path, mistake: str) -> N
     assert message in line
     assert "doors.py" in line
     assert "\n" not in line
+
+
+def test_a_folder_is_not_called_a_missing_file(tmp_path: Path) -> None:
+    folder = tmp_path / "doors.py"
+    folder.mkdir()
+    (mistake,) = invoke("check-env", folder, "--json").result["mistakes"]
+    assert mistake.startswith(f"{folder} is a folder, not a file")
 
 
 def test_an_argument_of_a_typed_dictionary_has_all_its_keys(tmp_path: Path) -> None:

@@ -59,6 +59,12 @@ def test_each_line_that_cannot_succeed_is_reported_with_its_reason(tmp_path: Pat
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 
 
+def test_a_line_that_raises_is_not_counted_as_a_call(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text('agent.open("box_1")\n1 / 0\n')
+    checked = invoke("check", tmp_path / "plan.py", "--env", "toy", "--task", "fetch/0")
+    assert "dry run on fetch/0: 1 of 1 calls followed, 1 certain failure" in checked.printed
+
+
 def test_an_environment_without_preconditions_is_reported(tmp_path: Path) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("agent.look()\n")
@@ -76,6 +82,10 @@ def test_all_procedures_of_a_module_are_checked_with_the_lines_of_the_file(tmp_p
     assert [lines[fault["line"] - 1].strip() for fault in faults] == ["agent.opne(PLACES)", "return PLACE"]
     module.write_text(MODULE.replace("opne", "open").replace("PLACE\n", "PLACES\n"))
     assert invoke("check", module, "--env", "toy", "--json").result["faults"] == []
+    module.write_text(module.read_text().replace("fetch_two - ", "fetch_tow - "))
+    (unknown,) = invoke("check", module, "--env", "toy", "--json").result["faults"]
+    assert unknown["message"] == "toy has no task type fetch_tow; did you mean fetch_two? It has fetch, fetch_two"
+    assert lines[unknown["line"] - 1].strip() == "type: fetch_two - Fetch both."
     refused = invoke("exec", module, "--env", "toy")
     assert refused.returncode == 2
     assert "holds 2 procedures" in refused.stderr

@@ -94,7 +94,8 @@ def test_reworded_goals_replace_those_of_the_tasks(built: Path, tested: Finished
     [
         ("no json", "goals.jsonl cannot be read (write one "),
         ("\n", "goals.jsonl has no goals"),
-        ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "goal: Field required"),
+        ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "line 3: goal: Field required"),
+        ('{"task": "a", "goal": "b"}\nfoo', "line 2: Invalid JSON: expected ident at column 2"),
         ('{"task": "a", "goal": " "}', 'write one {"task": "ID", "goal": "TEXT"} on each line'),
         ('{"task": "a", "goal": 3}', "Input should be a valid string"),
         ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "or a task twice"),

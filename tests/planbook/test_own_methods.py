@@ -142,7 +142,7 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("faulty.py:one_argument", "must take two arguments, (episode, options)"),
+        ("faulty.py:one_argument", "must take two arguments, (episode, options), not (episode: "),
         (
             "faulty.py:number",
             "is of type int, not a Method: end the file with a line such as method = Method(FUNCTION,",

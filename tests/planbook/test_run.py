@@ -67,7 +67,7 @@ def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
 def test_settings_that_differ_from_those_of_the_folder_are_named(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", CONFIG, TASKS).close()
     other = CONFIG.model_copy(update={"selection": Selection(seeds=(7,)), "seed": 3})
-    with pytest.raises(BadRun, match=r"other settings \(seed, seeds\)"):
+    with pytest.raises(BadRun, match=r"other settings \(--seed: 0, now 3; --seeds: none, now 7\)"):
         Run.create(tmp_path / "run", other, TASKS)
 
 

@@ -136,7 +136,7 @@ def test_fewer_rules_are_known_after_fewer_building_tasks(tmp_path: Path, built:
 def test_other_learning_settings_are_refused_when_resuming(built: FinishedRun) -> None:
     before = history(built[0])
     printed = refusal(*BUILD, "--max-rules", 5, "--out", built[0])
-    assert "holds a run with other settings (learning.max_rules); name another folder with --out" in printed
+    assert "holds a run with other settings (--max-rules: 12, now 5); name another folder with --out" in printed
     assert history(built[0]) == before
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from io import StringIO
@@ -162,6 +163,7 @@ def test_an_error_in_a_function_names_the_calling_lines(tmp_path: Path) -> None:
         ("--env alfworld --split valid_seen --seeds 3", 2, "only generated games are made from seeds"),
         ("--env toy --split all:x", 2, "a number of tasks"),
         (f"--env toy --library {ROOT}/manuals/toy", 2, "toy/procedures/*.py"),
+        ("--env toy --library mine --types fetch_two", 2, "mine; it has procedures for fetch"),
         ("--env toy --planner code", 2, "code: Field required"),
     ],
 )
@@ -171,6 +173,7 @@ def test_refusals_name_the_choices(
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     classes = "".join(f"class {name}(Environment):\n    pass\n" for name in ("One", "Two"))
     (tmp_path / "two.py").write_text(f"from planbook.envs import Environment\n{classes}")
+    shutil.copytree(ROOT / "manuals/toy", tmp_path / "mine/toy", ignore=shutil.ignore_patterns("fetch_two*"))
     refused = planbook("run", *arguments.split(), cwd=tmp_path)
     assert refused.returncode == code, refused.stderr
     assert message in refused.stderr

@@ -45,7 +45,7 @@ def test_undo_reverts_a_change_and_all_later_ones(history: History) -> None:
 
 
 def test_an_impossible_undo_is_refused(history: History) -> None:
-    with pytest.raises(BadHistory, match="no change 4 to undo; changes are numbered from 1 to 3"):
+    with pytest.raises(BadHistory, match="no change 4 to undo; the log has entries from 1 to 3"):
         history.undo(4)
     with pytest.raises(BadHistory, match="no change 0"):
         history.undo(0)

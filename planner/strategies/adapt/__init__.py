@@ -135,14 +135,14 @@ class Recursion:
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
             span = frame.scope.span(Subtask(by=PLANNER_ROLE, text=subtask, depth=depth))
 
-            def end(done: bool | None, note: str = "") -> None:
-                end_span(self._episode, span, done=done, note=note)
+            def end(done: bool | None, note: str = "", *, gave_up: bool = False) -> None:
+                end_span(self._episode, span, done=done, gave_up=gave_up, note=note)
 
             try:
                 plan = self._plan(frame.scope, subtask, depth, note)
                 self._episode.run(plan.code, source=PLANNER_ROLE, thought=Thought(text=plan.thought))
             except UnusableReply as unusable:
-                end(False, str(unusable))
+                end(False, str(unusable), gave_up=True)
                 if depth == TOP:
                     raise NoPlan(str(unusable)) from unusable
                 return False
@@ -190,7 +190,7 @@ class Recursion:
             if before and len(episode.steps) > first_step:
                 episode.restore(before, first_step)
                 if depth == TOP:
-                    episode.claim(claim.done, CLAIM_AUTHOR)  # again, since the return has withdrawn it
+                    episode.claim(claim.claim, CLAIM_AUTHOR)  # again, since the return has withdrawn it
         elif episode.environment.handoff == "note":
             notes = dict.fromkeys((*self._carried, *filter(None, [claim.note])))
             self._carried = tuple(notes)[-MAX_NOTES:]

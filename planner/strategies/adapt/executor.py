@@ -100,6 +100,8 @@ class Subtask(Payload):
     """
     note: str = ""
     """The final note of the role that worked on the subtask."""
+    gave_up: bool = Field(default=False, exclude_if=lambda gave_up: not gave_up)
+    """True if the role made no claim within its limits, or gave no usable plan. The subtask counts as failed."""
     handed: str = ""
     """The report on earlier work that the executor received."""
     replies: int = 0
@@ -108,6 +110,11 @@ class Subtask(Payload):
     def title(self) -> str:
         """The text of the subtask, and the role that worked on it."""
         return f"{self.text} ({self.by})"
+
+    @property
+    def claim(self) -> bool | None:
+        """What the role claimed. None if it claimed nothing."""
+        return None if self.gave_up else self.done
 
     @property
     def status(self) -> str:
@@ -122,7 +129,7 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
     """
     subtask = span.end(**changes)
     if subtask.depth == TOP:
-        episode.claim(subtask.done, CLAIM_AUTHOR)
+        episode.claim(subtask.claim, CLAIM_AUTHOR)
     return subtask
 
 
@@ -180,8 +187,8 @@ def execute(
     with episode.frame("execute", functions, episode.recall().helpers, task=task) as frame:
         span = frame.scope.span(subtask)
 
-        def end(done: bool | None, note: str) -> Subtask:
-            return end_span(episode, span, done=done, note=note, replies=frame.scope.reply_count)
+        def end(done: bool | None, note: str, *, gave_up: bool = False) -> Subtask:
+            return end_span(episode, span, done=done, gave_up=gave_up, note=note, replies=frame.scope.reply_count)
 
         def actions_left() -> int:
             return max(0, max_actions + first_step - len(episode.steps))
@@ -203,14 +210,14 @@ def execute(
                 replies=replies,
             )
         except (NoPlan, PlansRefused) as unusable:
-            return end(False, str(unusable))
+            return end(False, str(unusable), gave_up=True)
         except EpisodeOver as over:
             end(claim_of_ending(episode), str(over))
             raise
         if claims:
             return end(claims[-1].done, claims[-1].note)
         within = f"{replies} replies" if actions_left() else f"{max_actions} actions"
-        return end(False, f"finish() was not called within {within}")
+        return end(False, f"finish() was not called within {within}", gave_up=True)
 
 
 def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
@@ -249,7 +256,7 @@ class Claims(BaseModel):
     """Number of subtasks without a claim, because the episode ended before the claim."""
 
     def __str__(self) -> str:
-        return f"{self.done} claimed done, {self.failed} claimed failed, {self.none} without a claim"
+        return f"{self.done} claimed done, {self.failed} counted as failed, {self.none} without a claim"
 
 
 class Audit(BaseModel):

@@ -283,7 +283,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     arguments = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
     assert invoke(*arguments, "--set", "road=A bridge.").returncode == 0
     other = refusal(*arguments, "--set", "road=A ferry.")
-    assert "holds a run with other settings (planner_options.given.road)" in other
+    assert "holds a run with other settings (planner_options.given.road: A bridge., now A ferry.)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
     changed = refusal(*arguments, "--set", "road=A bridge.")
     assert "holds a run with other settings (planner_options.graph); name another folder with --out" in changed
@@ -295,7 +295,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     refused = planbook(*hooked)  # in another process, since a process executes a file only once
     assert "a hook has changed" in " ".join(refused.stderr.split())
     invoke("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "episodes")
-    assert "holds a run with other settings (planner" in run(script, tmp_path / "episodes").printed
+    assert "holds a run with other settings (--planner: procedures, now " in run(script, tmp_path / "episodes").printed
 
 
 def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: Path, script: str) -> None:

@@ -17,6 +17,7 @@ from tests.command import planbook, result
 from tests.flows import invoke
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings, reported, run_with_prompts, write_closed_run
 from tests.rows import FAILED, SOLVED, summary_of, write_run
+from tests.shelf import write_shelf
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +159,13 @@ def test_a_folder_of_runs_stands_for_the_runs_in_it(tmp_path: Path) -> None:
     reported = invoke("report", tmp_path / "curve", "--out", tmp_path / "page.html")
     assert reported.returncode == 0, reported.printed
     assert len(Page(tmp_path / "page.html").all("article", class_="run")) == 2
+
+
+def test_the_heading_has_the_name_of_the_users_file_without_its_folder(tmp_path: Path) -> None:
+    write_shelf(tmp_path)
+    run = tmp_path / "run"
+    assert invoke("run", "--env", tmp_path / "shelf.py", "--planner", "random", "--out", run).returncode == 0
+    assert "random on shelf.py" in reported(run).source
 
 
 def test_a_run_without_events_can_be_reported(tmp_path: Path) -> None:

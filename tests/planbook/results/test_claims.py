@@ -41,6 +41,9 @@ def play_claims(folder: Path, planner: str, answer: str, env: str = "toy", *ids:
     [
         ("react", "boastful", TOY, ("solved", WHOLE)),
         ("react", "modest", TOY, ("not solved", WHOLE)),
+        ("react", "refused", TOY, ("nothing", "")),
+        ("try-again", "refused", TOY, ("nothing", "")),
+        ("adapt", "refused", TOY, ("nothing", "")),
         ("adapt", "boastful", TOY, ("solved", WHOLE)),
         ("plan-act", "content", TOY, ("solved", JUDGED)),
         ("devils-advocate", "content_later", TOY, ("solved", JUDGED)),

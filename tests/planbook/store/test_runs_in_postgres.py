@@ -104,7 +104,7 @@ def test_a_run_with_another_store_is_another_run(tmp_path: Path, postgres: Serve
     assert invoke(*PLAY, "--out", folder, "--store", postgres.url).returncode == 0
     assert invoke(*PLAY, "--out", tmp_path / "file").returncode == 0
     for out, store in ((folder, elsewhere), (tmp_path / "file", postgres.url)):
-        assert "holds a run with other settings (store)" in refusal(*PLAY, "--out", out, "--store", store)
+        assert "holds a run with other settings (--store" in refusal(*PLAY, "--out", out, "--store", store)
 
 
 def test_a_run_that_is_played_on_another_machine_cannot_be_played(tmp_path: Path, postgres: Server) -> None:

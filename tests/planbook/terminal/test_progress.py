@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from planbook.config import LearningSettings
 from planbook.planner import Budget, Ending, Outcome, Spending
 from planbook.planner.budget import Meter
 from planbook.runs import Run
@@ -63,6 +64,13 @@ def test_the_bar_shows_results_spending_and_the_time_left(run: Run) -> None:
     line, _ = bar(shown, 150)
     assert "1 solved (33.3%)" in line
     assert "1:00 elapsed; about 1:00 left" in line
+
+
+def test_a_run_that_learns_counts_an_episode_when_it_has_been_learned_from(run: Run) -> None:
+    run.config = run.config.model_copy(update={"learning": LearningSettings()})
+    run.meter = Meter(Budget(), Spending(calls=1, prompt=1))
+    line = bar(progress(run, []), 150)[0]
+    assert line.startswith("adapt on toy: 0/4 episodes with their learning, 0 solved; 1 call, 1 token; ")
 
 
 def test_the_bar_says_that_a_run_is_paused(run: Run) -> None:

@@ -160,6 +160,13 @@ def test_a_fault_has_its_line(text: str, fault: str) -> None:
     assert any(line.startswith(fault) for line in faults(text)), faults(text)
 
 
+def test_every_cycle_is_a_fault() -> None:
+    loops = "  b: {prompt: x, after: b}\n  d: {prompt: x, after: e}\n  e: {prompt: x, after: [d, f]}\n  f: {prompt: x}"
+    found = [fault.partition(": the graph has a ")[::2] for fault in faults(f"nodes:\n{loops}")]
+    cycles = [(place, cycle.partition(";")[0]) for place, cycle in found]
+    assert cycles == [("2: nodes.b", "cycle: b -> b"), ("3: nodes.d", "cycle: d -> e -> d")]
+
+
 def test_a_file_that_expands_to_a_billion_values_is_refused() -> None:
     laughs = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60))]
     (fault,) = faults("\n".join(laughs))

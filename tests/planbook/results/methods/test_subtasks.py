@@ -57,8 +57,8 @@ def test_the_last_claim_about_a_whole_task_is_compared_with_the_verdict(tmp_path
     assert found.claimed_rate == pytest.approx((1 + 2 + 1) / 8)
     assert found.judged_rate == pytest.approx(3 / 8)
     assert {
-        "Solved tasks: 1 claimed done, 1 claimed failed, 1 without a claim.",
-        "Unsolved tasks: 2 claimed done, 0 claimed failed, 1 without a claim; 2 broken or not played.",
+        "Solved tasks: 1 claimed done, 1 counted as failed, 1 without a claim.",
+        "Unsolved tasks: 2 claimed done, 0 counted as failed, 1 without a claim; 2 broken or not played.",
     } <= {*found.describe()}
 
 
