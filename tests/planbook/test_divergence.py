@@ -71,6 +71,26 @@ def test_undeclared_or_inconsistently_renamed_ids_are_a_difference(recorded: Pat
     assert replay(recorded)[1]["by_sameness"]["different"] == 1
 
 
+@pytest.mark.parametrize(("played", "replayed"), [(1, 2), (2, 1)], ids=["one more", "one fewer"])
+def test_an_action_that_only_one_of_the_episodes_has_is_the_first_difference(
+    recorded: Path, played: int, replayed: int
+) -> None:
+    write_shelf(recorded, looks=9)
+    environment = (recorded / "shelf.py").read_text().replace("import Environment", "import Environment, query")
+    query = "    @query()\n    def number(self) -> int:\n        return COUNT\n"
+
+    def write(number: int) -> None:
+        (recorded / "shelf.py").write_text(environment + query.replace("COUNT", str(number)))
+
+    (recorded / "loop.py").write_text("for _ in range(agent.number()):\n    agent.look()\n")
+    write(played)
+    out = f"{played}-{replayed}"
+    options = ("--env", "shelf.py", "--task", "look/0", "--out", out)
+    assert planbook("exec", "loop.py", *options, cwd=recorded).returncode == 0
+    write(replayed)
+    assert "look/0: different, at act 2 of round/0" in replay(recorded, out)[2]
+
+
 def test_a_replay_answers_model_calls_with_the_recorded_replies(recorded: Path) -> None:
     write_shelf(recorded, looks=2)
     model = write_scripted_model(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
