@@ -50,6 +50,8 @@ def test_a_replay_reports_the_first_difference(
     write_shelf(recorded, things, looks)
     code, result, printed = replay(recorded)
     assert (code, result["by_sameness"][sameness]) == (int(act > 0), 1)
+    assert result["differed"] == (["the environment's file shelf.py: changed"] if act else [])
+    assert ("Changed since run began:" if act else "No input of run has changed since it began.") in printed
     if act:
         assert f"look/0: {sameness}, at act {act}" in printed
     if act == 1:
