@@ -23,7 +23,7 @@ from planbook.commands.viewing import find_episode
 from planbook.config import Config, models_by_role
 from planbook.console import console
 from planbook.divergence import Comparison, Sameness
-from planbook.envs import Selection, Task
+from planbook.envs import BadSelection, Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import RETRIEVAL, check_ablations
@@ -330,7 +330,10 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
         if run.imported or run.config.copies:
             raise BadArgument(f"{folder} holds episodes that were played elsewhere; replay the run they come from")
         config = check_config(run.config, folder)
-        changed_inputs = _changed_inputs(run, config, [entry.task for entry in run.entries()], run.prices)
+        try:
+            changed_inputs = _changed_inputs(run, config, [entry.task for entry in run.entries()], run.prices)
+        except BadSelection as error:  # a task is gone; the others can be replayed
+            changed_inputs = [f"data: {error}"]
         _show_changes(out, folder, changed_inputs)
         finished = replay_run(run, on_comparison, execution)
     seconds = round(time.monotonic() - begun, 3)

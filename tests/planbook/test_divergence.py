@@ -93,6 +93,15 @@ def test_an_action_that_only_one_of_the_episodes_has_is_the_first_difference(
     assert "look/0: different, at act 2 of round/0" in replay(recorded, out)[2]
 
 
+def test_a_run_is_replayed_although_the_digests_of_its_data_need_a_task_that_is_gone(recorded: Path) -> None:
+    write_shelf(recorded, THINGS, looks=2)
+    environment = (recorded / "shelf.py").read_text().replace("import Environment", "import BadSelection, Environment")
+    checksums = "def checksums(cls, tasks, options=None):\n        raise BadSelection('no look/0')\n"
+    (recorded / "shelf.py").write_text(f"{environment}    @classmethod\n    {checksums}")
+    code, result, _ = replay(recorded)
+    assert (code, result["by_sameness"]["same"], result["differed"]) == (0, 1, ["data: no look/0"])
+
+
 def test_a_replay_answers_model_calls_with_the_recorded_replies(recorded: Path) -> None:
     write_shelf(recorded, looks=2)
     model = write_scripted_model(recorded, "```python\nprint(agent.look())\nprint(agent.look())\n```")
