@@ -6,11 +6,12 @@ An episode may differ only in the ids of objects, for example if `apple_2` is no
 import re
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planbook.planner import Ending
+from planbook.planner import Body, Ending
 from planbook.store import Events
 from planbook.wording import describe, outcome_of, reason_of
 
@@ -84,12 +85,20 @@ def _excerpt(text: str, position: int) -> str:
 
 
 def course_of(events: Events, path: str) -> Events:
-    """Return the events that are compared, by their places below the scope of the episode, ``path``."""
+    """Return the events that are compared, by their places below the scope of the episode, ``path``.
+
+    The places that their bodies name are also relative to ``path``, which differs between two attempts at an episode.
+    """
     return {
-        (scope.removeprefix(path).lstrip("/"), kind, number): body
+        (scope.removeprefix(path).lstrip("/"), kind, number): _with_relative_places(body, path)
         for (scope, kind, number), body in events.items()
         if kind in COMPARED_KINDS
     }
+
+
+def _with_relative_places(body: Body, path: str) -> Body:
+    places = {name: place.removeprefix(path) for name in ("scope", "path") if isinstance(place := body.get(name), str)}
+    return {**body, **places}
 
 
 def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Comparison:
@@ -100,8 +109,9 @@ def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Compa
     """
     old = {key: _compared_part(key[1], body, body) for key, body in recorded.items()}
     new = {key: _compared_part(key[1], body, recorded.get(key, body)) for key, body in repeated.items()}
-    for key in dict.fromkeys([*old, *new]):
-        if old.get(key) != new.get(key):
+    for places in zip_longest(old, new):
+        if differing := [key for key in places if old.get(key) != new.get(key)]:
+            key = min(differing, key=lambda key: key in old and key in new)  # prefer an event that only one has
             is_renamed = bool(ids) and _Renaming(ids).fits(old, new)
             sameness = Sameness.RENAMED if is_renamed else Sameness.DIFFERENT
             return Comparison(sameness=sameness, **_describe(key, old.get(key), new.get(key)))

@@ -204,9 +204,12 @@ def _tagged_blocks(text: str) -> tuple[str, str]:
 
 
 def without_reasoning(reply: Reply) -> Reply:
-    """Return the reply with its reasoning moved from the field ``text`` to the field ``reasoning``."""
+    """Return the reply with its reasoning moved from the field ``text`` to the field ``reasoning``.
+
+    The reasoning was already moved if the reply is repeated from a run. The rest may have another tag, which stays.
+    """
     reasoning, text = split_reasoning(reply.text)
-    if text == reply.text:
+    if text == reply.text or (reply.replayed and reply.reasoning):
         return reply
     return reply.model_copy(update={"text": text, "reasoning": f"{reply.reasoning}{reasoning}"})
 

@@ -23,7 +23,7 @@ from planbook.commands.viewing import find_episode
 from planbook.config import Config, models_by_role
 from planbook.console import console
 from planbook.divergence import Comparison, Sameness
-from planbook.envs import Selection, Task
+from planbook.envs import BadSelection, Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import RETRIEVAL, check_ablations
@@ -140,13 +140,18 @@ def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, price
     new_models = {role: change_path_in_model(model, Path.resolve) for role, model in models.items()}
     config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
     prices = prices or run.prices
-    current = current_inputs(config, tasks, prices)
-    found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
-    lines = [str(change) for change in found if change.part != "models" or config.models == run.config.models]
+    lines = _changed_inputs(run, config, tasks, prices)
     lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
     if config.models != run.config.models:
         lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
     return Repeat(config, tasks, run.file.budget, tuple(lines), prices, run.forked)
+
+
+def _changed_inputs(run: Run, config: Config, tasks: Sequence[Task], prices: Path | None) -> list[str]:
+    """Describe what has changed since the run began, except models that ``config`` replaces by others."""
+    current = current_inputs(config, tasks, prices)
+    found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
+    return [str(change) for change in found if change.part != "models" or config.models == run.config.models]
 
 
 def prepare_fork(
@@ -228,7 +233,7 @@ def play_again(
 ) -> tuple[int, Rerun]:
     """Print the changed inputs, play, and compare each episode with the original. Return exit code and comparison."""
     screen = console()
-    _show_changes(screen, folder, repeat)
+    _show_changes(screen, folder, repeat.changed_inputs)
     code, summary = play(
         repeat.config,
         out,
@@ -271,12 +276,12 @@ def _has_diverged(result: Rerun) -> bool:
     return bool(result.differences) or result.learnt_the_same is False
 
 
-def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
-    if not repeat.changed_inputs:
+def _show_changes(out: Console, folder: Path, changed_inputs: Sequence[str]) -> None:
+    if not changed_inputs:
         out.print(f"No input of {folder} has changed since it began.", soft_wrap=True)
         return
     out.print(f"Changed since {folder} began:", soft_wrap=True)
-    for line in repeat.changed_inputs:
+    for line in changed_inputs:
         out.print(f"  {line}", soft_wrap=True)
 
 
@@ -308,9 +313,9 @@ def replay(run: Path, settings: Settings) -> CommandResult:
 def compare_run(folder: Path, execution: Execution) -> CommandResult:
     """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts.
 
-    In the result, ``by_sameness`` maps each kind of result to its number of episodes. ``differences`` maps the episodes
-    that differ to the first difference. ``verdicts_changed`` counts those that were solved only in the original run, or
-    only in the replay.
+    In the result, ``differed`` lists the inputs that have changed. ``by_sameness`` maps each kind of result to its
+    number of episodes. ``differences`` maps the episodes that differ to the first difference. ``verdicts_changed``
+    counts those that were solved only in the original run, or only in the replay.
     """
     begun = time.monotonic()
     out = console()
@@ -324,7 +329,12 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
     with closing(Run.open(folder)) as run:
         if run.imported or run.config.copies:
             raise BadArgument(f"{folder} holds episodes that were played elsewhere; replay the run they come from")
-        check_config(run.config, folder)
+        config = check_config(run.config, folder)
+        try:
+            changed_inputs = _changed_inputs(run, config, [entry.task for entry in run.entries()], run.prices)
+        except BadSelection as error:  # a task is gone; the others can be replayed
+            changed_inputs = [f"data: {error}"]
+        _show_changes(out, folder, changed_inputs)
         finished = replay_run(run, on_comparison, execution)
     seconds = round(time.monotonic() - begun, 3)
     counts = _count_by_sameness(compared)
@@ -333,6 +343,7 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
     report = {
+        "differed": changed_inputs,
         "episodes": len(compared),
         "by_sameness": counts,
         "differences": {name: comparison.model_dump() for name, comparison in differences.items()},

@@ -50,6 +50,8 @@ def test_a_replay_reports_the_first_difference(
     write_shelf(recorded, things, looks)
     code, result, printed = replay(recorded)
     assert (code, result["by_sameness"][sameness]) == (int(act > 0), 1)
+    assert result["differed"] == (["the environment's file shelf.py: changed"] if act else [])
+    assert ("Changed since run began:" if act else "No input of run has changed since it began.") in printed
     if act:
         assert f"look/0: {sameness}, at act {act}" in printed
     if act == 1:
@@ -69,6 +71,35 @@ def test_undeclared_or_inconsistently_renamed_ids_are_a_difference(recorded: Pat
     text = (recorded / "shelf.py").read_text().replace("[a-z]+_[0-9]+", ids)
     (recorded / "shelf.py").write_text(text.replace('Observation("On', 'Observation(f"On'))
     assert replay(recorded)[1]["by_sameness"]["different"] == 1
+
+
+@pytest.mark.parametrize(("played", "replayed"), [(1, 2), (2, 1)], ids=["one more", "one fewer"])
+def test_an_action_that_only_one_of_the_episodes_has_is_the_first_difference(
+    recorded: Path, played: int, replayed: int
+) -> None:
+    write_shelf(recorded, looks=9)
+    environment = (recorded / "shelf.py").read_text().replace("import Environment", "import Environment, query")
+    query = "    @query()\n    def number(self) -> int:\n        return COUNT\n"
+
+    def write(number: int) -> None:
+        (recorded / "shelf.py").write_text(environment + query.replace("COUNT", str(number)))
+
+    (recorded / "loop.py").write_text("for _ in range(agent.number()):\n    agent.look()\n")
+    write(played)
+    out = f"{played}-{replayed}"
+    options = ("--env", "shelf.py", "--task", "look/0", "--out", out)
+    assert planbook("exec", "loop.py", *options, cwd=recorded).returncode == 0
+    write(replayed)
+    assert "look/0: different, at act 2 of round/0" in replay(recorded, out)[2]
+
+
+def test_a_run_is_replayed_although_the_digests_of_its_data_need_a_task_that_is_gone(recorded: Path) -> None:
+    write_shelf(recorded, THINGS, looks=2)
+    environment = (recorded / "shelf.py").read_text().replace("import Environment", "import BadSelection, Environment")
+    checksums = "def checksums(cls, tasks, options=None):\n        raise BadSelection('no look/0')\n"
+    (recorded / "shelf.py").write_text(f"{environment}    @classmethod\n    {checksums}")
+    code, result, _ = replay(recorded)
+    assert (code, result["by_sameness"]["same"], result["differed"]) == (0, 1, ["data: no look/0"])
 
 
 def test_a_replay_answers_model_calls_with_the_recorded_replies(recorded: Path) -> None:

@@ -37,6 +37,15 @@ def test_code_in_thoughts_is_not_run(planner: str, stream: tuple[str, ...], open
         assert "Maybe" not in "".join(message["content"] for message in ask["messages"])
 
 
+def test_a_recorded_reply_is_not_searched_for_reasoning_again(tmp_path: Path) -> None:
+    text, run = f"<think>{THOUGHT}</think>\nSo:\n</think>\n{REPLY}", tmp_path / "run"
+    model = ("--model", write_scripted_model(tmp_path, text), "--out", run)
+    assert invoke("run", "--planner", "react", "--env", "toy", "--split", "all:1", *model).returncode == 0
+    for again in (("replay", run), ("rerun", run, "--recorded", "--out", tmp_path / "second")):
+        repeated = invoke(*again, "--json")
+        assert repeated.result["by_sameness"]["same"] == 1, repeated.printed
+
+
 def test_an_unfinished_thought_is_not_used_as_a_plan(tmp_path: Path) -> None:
     options = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
     played = invoke(

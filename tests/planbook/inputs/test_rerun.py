@@ -81,6 +81,16 @@ def test_a_difference_is_reported_with_its_place_and_is_an_error(
     assert [each["then"] for each in reworded.result["differences"].values()] == [""] * 3
 
 
+def test_a_second_attempt_at_an_episode_is_the_same_as_its_repetition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
+    first = play_shifting(tmp_path)
+    monkeypatch.delenv("SHIFTING_BROKEN")
+    assert invoke("run", "--resume", first, "--again", "broken").returncode == 0
+    assert count_same(rerun(first, "second")) == 3
+
+
 def test_a_different_reply_of_a_model_is_no_error(tmp_path: Path) -> None:
     model = write_scripted_model(tmp_path, REPLY)
     play("run", *REACT, "--task", "fetch/0", "--model", model, out=tmp_path / "first")
