@@ -147,9 +147,8 @@ AttributeReader = Callable[[], Mapping[str, JsonValue]]
 
 
 class PlanView(NamedTuple):
-    """What the plan last received from the host, and the context in which later code must be compiled."""
+    """The clock and the attribute values that the plan last received from the host."""
 
-    context: CompileContext
     clock: int = EPOCH
     attributes: bytes = b"{}"
     """The values of the attributes, as JSON."""
@@ -172,17 +171,26 @@ class Answers:
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesser = 0, Guesser()
-        self._context, self._clock, self._shown = PlanView(CompileContext(modules=modules))
+        self._context = CompileContext(modules=modules)
+        self._clock, self._shown = PlanView()
 
     @property
     def view(self) -> PlanView:
         """The current view of the plan."""
-        return PlanView(self._context, self._clock, self._shown)
+        return PlanView(self._clock, self._shown)
 
-    def new_file(self, name: str, view: PlanView) -> str:
-        """Return a file name for a cell, unique in the session. ``view`` is that of the plan when the cell begins."""
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the plan has bound so far."""
+        return self._context.names
+
+    def new_file(self, name: str, view: PlanView, names: frozenset[str] = frozenset()) -> str:
+        """Return a file name for a cell, unique in the session.
+
+        ``view`` is that of the plan when the cell begins, and ``names`` are the names that earlier cells have bound.
+        """
         self._cells, self._guesser = self._cells + 1, Guesser()
-        self._context, self._clock, self._shown = view._replace(context=view.context._replace(flags=0))
+        self._context, (self._clock, self._shown) = self._context._replace(names=names, flags=0), view
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str, kind: Kind) -> bytes:

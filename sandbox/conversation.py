@@ -160,6 +160,8 @@ class CellRecord:
     spent: tuple[float, float] = (0.0, 0.0)
     """The wall clock time and the processor time that the cell has used in workers that were lost, while it runs."""
     faults: tuple[Fault, ...] = ()
+    names: frozenset[str] = frozenset()
+    """The names that only this cell has bound. While it runs, those that earlier cells have bound."""
 
     def keep(self, record: T) -> T:
         """Count the memory that a part of the record takes, and return it. Raises LimitReached if it is too much."""

@@ -156,12 +156,13 @@ class Session:
     def _begin(self, name: str) -> CellRecord:
         self._current = None
         last = self._cells[-1] if self._cells else self._start
-        file, title = self._answers.new_file(name, last.view), f"cell {len(self._cells) + 1} ({name})"
-        return CellRecord(name, file, title, last.view, last.room)
+        names = last.names.union(*(cell.names for cell in self._cells))
+        file, title = self._answers.new_file(name, last.view, names), f"cell {len(self._cells) + 1} ({name})"
+        return CellRecord(name, file, title, last.view, last.room, names=names)
 
     def _execute(self, cell: CellRecord, source: str, kind: Kind) -> None:
         """Check and run a cell or its next part. Its faults are then in ``cell.faults``."""
-        cell.chars += len(source.lstrip("\n"))
+        cell.chars += len(source.lstrip("\n") if kind == "part" else source)
         too_long = (limit_fault("source", self._limits),) if cell.chars > self._limits.source_chars else ()
         cell.faults = too_long or self._answers.compile(source, cell.file, kind).faults
         if cell.faults:
@@ -218,6 +219,7 @@ class Session:
             self._ended_by_plan = True
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
+            cell.names = self._answers.names - cell.names  # all names in each record would need quadratic memory
             self._cells.append(cell)
         value = None if faults else cell.end[1]
         return CellResult(conversation.output, value, faults, conversation.calls, cell.seconds)

@@ -327,9 +327,9 @@ class PlanPolicy(RestrictingNodeTransformer):
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
-        if not self._is_listed(module) or f"{module}.{name}" in MODULES or self._unchecked_blocks:
+        if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
             return
-        if name in members(module) or (name.startswith("__") and name != "__dict__"):
+        if name in members(module) or self._unchecked_blocks:
             return
         exported = public_names(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)

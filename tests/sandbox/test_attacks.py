@@ -188,6 +188,7 @@ BOMBS = {
         "too-large",
     ),
     "characters": ("#" * 100_001, "source"),
+    "empty lines": ("\n" * 100_001, "source"),
     "half a character": ("x = '\ud800'", "syntax"),
     "a zero byte": ("x = 1\0", "syntax"),
 }

@@ -65,6 +65,12 @@ def test_an_annotation_may_use_a_name_that_a_rewind_has_undefined(session: Sessi
     assert session.run("def look(box: Box): pass\nlook.__annotations__").value == {"box": "Box"}
 
 
+def test_the_memory_for_names_grows_with_their_number_and_not_with_that_of_cells(session: Session) -> None:
+    for number in range(100):
+        session.run(f"a{number} = b{number} = 0")
+    assert sum(len(cell.names) for cell in session._cells) == 200
+
+
 @pytest.mark.parametrize("value", [3, 10])
 def test_attributes_are_current_after_a_rewind(sandbox: Sandbox, value: int) -> None:
     """10 is also the last value that the host sent before the rewind. It has to be sent again."""
