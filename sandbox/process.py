@@ -76,9 +76,8 @@ def was_killed(pidfd: int) -> bool:
 class WorkerLosses:
     """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
-    The place is the number of exchanges between the worker and the host. If a worker gets further than all
-    workers before it, the counts start from zero: this worker has passed the old place, so the plan does not crash
-    every worker there. But ``any_crash`` stays true.
+    The place is the number of exchanges between the worker and the host. If a worker gets further than all workers
+    before it, the counts start from zero, since the plan does not crash every worker there. ``any_crash`` stays true.
     """
 
     def __init__(self) -> None:
