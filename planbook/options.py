@@ -64,12 +64,12 @@ def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
     """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
 
     ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
-    name, since commands determine it in different ways.
+    name, since commands determine it in different ways. So does ``learning``, which tells `build` from other commands.
     """
     field, _, part = name.removeprefix("selection.").removeprefix("learning.").partition(".")
     details = option_of(field, fields[field]) if field in fields else None
     flag = details.flag if details else _FLAGS.get(field, f"--{field.replace('_', '-')}")
-    return name if field == "planner_options" else f"{flag} {part}".strip()
+    return name if field in ("planner_options", "learning") else f"{flag} {part}".strip()
 
 
 # NAME=VALUE

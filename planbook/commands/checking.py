@@ -201,10 +201,11 @@ def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
     In a library whose task types planbook found by itself, every type is accepted.
     """
     types, lines = settings.environment().task_types(settings.environment_options()), read_plan(plan).splitlines()
-    is_found = (plan.resolve().parent.parent / TYPES_FILE).exists()
+    if set(types) <= UNTYPED or (plan.resolve().parent.parent / TYPES_FILE).exists():
+        return
     for kind in (procedure.type for procedure in procedures_in(plan)):
-        if not (kind in types or is_found or set(types) <= UNTYPED):
-            headers = (line.partition(" - ")[0].replace(":", " ").split() for line in lines)
+        if kind not in types:
+            headers = (line.replace(":", " ").split()[:2] for line in lines)
             at = next((number for number, header in enumerate(headers, 1) if header == ["type", kind]), None)
             message = f"{settings.env} has no task type {kind}{did_you_mean(kind, types, 'it has')}"
             yield Fault(FaultKind.CHECK, "unknown-type", message, at)

@@ -256,7 +256,7 @@ class RunResults:
                 built = read_run(run, price=self.price, events=library.events)
         except (BadRun, MissingRequirement):
             return None
-        if not built.is_building_run or built.earlier_learning is None:
+        if built.earlier_learning is None:
             return None
         spent = built.cost
         if config.after is not None:

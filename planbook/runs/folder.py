@@ -129,7 +129,7 @@ def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
     then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
     is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
-    return f"{flag}: {then}, now {now}" if is_shown else flag
+    return f"{flag}: {then}, now {now}" if is_shown and not flag.startswith("--no-") else flag
 
 
 def without_folders(config: Config) -> Config:
@@ -254,11 +254,8 @@ class Imported(StrictModel):
     def declarations(self) -> dict[str, Any]:
         """What all these runs have recorded about their environment, or nothing if they differ."""
         origins: list[Any] = [origin.facts for origin in self.origins]
-        found = [
-            {"answer_action": facts.get("answer_action", ""), "milestones": tuple(facts.get("milestones", ()))}
-            for facts in origins
-        ]
-        return found[0] if all(each == found[0] for each in found) else {}
+        found = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
+        return dict(zip(("answer_action", "milestones"), found.pop(), strict=True)) if len(found) == 1 else {}
 
     def facts_of(self, index: int) -> dict[str, Any]:
         """Return the facts about the run from which the episode with this index was exported."""

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from planbook.envs import YamlPath
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import part_at, paths_of
-from planbook.planner.graph.graph import Graph, whole_graph
+from planbook.planner.graph.graph import whole_graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, GraphFile, GraphNode
 from planbook.planner.graph.shapes import ANY, CODE, LIST, YES_NO, Shape
@@ -95,18 +95,15 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
     for missing in {name for edge in graph.edges() for name in edge[:2]} - set(graph.nodes):
         graph.add_node(GraphNode(name=missing, prompt="?"))  # another check reports the missing node
     with graph.open_pass():
-        while problem := _first_cycle(graph):
-            first = problem.partition("cycle: ")[2].partition(" ")[0]
-            yield next(place.where for place in places if place.node.name == first.partition(":")[0]), problem
-            graph.leave_out_node(first)  # to find the other cycles
-
-
-def _first_cycle(graph: Graph) -> str:
-    try:
-        graph.layers()
-    except GraphError as error:
-        return str(error)
-    return ""
+        while True:
+            try:
+                graph.layers()
+            except GraphError as error:
+                first = str(error).partition("cycle: ")[2].partition(" ")[0]
+                yield next(place.where for place in places if place.node.name == first.partition(":")[0]), str(error)
+                graph.leave_out_node(first)  # to find the other cycles
+            else:
+                return
 
 
 class _Checks:

@@ -135,8 +135,13 @@ def test_fewer_rules_are_known_after_fewer_building_tasks(tmp_path: Path, built:
 
 def test_other_learning_settings_are_refused_when_resuming(built: FinishedRun) -> None:
     before = history(built[0])
-    printed = refusal(*BUILD, "--max-rules", 5, "--out", built[0])
-    assert "holds a run with other settings (--max-rules: 12, now 5); name another folder with --out" in printed
+    for options, difference in {
+        ("--max-rules", 5): "--max-rules: 12, now 5",
+        ("--no-procedures",): "--no-procedures",
+    }.items():
+        printed = refusal(*BUILD, *options, "--out", built[0])
+        assert f"holds a run with other settings ({difference}); name another folder with --out" in printed
+    assert "; learning); name another folder" in refusal("run", *BUILD[1:], "--out", built[0])
     assert history(built[0]) == before
 
 

@@ -134,23 +134,20 @@ class Recursion:
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
             span = frame.scope.span(Subtask(by=PLANNER_ROLE, text=subtask, depth=depth))
-
-            def end(done: bool | None, note: str = "", *, gave_up: bool = False) -> None:
-                end_span(self._episode, span, done=done, gave_up=gave_up, note=note)
-
+            end = partial(end_span, self._episode, span)
             try:
                 plan = self._plan(frame.scope, subtask, depth, note)
                 self._episode.run(plan.code, source=PLANNER_ROLE, thought=Thought(text=plan.thought))
             except UnusableReply as unusable:
-                end(False, str(unusable), gave_up=True)
+                end(done=False, gave_up=True, note=str(unusable))
                 if depth == TOP:
                     raise NoPlan(str(unusable)) from unusable
                 return False
             except EpisodeOver as over:
-                end(claim_of_ending(self._episode), str(over))
+                end(done=claim_of_ending(self._episode), note=str(over))
                 raise
             done = results == [True]
-            end(done)
+            end(done=done)
             return done
 
     def _functions(self, depth: int, results: list[bool]) -> Functions:

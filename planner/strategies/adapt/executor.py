@@ -252,6 +252,7 @@ class Claims(BaseModel):
 
     done: int = 0
     failed: int = 0
+    """Number of subtasks that counted as failed: the role said so, or it gave up (``Subtask.gave_up``)."""
     none: int = 0
     """Number of subtasks without a claim, because the episode ended before the claim."""
 
