@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.atomic_files import write_atomically
 from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel, flatten_settings
-from planbook.envs import Task, file_digest, validation_faults
+from planbook.envs import EnvsError, Task, file_digest, known_environments, load_environment, validation_faults
 from planbook.errors import BadRun
 from planbook.options import flag_of_setting
 from planbook.planner import Budget, Timeouts
@@ -351,6 +351,21 @@ class RunFile(BaseModel):
     def write(self, folder: Path) -> None:
         """Write run.json in a run's folder. Readers see either the old content or the new one."""
         write_atomically(folder / CONFIG_FILE, self.model_dump_json(indent=2))
+
+
+def declarations_of(env: str) -> dict[str, Any]:
+    """Return what run.json records about an environment, so that readers of the run need not load it.
+
+    The dict is empty if the environment is shipped or installed, because readers can then load it. It is also empty if
+    the environment cannot be loaded.
+    """
+    if env in known_environments():
+        return {}
+    try:
+        environment = load_environment(env)
+    except EnvsError:
+        return {}
+    return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
 class Entry(StrictModel):

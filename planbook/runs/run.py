@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from planbook.atomic_files import TEMPORARY, open_atomic
 from planbook.config import Config, InvocationSettings, differing_names
-from planbook.envs import EnvsError, Task, known_environments, load_environment
+from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import (
     INVOCATION,
@@ -39,6 +39,7 @@ from planbook.runs.folder import (
     RunFile,
     RunInputs,
     claim_folder,
+    declarations_of,
     describe_difference,
     index_of,
     is_claimed,
@@ -136,7 +137,7 @@ class Run:
                 forked=forked,
                 unjudgeable=dict(unjudgeable),
                 versions=dict(versions()),
-                **_declarations(config.env),
+                **declarations_of(config.env),
             )
             run = cls(folder, file, cleanup.enter_context(closing(Store(schema or folder / STORE_FILE))), claim)
             run.is_new = True
@@ -345,21 +346,6 @@ def _library_run(folder: Path) -> LibraryRun | None:
         return None
     with closing(Run.open(folder)) as library:
         return LibraryRun(begun=library.begun, events=library.store.count)
-
-
-def _declarations(env: str) -> dict[str, Any]:
-    """Return what run.json records about an environment, so that readers of the run need not load it.
-
-    The dict is empty if the environment is shipped or installed, because readers can then load it. It is also empty if
-    the environment cannot be loaded.
-    """
-    if env in known_environments():
-        return {}
-    try:
-        environment = load_environment(env)
-    except EnvsError:
-        return {}
-    return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """The store of a run, which records everything that happens in one append-only table of events.
 
-- ``store`` reads and writes events, in a SQLite file or through ``postgres``. Also has the journal of an episode.
-- ``postgres`` keeps the tables in a schema of a PostgreSQL database.
+- ``store`` reads and writes events. Also has the journal of an episode.
+- ``sqlite`` keeps the tables in a file, ``postgres`` in a schema of a PostgreSQL database.
 - ``rows`` packs events into rows, reads them back, and checks the definitions of a file's tables.
 - ``tables`` defines the tables. Besides events, they hold what the processes of a run share: the money and calls that
   are spent or reserved, and the leases on episodes (which worker plays which episode).
