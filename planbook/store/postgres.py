@@ -1,5 +1,6 @@
 """A store in a schema of a PostgreSQL database, for runs that are played on several machines. Needs psycopg."""
 
+import logging
 import os
 import re
 import threading
@@ -67,6 +68,8 @@ WAIT_SECONDS = 0.05
 """Seconds between two attempts to claim a run."""
 PATIENCE_SECONDS = 2
 """Seconds for which ``claim`` keeps trying. If the previous process died, the server may need this long to notice."""
+
+logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # it logs a traceback when a lost connection is closed
 
 
 def create_schema(location: Schema) -> None:
