@@ -180,7 +180,9 @@ class Meter:
 
     def check_time(self) -> None:
         """Raise BudgetEnded if the run has used up its seconds."""
-        self._check_limit("seconds", self.spent.seconds)
+        with self._lock:
+            seconds = self._elapsed()
+        self._check_limit("seconds", seconds)
 
     @contextmanager
     def call(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -258,9 +260,10 @@ class Meter:
 
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""
-        spent = self.spent
-        self._check_limit("actions", max(spent.actions, self._actions))
-        self._check_limit("seconds", spent.seconds)
+        with self._lock:
+            actions = self._earlier.actions + self._own.actions
+        self._check_limit("actions", max(actions, self._actions))
+        self.check_time()
 
     def count(self, kind: EventKind, body: Body) -> None:
         """Count the cost of a new event."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, TypeAdapter, WrapValidator
@@ -25,12 +26,19 @@ class RenderedText(str):
     templates and the descriptions of environments and actions can be reworded, and recordings remain usable.
     """
 
-    data_digest: str
+    _data: tuple[object, ...]
 
     @classmethod
     def of(cls, text: str, *data: object) -> "RenderedText":
-        """Return the text with a digest of these data."""
-        return cls.known(text, digest_of(*data))
+        """Return the text with these data, which must not change: the digest is computed when it is first needed."""
+        rendered = cls(text)
+        rendered._data = data
+        return rendered
+
+    @cached_property
+    def data_digest(self) -> str:
+        """The digest of the data."""
+        return digest_of(*self._data)
 
     @classmethod
     def known(cls, text: str, data_digest: str) -> "RenderedText":

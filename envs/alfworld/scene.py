@@ -229,8 +229,8 @@ class GoalTest:
         """Return whether some values for the variables make every condition true in this state."""
         choices: list[dict[str, str]] = [{}]
         for name, arguments in self._relations:
-            facts = list(_FACTS[name](self._scene, state))
-            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
+            facts = _FACTS[name]
+            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts(self._scene, state))
             choices = [bound for bound in extended if bound]
         return any(all(bound[first] != bound[second] for first, second in self._scene.unequal) for bound in choices)
 

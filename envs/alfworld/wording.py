@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from planbook.envs.alfworld.scene import GameScene, GameState
 from planbook.envs.errors import EnvironmentBroken
@@ -53,11 +54,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
 
 
+@lru_cache(maxsize=8)
 def _domain_digest(domain: str) -> str:
     plain = _COMMENT.sub("", domain).replace(_SINK, "")
     return _digest(_HELP_DOMAIN.sub("", plain).rstrip(") \n"))
 
 
+@lru_cache(maxsize=8)
 def _grammar_digest(grammar: str) -> str:
     plain = _HELP_GRAMMAR.sub("", grammar)
     for old, new in _OLD_WORDS.items():

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.template_syntax import LookUp, look_ups, suggestion, tested_paths
-from planbook.planner.types import RenderedText
+from planbook.planner.types import RenderedText, digest_of
 
 DATABASE = "db"
 """The variable in templates and expressions that holds the database."""
@@ -193,7 +193,7 @@ class Template(_JinjaSource):
         # a loop may look up one value many times
         looked_up = {(path, id(value)): value for path, value in rendering.looked_up}
         data = [{path.rpartition(".")[2]: value} for (path, _), value in looked_up.items()]
-        return RenderedText.of("".join(parts).strip(), data)
+        return RenderedText.known("".join(parts).strip(), digest_of(data))
 
 
 class Expression(_JinjaSource):

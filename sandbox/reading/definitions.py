@@ -37,15 +37,16 @@ ANY_NAME = "*"
 """Stands for names that cannot be listed, such as those of a star import."""
 
 
-@cached_up_to(_MAX_CACHED)
 def bound_names(code: str) -> frozenset[str]:
     """Return the names that a cell defines for later cells. If the code cannot be parsed, there are none."""
-    return frozenset(_scopes(code).module.bindings)
+    return bound_by_part(code) - {ANY_NAME}
 
 
+@cached_up_to(_MAX_CACHED)
 def bound_by_part(code: str) -> frozenset[str]:
     """Return the names that a cell, or a part of one, defines for later code, with ANY_NAME if it may define others."""
-    return bound_names(code) | ({ANY_NAME} if _scopes(code).binds_any_name else frozenset())
+    scopes = _scopes(code)
+    return frozenset(scopes.module.bindings) | ({ANY_NAME} if scopes.binds_any_name else frozenset())
 
 
 def _scopes(code: str) -> Scopes:
