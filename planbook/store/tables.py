@@ -229,9 +229,10 @@ class Leases:
             connection.execute(sa.delete(LEASE))
 
     def losses(self, episode: int) -> int:
-        """Return how many workers in a row were lost while playing an episode.
+        """Return how many workers in a row were lost while playing an episode, unless it has ended.
 
-        The caller must hold the episode's lock. So if there is a lease, the worker that it names was lost.
+        The caller must hold the episode's lock. So if there is a lease, the worker that it names has ended the episode,
+        or was lost.
         """
         with self._reading() as connection:
             lease = connection.execute(LEASE_OF, {"of": episode}).first()

@@ -96,7 +96,8 @@ class OpenEpisodes:
 
     def __iter__(self) -> Iterator[Entry]:
         with self._lock:
-            return iter([*self._open.values()])
+            entries = [*self._open.values()]
+        return (entry for entry in entries if entry in self)
 
     def __contains__(self, entry: Entry) -> bool:
         return entry.index in self._open
@@ -135,14 +136,13 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    Only the leader passes ``open_episodes``. Leases are recorded to count lost workers. Because the death of the leader
-    ends the whole run, the leader records its leases only on episodes during which other workers were lost.
+    A lease is recorded, and remains after the episode has ended. So an episode without a lease is open, and one with a
+    lease, but without a lock, has ended or was lost by its worker.
     """
 
-    def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes | None) -> None:
-        self._run, self._switches, self._is_leader = run, switches, open_episodes is not None
-        self._lock, self.open_episodes = SharedLock(), OpenEpisodes(run) if open_episodes is None else open_episodes
-        self._name = worker_name()
+    def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
+        self._run, self._switches, self.open_episodes = run, switches, open_episodes
+        self._lock, self._name = SharedLock(), worker_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
@@ -158,8 +158,7 @@ class EpisodeQueue:
                     lost = self._losses(entry) if acquired else None
                     if lost is not None:
                         with self._lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
-                            if lost or not self._is_leader:
-                                self._run.store.leases.take(entry.index, self._name, lost)
+                            self._run.store.leases.take(entry.index, self._name, lost)
                             yield entry
                         return
             self.open_episodes.wait()
@@ -170,12 +169,12 @@ class EpisodeQueue:
 
         If too many were lost, the episode is given up here, which is an ending, too.
         """
-        self.open_episodes.refresh()
-        if entry not in self.open_episodes:
-            return None
         store = self._run.store
         lost = store.leases.losses(entry.index)
         if lost:
+            self.open_episodes.refresh()
+            if entry not in self.open_episodes:
+                return None
             store.ledger.release_below(entry.path)
         if lost < MAX_LOST:
             return lost
@@ -351,7 +350,7 @@ def play_in_threads(
     ``poll`` is called in the calling thread: after each ending, and at regular intervals. ``watch`` is called in an
     episode's thread with each new event. Only the leader passes ``open_episodes``.
     """
-    queue = EpisodeQueue(run, switches, open_episodes)
+    queue = EpisodeQueue(run, switches, OpenEpisodes(run) if open_episodes is None else open_episodes)
     if not queue.open_episodes:
         return True
     with workers_of(run, unsafe_no_sandbox, switches) as open_worker:
