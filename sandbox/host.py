@@ -1,7 +1,7 @@
-"""The sandbox, which opens sessions and knows which mechanisms of the kernel restrict the plans in them.
+"""The sandbox, which opens sessions and reports which kernel mechanisms restrict the plans in them.
 
 The host is the process that uses this module. A worker is the process in which the plan code of one session runs. The
-zygote is the process from which workers are forked. A cell is a piece of plan code that is run as a unit.
+zygote is the process from which workers are forked. A cell is a piece of plan code that runs as a unit.
 """
 
 import sys
@@ -21,7 +21,7 @@ from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
 from planbook.sandbox.types import Limits, MissingMechanism, SandboxClosed, WorkerFailed
 
-# Mechanisms of the kernel.
+# Kernel mechanisms.
 
 REQUIRED = ("seccomp", "no_new_privs", "rlimits")
 OPTIONAL = (

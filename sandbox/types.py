@@ -1,6 +1,6 @@
 """Limits, faults and results of cells, and the exceptions that the sandbox raises in the host.
 
-A cell is a piece of plan code that is run as a unit, in a worker process. A growing cell is one that is being run in
+A cell is a piece of plan code that runs as a unit, in a worker process. A growing cell is one that is being run in
 parts. The host is the process that opens sessions. An error in a plan is a fault: instead of being raised in the host,
 it is reported in the result of the cell.
 """
@@ -73,10 +73,9 @@ class Fault:
     ``str(fault)`` contains the line, type, message, line of code, callers and hint.
 
     ``line`` and ``column`` are a position in the cell's source. Lines are numbered from 1, and columns from 0.
-    ``source`` is the text of that line.
-    ``type`` is the exception's class name, the name of the limit that was reached, or the name of the check that
-    failed. If an exception was raised in a function that the cell defines, ``callers`` are the lines of the calls that
-    led to it, outermost first.
+    ``source`` is the text of that line. ``type`` is the exception's class name, the name of the limit that was reached,
+    or the name of the check that failed. If an exception was raised in a function that the cell defines, ``callers``
+    are the lines of the calls that led to it, outermost first.
     """
 
     wording_fields: ClassVar = frozenset({"callers"})
@@ -134,7 +133,7 @@ class CellResult:
 # Limits as faults.
 
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum total size, in bytes, of the requests of one cell. This limit is needed, because the time that the host takes
+"""Maximum total size, in bytes, of the requests of one cell. This limit is needed because the time that the host takes
 to store, parse and check requests does not count towards the cell's other limits.
 """
 MAX_KEPT = 64 << 20
@@ -214,8 +213,8 @@ class WorkersKilled(SandboxError):
 
 
 class RebuildDiverged(SandboxError):
-    """A session could not be rebuilt in a new worker: in its second run, a cell made different calls, or had
-    a different output or value.
+    """A session could not be rebuilt in a new worker: in its second run, a cell made different calls, or had a
+    different output or value.
     """
 
 

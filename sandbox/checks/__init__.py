@@ -52,7 +52,7 @@ class CheckContext(TypedDict, total=False):
 def check(
     code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
-    """Return all faults of a plan that are certain, sorted by line. Never raises, and runs nothing.
+    """Return all certain faults of a plan, sorted by line. Never raises, and runs nothing.
 
     ``functions`` maps names, such as ``finish`` or ``agent.go_to``, to the session's functions, which are not called.
     ``attributes`` has the dotted names of the session's attributes, and ``names`` the names that earlier cells or the
@@ -94,7 +94,7 @@ def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(scopes, api)
     problems = find_problems(code, bound, tree, api.modules)
-    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])  # the parser explains better
+    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])  # the report has better ones
     positions = {(fault.line, fault.column) for fault in refused if fault.line}
     return in_order([*refused, *(fault for fault in report.faults if (fault.line, fault.column) not in positions)])
 

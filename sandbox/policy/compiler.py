@@ -114,7 +114,7 @@ def shown_line(lines: list[str], number: int | None) -> str:
 MAX_CACHED = 16 << 20
 """Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
 MAX_CODE = 1 << 20
-"""Maximum size of compiled code in bytes. The code of short sources can be large, since CPython multiplies constants
+"""Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants
 when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.
 """
 MAX_TEXT = 300
@@ -123,7 +123,7 @@ _UNREADABLE_HINT = "use ordinary characters, or escapes such as \\u00e9 in strin
 
 
 class CompileContext(NamedTuple):
-    """What must be known about earlier code of a session when later code is compiled.
+    """Facts about the earlier code of a session that are needed to compile later code.
 
     ``names`` has the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
     in an earlier part of the same cell has set.
@@ -147,12 +147,12 @@ class Compiled(NamedTuple):
 
     code: str = ""
     context: CompileContext = NO_CONTEXT
-    """The context in which the code after this cell must be compiled."""
+    """The context for the code after this cell."""
     faults: tuple[Fault, ...] = ()
 
 
 class PolicyRefused(Exception):
-    """The source violates the policy or cannot be compiled. The exception's arguments are all problems found."""
+    """The source violates the policy or cannot be compiled. ``args`` has all problems found."""
 
 
 def find_problems(
@@ -297,10 +297,8 @@ def _bound_name_count(pattern: ast.pattern) -> int:
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
     """Return how many nodes CPython's compiler visits for a node, and how many jumps in the node may leave it.
 
-    A jump is a ``return``, ``break`` or ``continue``.
-
-    A ``finally`` block is compiled once for the normal end, once for an exception, and once for each jump out of the
-    ``try`` statement.
+    A jump is a ``return``, ``break`` or ``continue``. A ``finally`` block is compiled once for the normal end, once for
+    an exception, and once for each jump out of the ``try`` statement.
     """
     parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
     size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)

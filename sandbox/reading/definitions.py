@@ -34,7 +34,7 @@ MAX_PARTS = 500
 all others, so the time would grow with the square of their number.
 """
 ANY_NAME = "*"
-"""Stands for names that cannot be listed, such as those of a star import."""
+"""Represents names that cannot be listed, such as those that a star import binds."""
 
 
 @cached_up_to(_MAX_CACHED)
@@ -128,8 +128,8 @@ def _parts(code: str) -> dict[str, _CodePart]:
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
     """Return a dict that maps each name to the part that defines it.
 
-    A variable that is bound more than once is not a constant. If several functions have the same name, the last of them
-    is the part. If a constant shares a line with another statement, its source comes from ``ast.unparse``.
+    A variable that is bound more than once is not a constant. Of several functions with the same name, the last one
+    counts. If a constant shares a line with another statement, its source comes from ``ast.unparse``.
     """
     parts: dict[str, _CodePart] = {}
     non_constants: set[str] = set()

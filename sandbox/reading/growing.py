@@ -183,7 +183,7 @@ def _is_harmless(node: ast.AST) -> bool:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Return whether the code consists only of functions, classes, imports, ``pass`` and docstrings or the like."""
+    """Return whether the code consists only of functions, classes, imports, and statements that do nothing."""
     return not any(acts(statement) or isinstance(statement, ast.Assign | ast.AnnAssign) for statement in tree.body)
 
 

@@ -28,13 +28,13 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """What a ``try`` statement around the use of a name catches, if the name is undefined."""
+    """The errors that a ``try`` statement around the use of a name catches if the name is undefined."""
 
     NONE = 0
     ANY_ERROR = 1
     """A bare ``except``, or one that names Exception or BaseException: it catches a NameError, perhaps by accident."""
     NAME_ERROR = 2
-    """An ``except`` that names NameError or UnboundLocalError: the code expects that the name may be undefined."""
+    """An ``except`` that names NameError or UnboundLocalError: the code allows for an undefined name."""
 
 
 @dataclass(slots=True)

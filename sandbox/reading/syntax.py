@@ -169,7 +169,7 @@ _MIN_COST = 100
 _MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
-"""Words of CPython's messages about code that may be a statement together with the lines after it."""
+"""Phrases in CPython's messages about code that the lines after it may complete."""
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:

@@ -1,6 +1,6 @@
 """Convert the values and exceptions of a plan to JSON, which is sent to the host.
 
-The host is the process that opened the session. A cell is a piece of plan code that is run as a unit. Arguments of the
+The host is the process that opened the session. A cell is a piece of plan code that runs as a unit. Arguments of the
 plan's calls that JSON cannot represent are refused, never converted. If JSON cannot represent the value of a cell, the
 host gets its repr.
 """
