@@ -158,7 +158,7 @@ class CellRecord:
     seconds: float = 0.0
     """Wall clock time of the first run in seconds, excluding the host's work."""
     spent: tuple[float, float] = (0.0, 0.0)
-    """The wall clock time and the processor time that the cell has used in workers that were lost, while it runs."""
+    """While the cell runs: the wall clock time and the processor time that it has used in lost workers."""
     faults: tuple[Fault, ...] = ()
     names: frozenset[str] = frozenset()
     """The names that this cell was the first to bind. While the cell runs: the names that earlier cells have bound."""

@@ -226,7 +226,7 @@ NOT_SCHEMAS = ("default", "expected", "metadata")
 def fail_fast_validator(annotation: Any) -> SchemaValidator:
     """Return a validator that stops at the first wrong item of a collection.
 
-    By default, pydantic describes each wrong item, for which a megabyte of JSON may take a gigabyte of memory.
+    By default, pydantic describes each wrong item, which may take a gigabyte of memory for a megabyte of JSON.
     """
     return SchemaValidator(_failing_fast(TypeAdapter(annotation).core_schema))
 

@@ -96,7 +96,7 @@ class Session:
             return self._growing
 
     def mark(self) -> int:
-        """Return a mark, to which ``rewind`` can return the session. A mark is the number of finished cells."""
+        """Return a mark to which ``rewind`` can return the session. A mark is the number of finished cells."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
@@ -131,9 +131,9 @@ class Session:
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
         """Reserve the session for one operation: the body of the ``with`` statement.
 
-        ``growing`` is the cell in parts that the operation continues or finishes, if any. If the body raises an
-        exception, the worker is ended. Raises SessionBusy if another cell is running or growing (being run in parts),
-        or SandboxClosed if the session is closed or belongs to another process.
+        ``growing`` is the growing cell (one that is run in parts) that the operation continues or finishes, if any. If
+        the body raises an exception, the worker is ended. Raises SessionBusy if another cell is running or growing, or
+        SandboxClosed if the session is closed or belongs to another process.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")

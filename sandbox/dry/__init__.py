@@ -76,7 +76,7 @@ def dry_run(
 ) -> DryRun:
     """Follow a plan and return the faults that are found. Never raises. The plan must have passed the static check.
     - ``code`` is a cell: a piece of plan code that runs as a unit.
-    - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` has the dotted names
+    - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` are the dotted names
       of the session's attributes.
     - ``knowledge`` is what is known about the environment before the cell runs.
     - ``values`` maps names to plain values. An object such as ``task`` is represented by a mapping of its attributes.
@@ -109,7 +109,7 @@ def follow(
 ) -> DryWalk:
     """Follow a plan, and return the walk. Its ``is_complete`` is False if it gave up.
 
-    The arguments are the same as for ``dry_run``, except that ``functions`` has descriptions.
+    The arguments are the same as for ``dry_run``, except that ``functions`` contains descriptions.
     """
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse_only, codes) if isinstance(tree, ast.Module)]
@@ -140,7 +140,7 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
 
 
 def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
-    """Assume that any part of the earlier cells may have run. ``values`` has the names of the plan's values.
+    """Assume that any part of the earlier cells may have run. ``values`` are the names of the plan's values.
 
     If these cells may have left behind functions that act, any name that the cells bind may refer to such a function.
     If a helper, an attribute or one of the plan's values may refer to such a function too, the walk is blind from the

@@ -63,7 +63,7 @@ Place = tuple[ast.stmt | ast.Call, ...]
 class BaseWalk(ast.NodeVisitor):
     """The walk of a dry run over ``trees``: the trees of helpers and earlier cells, followed by the tree of the plan.
 
-    ``functions`` maps the dotted names of the session's functions to their descriptions, and ``attributes`` has the
+    ``functions`` maps the dotted names of the session's functions to their descriptions, and ``attributes`` are the
     dotted names of its attributes.
     """
 

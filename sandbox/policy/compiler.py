@@ -60,7 +60,7 @@ MAX_LOOKUPS = 4_000_000
 """Maximum product of the number of different words in a source and the number of its scopes.
 
 A scope is a function, class or comprehension. For each scope, CPython copies the names of the functions around it. In
-the standard library, numpy and sympy, every file under 100,000 characters has a product of less than half of this.
+the standard library, numpy and sympy, every file under 100,000 characters has a product of less than half this.
 """
 
 
@@ -125,7 +125,7 @@ _UNREADABLE_HINT = "use ordinary characters, or escapes such as \\u00e9 in strin
 class CompileContext(NamedTuple):
     """Facts about the earlier code of a session that are needed to compile later code.
 
-    ``names`` has the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
+    ``names`` are the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
     in an earlier part of the same cell has set.
     """
 
@@ -141,8 +141,8 @@ NO_CONTEXT = CompileContext()
 class Compiled(NamedTuple):
     """A compiled cell in the form that is sent to a worker, or the faults that the compiler found.
 
-    ``code`` has two code objects, marshalled and in base64: the statements, and the expression at their end, or None if
-    they end with another statement. It is empty if there are ``faults``.
+    ``code`` contains two code objects, marshalled and in base64: the statements, and the expression at their end, or
+    None if they end with another statement. It is empty if there are ``faults``.
     """
 
     code: str = ""
@@ -152,7 +152,7 @@ class Compiled(NamedTuple):
 
 
 class PolicyRefused(Exception):
-    """The source violates the policy or cannot be compiled. ``args`` has all problems found."""
+    """The source violates the policy or cannot be compiled. ``args`` are all problems found."""
 
 
 def find_problems(
@@ -163,7 +163,7 @@ def find_problems(
 ) -> list[Fault]:
     """Return all problems of the source, sorted by line. Never raises.
 
-    ``bound`` has the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
+    ``bound`` are the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
     has already parsed it. The tree is modified, so the caller must not use it afterwards.
     """
     try:

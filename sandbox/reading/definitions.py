@@ -24,7 +24,7 @@ STRING_OR_COMMENT = re.compile(
 )
 """Matches a string or a comment. One pattern finds both: a string may contain `#`, and a comment may contain quotes.
 
-A string need not be closed. If one with three quotes is, the group ``closed`` has the quotes at its end.
+A string need not be closed. If a string with three quotes is closed, the group ``closed`` matches its closing quotes.
 """
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
@@ -60,7 +60,7 @@ def _scopes(code: str) -> Scopes:
 class _CodePart:
     """A top-level statement that can be extracted: an import, a constant, a function or a class.
 
-    ``kind`` is "import", "constant" or "definition". ``needs`` has the names that the statement reads.
+    ``kind`` is "import", "constant" or "definition". ``needs`` are the names that the statement reads.
     """
 
     kind: str

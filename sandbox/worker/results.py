@@ -150,7 +150,7 @@ class WorkerCell:
 def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], names: Mapping[str, object]) -> Report:
     """Return the fault for an exception that ended a cell.
 
-    ``file`` is the file name of the cell in tracebacks. ``cells`` maps these names to the session's cells so far.
+    ``file`` is the file name of the cell in tracebacks. ``cells`` maps file names to the session's cells so far.
     ``names`` is the session's namespace, which is searched for names that are similar to an undefined one.
     """
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, cells):

@@ -109,8 +109,8 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run a cell, or the next part of one, and return the "end" message.
 
-        The message is sent by the caller, after this method has returned: then the method's local variables,
-        which refer to the cell's objects, no longer exist.
+        The caller sends the message after this method has returned. By then, the method's local variables, which refer
+        to the cell's objects, no longer exist.
         """
         code: CodeType
         tail: CodeType | None
