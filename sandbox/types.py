@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from planbook.sandbox.policy.rules import MAX_SOURCE
-from planbook.sandbox.suggest import closest
+from planbook.sandbox.suggest import suggestion
 
 
 class Limits(BaseModel):
@@ -49,9 +49,8 @@ class Limits(BaseModel):
         """If a limit is misspelt, raise an error that names the nearest limit, or all limits if none is near."""
         for name in limits if isinstance(limits, dict) else ():
             if name not in cls.model_fields:
-                near = closest(str(name), cls.model_fields)
-                meant = f"did you mean `{near}`?" if near else f"the limits are {', '.join(cls.model_fields)}"
-                raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {meant}"})
+                hint = suggestion(str(name), cls.model_fields) or f"the limits are {', '.join(cls.model_fields)}"
+                raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {hint}"})
         return limits
 
 
@@ -120,7 +119,8 @@ class CellResult:
     """All faults for which the cell was refused before it ran, or the exception or limit that ended it."""
     host_calls: int = 0
     """Number of calls to the session's functions. Sleeps and imports, which also count towards the limit of the same
-    name, are not included."""
+    name, are not included.
+    """
     seconds: float = 0.0
     """Wall clock time of the plan itself in seconds, excluding the host's work."""
 

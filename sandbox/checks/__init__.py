@@ -55,8 +55,8 @@ def check(
     """Return all certain faults of a plan, sorted by line. Never raises, and runs nothing.
 
     ``functions`` maps names, such as ``finish`` or ``agent.go_to``, to the session's functions, which are not called.
-    ``attributes`` has the dotted names of the session's attributes, and ``names`` the names that earlier cells or the
-    session have defined. ``modules`` has the packages beyond the standard library that plans may import. Unless
+    ``attributes`` are the dotted names of the session's attributes, and ``names`` are the names that earlier cells or
+    the session have defined. ``modules`` are the packages beyond the standard library that plans may import. Unless
     ``allow_definitions_only``, a plan that only defines functions has a fault.
 
     >>> def go_to(place: str) -> str: ...
@@ -193,11 +193,7 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
     members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
-    visible = set(api.roots | api.names)
-    scope: NameScope | None = use.scope
-    while scope is not None:
-        visible |= scope.bindings.keys()
-        scope = scope.parent
+    visible = api.roots.union(api.names, *(scope.bindings for scope in use.scope.outward()))
     if near := guess(name, visible) or guess(name, BUILTINS):
         return f"did you mean {near}?"
     if near := guess(name, members):
@@ -274,12 +270,7 @@ def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
             message = "solve must have exactly the parameters agent and task"
             report.add(node, "procedure", message, "def solve(agent, task):")
     for call, scope in usage.scopes.calls:
-        if not _in_function(scope) and usage.path_of(call.func, scope) in usage.api.functions_by_name:
+        in_function = any(around.kind is ScopeKind.FUNCTION for around in scope.outward())
+        if not in_function and usage.path_of(call.func, scope) in usage.api.functions_by_name:
             message = "a procedure may call actions only inside solve and its helpers"
             report.add(call, "procedure", message, "move the call into solve")
-
-
-def _in_function(scope: NameScope | None) -> bool:
-    while scope is not None and scope.kind is not ScopeKind.FUNCTION:
-        scope = scope.parent
-    return scope is not None

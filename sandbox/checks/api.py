@@ -56,7 +56,7 @@ class Function:
 class Api:
     """Everything that a plan may use.
 
-    ``attributes`` has dotted names. ``names`` has the names that helpers, earlier cells and earlier parts of the plan
+    ``attributes`` are dotted names. ``names`` are the names that helpers, earlier cells and earlier parts of the plan
     have defined.
     """
 
@@ -139,12 +139,9 @@ class Report:
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:
         """Add a fault at the position of a node. If ``node`` is None, the fault concerns the plan as a whole."""
-        if node is None or not hasattr(node, "lineno"):
-            self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), hint=_cut(hint)))
-            return
-        line, bytes_before = node.lineno, getattr(node, "col_offset", 0)
-        source = self.lines[line - 1] if line <= len(self.lines) else ""
-        column = len(source.encode()[:bytes_before].decode("utf-8", "ignore"))
+        line: int | None = getattr(node, "lineno", None)
+        bytes_before = self.lines[line - 1].encode()[: getattr(node, "col_offset", 0)] if line else b""
+        column = len(bytes_before.decode("utf-8", "ignore")) if line else None
         text = shown_line(self.lines, line)
         self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 

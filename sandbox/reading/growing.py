@@ -14,12 +14,10 @@ from types import UnionType
 
 from planbook.sandbox.policy.rules import last_name
 from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, language_of, margin_of
-from planbook.sandbox.reading.syntax import MAX_LINES, parse_only
+from planbook.sandbox.reading.syntax import CONTINUES, MAX_LINES, parse_only
 
 # Statements of code.
 
-_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
-"""Matches the beginning of a line that continues a statement."""
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that an ``else`` or ``except`` on a later line may continue."""
 _MAX_FAILED = 400_000
@@ -76,7 +74,7 @@ class StatementFinder:
         """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
         self._pending_chars += len(line) + 1
-        if _CONTINUES.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
+        if CONTINUES.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
             return []
         if statements := self._take_statements(len(self._lines) - 1):
             self._pending_chars, self._retry_at = len(line) + 1, 0

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,7 @@ class ScopeKind(Enum):
     COMPREHENSION = auto()
 
 
-class Guard(Enum):
+class Guard(IntEnum):
     """The errors that a ``try`` statement around the use of a name catches if the name is undefined."""
 
     NONE = 0
@@ -41,7 +41,7 @@ class Guard(Enum):
 class Binding:
     """One place in the code that gives a name a value.
 
-    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` has the numbers of the
+    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` are the numbers of the
     loops around the binding, outermost first.
     """
 
@@ -73,12 +73,19 @@ class NameScope:
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
+    def outward(self) -> Iterator["NameScope"]:
+        """Yield this scope and the scopes around it, innermost first."""
+        scope: NameScope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
 
 @dataclass(slots=True)
 class Use:
     """One place in the code that reads or deletes a name.
 
-    ``loops`` and ``blocks`` have the numbers of the loops and blocks around the use, outermost first.
+    ``loops`` and ``blocks`` are the numbers of the loops and blocks around the use, outermost first.
     """
 
     node: ast.Name
@@ -152,7 +159,7 @@ class _Walker(ast.NodeVisitor):
         self.clock = 0
         self.loops: tuple[int, ...] = ()
         self.loops_around: tuple[int, ...] = ()
-        """Numbers of the loops outside the function whose body is being visited. ``loops`` has those inside it."""
+        """Numbers of the loops outside the function whose body is being visited. ``loops`` are the loops inside it."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.in_annotation = False
@@ -208,10 +215,8 @@ class _Walker(ast.NodeVisitor):
         return binding
 
     def function_that_binds(self, name: str) -> NameScope:
-        scope = self.scope.parent
-        while scope is not None and not (scope.kind is ScopeKind.FUNCTION and name in scope.bindings):
-            scope = scope.parent
-        return scope or self.scope
+        outer = (scope for scope in self.scope.outward() if scope is not self.scope and name in scope.bindings)
+        return next((scope for scope in outer if scope.kind is ScopeKind.FUNCTION), self.scope)
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Store):
@@ -355,7 +360,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         outer = self.guard
-        self.guard = max(outer, *map(_guard, node.handlers), Guard.NONE, key=lambda guard: guard.value)
+        self.guard = max(outer, Guard.NONE, *map(_guard, node.handlers))
         self.visit_block(node.body)
         self.guard = outer
         self.visit_all(node.handlers)

@@ -40,11 +40,10 @@ is a package, or None if the host does not send the module.
 class PlanModule(types.ModuleType):
     """A module whose attributes plans cannot set or delete. Loaded modules are converted to this class."""
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
+    def __setattr__(self, name: str, *value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+    __delattr__ = __setattr__
 
 
 as_builtin(PlanModule, "module")
