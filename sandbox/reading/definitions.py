@@ -7,6 +7,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -50,10 +51,10 @@ def bound_by_part(code: str) -> frozenset[str]:
 
 def _scopes(code: str) -> Scopes:
     tree = parse_only(code)
-    try:
-        return scopes_of(ast.Module([], []) if isinstance(tree, str) else tree)
-    except RecursionError:
-        return scopes_of(ast.Module([], []))
+    with suppress(RecursionError):
+        if isinstance(tree, ast.Module):
+            return scopes_of(tree)
+    return scopes_of(ast.Module([], []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,9 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
     The dict is empty if there are more than MAX_PARTS, or if the code is nested too deeply.
     """
+    tree, lines = parse_only(code), code_lines(code)
     try:
-        parts = _collect(_statements(code), code_lines(code))
+        parts = _collect(tree.body if isinstance(tree, ast.Module) else whole_statements(lines), lines)
     except RecursionError:
         return {}
     return parts if len(parts) <= MAX_PARTS else {}
@@ -167,14 +169,6 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return _CodePart(
         "definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free_names(node) - {node.name}
     )
-
-
-def _statements(code: str) -> list[ast.stmt]:
-    """Return the top-level statements. Those with syntax errors are left out."""
-    tree = parse_only(code)
-    if isinstance(tree, ast.Module):
-        return tree.body
-    return whole_statements(code_lines(code))
 
 
 def _free_names(statement: ast.stmt) -> frozenset[str]:
