@@ -140,7 +140,7 @@ MAX_DIGITS = 4_300
 """Maximum number of digits in an integer: Python refuses to parse longer ones."""
 _LONG_NUMBER = re.compile(rb"[-\[,: ]\d{%d}" % (MAX_DIGITS + 1))
 """The pattern begins before the first digit, so that the search reads each digit only once."""
-Kind = Literal["run", "part"]
+CellKind = Literal["run", "part"]
 """The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
 AttributeReader = Callable[[], Mapping[str, JsonValue]]
 """Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
@@ -193,13 +193,13 @@ class Answers:
         self._context, (self._clock, self._sent_attributes) = self._context._replace(names=names, flags=0), view
         return f"{name}#{self._cells - 1}"
 
-    def start_message(self, source: str, name: str, file: str, kind: Kind) -> bytes:
+    def start_message(self, source: str, name: str, file: str, kind: CellKind) -> bytes:
         """Return the message that starts a cell or a part of one."""
         compiled = self.compile(source, file, kind)
         self._context = compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
-    def compile(self, source: str, file: str, kind: Kind) -> Compiled:
+    def compile(self, source: str, file: str, kind: CellKind) -> Compiled:
         """Compile a cell, or the next part of the cell ``file``. The result has either the compiled code or faults."""
         return precompile(source, file, self._guarded, kind == "part", self._context)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from planbook.sandbox.answers import Answers, Kind
+from planbook.sandbox.answers import Answers, CellKind
 from planbook.sandbox.conversation import CellRecord, Conversation, read_faults
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
@@ -160,7 +160,7 @@ class Session:
         file, title = self._answers.begin_cell(name, last.view, names), f"cell {len(self._cells) + 1} ({name})"
         return CellRecord(name, file, title, last.view, last.bytes_left, names=names)
 
-    def _execute(self, cell: CellRecord, source: str, kind: Kind) -> None:
+    def _execute(self, cell: CellRecord, source: str, kind: CellKind) -> None:
         """Check and run a cell or its next part. Its faults are then in ``cell.faults``."""
         cell.chars += len(source.lstrip("\n") if kind == "part" else source)
         too_long = (limit_fault("source", self._limits),) if cell.chars > self._limits.source_chars else ()
@@ -175,7 +175,7 @@ class Session:
         except (HostileFrame, FrameTooLong) as error:
             cell.faults = (limit_fault("protocol", self._limits, str(error)),)
 
-    def _run(self, cell: CellRecord, source: str, kind: Kind) -> None:
+    def _run(self, cell: CellRecord, source: str, kind: CellKind) -> None:
         """Run a cell or its next part. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If

@@ -1,7 +1,7 @@
 """Dry run: find actions in a plan that cannot succeed, and endless loops, before any action is taken.
 
 A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
-the values that it knows. The result of an action is unknown. So if a condition depends on such a result, both branches
+known values. The result of an action is unknown. So if a condition depends on such a result, both branches
 are followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it. A
 path ends where the plan certainly raises an exception. The exception is reported if no other path gets past that line.
 

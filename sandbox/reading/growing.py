@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import UnionType
 
 from planbook.sandbox.policy.rules import last_name
-from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, language_of, margin_of
+from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, indent_of, language_of
 from planbook.sandbox.reading.syntax import CONTINUES, MAX_LINES, parse_only
 
 # Statements of code.
@@ -224,8 +224,8 @@ class GrowingReply:
         self._blocks = 0
         self._prose = ProseScanner()
         self._closing: re.Pattern[str] | None = None
-        self._indent = ""
-        self._margin: str | None = None
+        self._fence_indentation = ""
+        self._code_indentation: str | None = None
         self._opening_line: int | None = None
         self._blank: list[str] = []
         """Blank lines at the beginning of the block, before its indentation is known."""
@@ -282,7 +282,7 @@ class GrowingReply:
         if not (opening := OPENING.match(line)) or self._prose.ends_in_string():
             self._prose.add(line)
             return
-        self._indent, fence, info = opening.groups()
+        self._fence_indentation, fence, info = opening.groups()
         self._closing = closing_of(fence)
         self._blocks += 1
         if self._blocks > MAX_BLOCKS:
@@ -295,12 +295,12 @@ class GrowingReply:
         if self._closing.match(line):
             self._done = True
             return [] if isinstance(parse_only(self.code), str) else self._statements.close()
-        line = line.removeprefix(self._indent)
-        if self._margin is None:
+        line = line.removeprefix(self._fence_indentation)
+        if self._code_indentation is None:
             if not line.strip():
                 self._blank.append(line)
                 return []
-            self._margin = margin_of(line)
+            self._code_indentation = indent_of(line)
             for blank in self._blank:
-                self._statements.add(blank.removeprefix(self._margin))
-        return self._statements.add(line.removeprefix(self._margin))
+                self._statements.add(blank.removeprefix(self._code_indentation))
+        return self._statements.add(line.removeprefix(self._code_indentation))

@@ -199,7 +199,7 @@ def closing_of(fence: str) -> re.Pattern[str]:
     return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
 
 
-def margin_of(line: str) -> str:
+def indent_of(line: str) -> str:
     """Return the indentation of a line."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -242,11 +242,10 @@ def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Remove the indentation of the fence and that of the first line from all lines, and return the lines joined."""
-    lines = [line.removeprefix(indent) if indent else line for line in lines]
-    first = next((line for line in lines if line.strip()), "")
-    margin = margin_of(first)
-    return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)
+    """Remove the indentation of the fence, and then that of the first line, from all lines. Return the lines joined."""
+    lines = [line.removeprefix(indent) for line in lines]
+    indentation = indent_of(next((line for line in lines if line.strip()), ""))
+    return "\n".join(line.removeprefix(indentation) for line in lines)
 
 
 class ProseScanner:

@@ -156,7 +156,7 @@ class _Walker(ast.NodeVisitor):
     def __init__(self) -> None:
         self.scope = NameScope(ScopeKind.MODULE)
         self.result = Scopes(self.scope)
-        self.clock = 0
+        self.last_order = 0
         self.loops: tuple[int, ...] = ()
         self.loops_around: tuple[int, ...] = ()
         """Numbers of the loops outside the function whose body is being visited. ``loops`` are the loops inside it."""
@@ -195,14 +195,14 @@ class _Walker(ast.NodeVisitor):
         yield self.scope
         self.scope, self.loops, self.loops_around, self.guard = outer
 
-    def tick(self) -> int:
-        self.clock += 1
-        return self.clock
+    def next_order(self) -> int:
+        self.last_order += 1
+        return self.last_order
 
     # Binding and reading
 
     def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
-        target, order = self.scope, self.tick()
+        target, order = self.scope, self.next_order()
         text_order, loops = order, self.loops
         if name in target.globals and target is not self.result.module:
             target, order = self.result.module, ANY_TIME
@@ -222,12 +222,12 @@ class _Walker(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             self.bind(node.id, node)
             return
-        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.in_annotation)
+        use = Use(node, self.scope, self.next_order(), self.loops, self.open_blocks, self.guard, self.in_annotation)
         self.result.uses.append(use)
         self.result.binds_any_name |= node.id in NAMESPACES and node.id not in self.scope.bindings
         if isinstance(node.ctx, ast.Del):
             block = self.open_blocks[-1] if self.open_blocks else NO_BLOCK
-            self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
+            self.scope.deletions.setdefault(node.id, []).append((self.next_order(), block))
 
     def visit_annotation(self, node: ast.expr | None) -> None:
         if node is not None:
@@ -353,7 +353,7 @@ class _Walker(ast.NodeVisitor):
         self.visit_block(node.orelse)
 
     def visit_loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
-        outer, self.loops = self.loops, (*self.loops, self.tick())
+        outer, self.loops = self.loops, (*self.loops, self.next_order())
         self.visit_all(head)
         self.visit_block(body)
         self.loops = outer
@@ -374,7 +374,7 @@ class _Walker(ast.NodeVisitor):
         binding = self.bind(node.name, node) if node.name else None
         self.visit_block(node.body)
         if binding is not None:
-            binding.end_order = self.tick()
+            binding.end_order = self.next_order()
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)
