@@ -1,7 +1,7 @@
 """Read, check and run plan code, which is Python code that a model wrote. Independent of environments and planners.
 
 Plan code runs in a separate process, the worker. The process that opens sessions is the host. A cell is a piece of plan
-code that is run as a unit. The modules, in order of use:
+code that runs as a unit. The modules, in order of use:
 
 - ``reading`` finds the code in a model's reply. ``checks`` reports the faults of the code, ``policy`` refuses what
   plans may not use, and ``dry`` finds actions that cannot succeed, without executing any.

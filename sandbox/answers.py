@@ -1,7 +1,7 @@
 """Carry out the requests of a worker, and build the messages to it: the opening message, code to run, and answers.
 
 The host is this process. A worker is the process in which the plan code of one session runs. A cell is a piece of plan
-code that is run as a unit.
+code that runs as a unit.
 """
 
 import importlib.util
@@ -139,8 +139,8 @@ MAX_MESSAGE = 20_000
 MAX_DIGITS = 4_300
 """Maximum number of digits in an integer: Python refuses to parse longer ones."""
 _LONG_NUMBER = re.compile(rb"[-\[,: ]\d{%d}" % (MAX_DIGITS + 1))
-"""A match starts before the first digit, so that the search reads each digit only once."""
-Kind = Literal["run", "part"]
+"""The pattern begins before the first digit, so that the search reads each digit only once."""
+CellKind = Literal["run", "part"]
 """The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
 AttributeReader = Callable[[], Mapping[str, JsonValue]]
 """Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
@@ -172,34 +172,34 @@ class Answers:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesser = 0, Guesser()
         self._context = CompileContext(modules=modules)
-        self._clock, self._shown = PlanView()
+        self._clock, self._sent_attributes = PlanView()
 
     @property
     def view(self) -> PlanView:
-        """The current view of the plan."""
-        return PlanView(self._clock, self._shown)
+        """The plan's current view."""
+        return PlanView(self._clock, self._sent_attributes)
 
     @property
     def names(self) -> frozenset[str]:
         """The names that the plan has bound so far."""
         return self._context.names
 
-    def new_file(self, name: str, view: PlanView, names: frozenset[str] = frozenset()) -> str:
-        """Return a file name for a cell, unique in the session.
+    def begin_cell(self, name: str, view: PlanView, names: frozenset[str] = frozenset()) -> str:
+        """Begin a cell, and return its file name, which is unique in the session.
 
-        ``view`` is that of the plan when the cell begins, and ``names`` are the names that earlier cells have bound.
+        ``view`` is the plan's view when the cell begins, and ``names`` are the names that earlier cells have bound.
         """
         self._cells, self._guesser = self._cells + 1, Guesser()
-        self._context, (self._clock, self._shown) = self._context._replace(names=names, flags=0), view
+        self._context, (self._clock, self._sent_attributes) = self._context._replace(names=names, flags=0), view
         return f"{name}#{self._cells - 1}"
 
-    def run(self, source: str, name: str, file: str, kind: Kind) -> bytes:
+    def start_message(self, source: str, name: str, file: str, kind: CellKind) -> bytes:
         """Return the message that starts a cell or a part of one."""
         compiled = self.compile(source, file, kind)
         self._context = compiled.context
         return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
-    def compile(self, source: str, file: str, kind: Kind) -> Compiled:
+    def compile(self, source: str, file: str, kind: CellKind) -> Compiled:
         """Compile a cell, or the next part of the cell ``file``. The result has either the compiled code or faults."""
         return precompile(source, file, self._guarded, kind == "part", self._context)
 
@@ -244,10 +244,10 @@ class Answers:
         if self._attributes is None:
             return None
         encoded = _encode("attributes", self._attributes())
-        if encoded == self._shown:
+        if encoded == self._sent_attributes:
             return None
-        previous, current = from_json(self._shown), from_json(encoded)
-        self._shown = encoded
+        previous, current = from_json(self._sent_attributes), from_json(encoded)
+        self._sent_attributes = encoded
         return {name: value for name, value in current.items() if name not in previous or previous[name] != value}
 
     def _error(self, error: Exception) -> bytes:

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 OVERHEAD = 1_000
-"""Number of characters that are added for each entry, in addition to its strings."""
+"""Number of characters that each entry counts as, in addition to its strings."""
 
 
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -1,6 +1,6 @@
 """Exchange the messages of one cell with its worker, from "run" to "end", and check every message from the worker.
 
-A cell is a piece of plan code that is run as a unit, and a worker is the process that runs it. Nothing that a worker
+A cell is a piece of plan code that runs as a unit, and a worker is the process that runs it. Nothing that a worker
 sends is trusted: ``parse_message`` accepts only messages in one of the SHAPES, ``read_faults`` accepts only faults that
 an honest worker can report, and ``Conversation`` enforces the session's limits. ``sandbox/protocol.py`` lists the
 messages.
@@ -90,8 +90,8 @@ def _is_within_bounds(value: JsonValue, depth: int = 0) -> bool:
 def _is_plausible(fault: Fault) -> bool:
     """Return whether an honest worker can report this fault.
 
-    A worker does not check plans, so it reports no fault of the kind CHECK. The only limit that it can
-    report is the memory limit. It truncates long strings.
+    A worker does not check plans, so it reports no fault of the kind CHECK. The only limit that it can report is the
+    memory limit. It truncates long strings.
     """
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
@@ -127,10 +127,10 @@ RequestHandler = Callable[[list[Any]], bytes]
 
 
 class Exchange(NamedTuple):
-    """A message from the worker that ends a part of a cell or has to be answered, and the host's answer."""
+    """A request or an "end" message from the worker, and the host's answer."""
 
     printed: str
-    """The text that the plan printed before it."""
+    """The text that the plan printed before the message."""
     message: bytes
     """The "call", "sleep", "import" or "end" message. An "end" is recorded without addresses of objects."""
     answer: bytes
@@ -139,7 +139,7 @@ class Exchange(NamedTuple):
 
 @dataclass(slots=True)
 class CellRecord:
-    """A cell, and everything that is needed to run it again in another worker."""
+    """A cell, with everything that is needed to run it again in another worker."""
 
     name: str
     file: str
@@ -148,7 +148,7 @@ class CellRecord:
     """The name of the cell in errors."""
     view: PlanView
     """The view of the plan when the cell ended."""
-    room: int
+    bytes_left: int
     """Number of bytes of memory that the records of the session may still take."""
     starts: list[bytes] = field(default_factory=list)
     """The messages that start the cell: one "run" message, or one message for each part of a cell run in parts."""
@@ -158,15 +158,15 @@ class CellRecord:
     seconds: float = 0.0
     """Wall clock time of the first run in seconds, excluding the host's work."""
     spent: tuple[float, float] = (0.0, 0.0)
-    """The wall clock time and the processor time that the cell has used in workers that were lost, while it runs."""
+    """While the cell runs: the wall clock time and the processor time that it has used in lost workers."""
     faults: tuple[Fault, ...] = ()
     names: frozenset[str] = frozenset()
-    """The names that only this cell has bound. While it runs, those that earlier cells have bound."""
+    """The names that this cell was the first to bind. While the cell runs: the names that earlier cells have bound."""
 
     def keep(self, record: T) -> T:
-        """Count the memory that a part of the record takes, and return it. Raises LimitReached if it is too much."""
-        self.room -= getsizeof(record) + sum(map(getsizeof, record))
-        if self.room < 0:
+        """Count the memory of a part of the record, and return the part. Raises LimitReached if it takes too much."""
+        self.bytes_left -= getsizeof(record) + sum(map(getsizeof, record))
+        if self.bytes_left < 0:
             raise LimitReached("kept")
         return record
 
@@ -193,7 +193,7 @@ class Conversation:
     """The exchange of messages for one cell with one worker, from the first "run" or "part" to the last "end".
 
     ``cell`` records it. If the cell or the beginning of it has already run in another worker, the worker gets the
-    recorded answers, and must send the recorded messages. What follows is new: ``answer`` carries out the requests.
+    recorded answers, and must send the recorded messages. After that, ``answer`` carries out the requests.
 
     ``on_wait`` is called regularly while the plan runs.
     """
@@ -208,7 +208,7 @@ class Conversation:
     ) -> None:
         self._worker, self._cell, self._limits, self._answer, self._on_wait = worker, cell, limits, answer, on_wait
         self.exchanges = self._parts = self.calls = 0
-        """Number of exchanges with this worker, of parts that it has run to their end, and of its calls."""
+        """Numbers of exchanges with this worker, of parts that it has completed, and of calls that it has made."""
         self.line: int | None = None
         """The line of the plan that made the current call."""
         self._output, self._reported = StringIO(), 0

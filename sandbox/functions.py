@@ -20,7 +20,7 @@ from planbook.sandbox.protocol import MAX_DEPTH, MAX_STRING
 from planbook.sandbox.suggest import Guess, closest
 from planbook.sandbox.types import BadFunction
 
-Function = Callable[..., object]
+HostCallable = Callable[..., object]
 MAX_INT = 1 << 63
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
@@ -38,12 +38,12 @@ class FunctionSpec:
     """A host function, and the name by which plans call it, such as ``agent.go_to`` or ``finish``."""
 
     name: str
-    function: Function
+    function: HostCallable
     signature: inspect.Signature
     arguments: "ArgumentChecker"
 
     @classmethod
-    def of(cls, name: str, function: Function) -> "FunctionSpec":
+    def of(cls, name: str, function: HostCallable) -> "FunctionSpec":
         """Return the spec of a function. An attribute ``__signature__`` takes precedence over the real signature.
 
         Raises BadFunction if plans cannot use the name, or if the signature cannot be read or checked.
@@ -84,7 +84,7 @@ def check_name(name: str, *, max_parts: int = 3) -> None:
         raise BadFunction(f"{name!r} cannot be offered to a plan: {rule}")
 
 
-def _signature(name: str, function: Function) -> inspect.Signature:
+def _signature(name: str, function: HostCallable) -> inspect.Signature:
     declared = getattr(function, "__signature__", None)
     if isinstance(declared, inspect.Signature):
         return declared
@@ -95,13 +95,13 @@ def _signature(name: str, function: Function) -> inspect.Signature:
         raise BadFunction(f"{name}: its signature cannot be read: {error}") from error
 
 
-_SIGNATURES = WeakKeyDictionary[Function, inspect.Signature](), WeakKeyDictionary[Function, inspect.Signature]()
+_SIGNATURES = WeakKeyDictionary[HostCallable, inspect.Signature](), WeakKeyDictionary[HostCallable, inspect.Signature]()
 """Two caches of signatures: for plain functions, and for the functions of bound methods. They hold only weak references
 to the functions, so that they keep no closure alive.
 """
 
 
-def _inspect(function: Function, *, bound: bool) -> inspect.Signature:
+def _inspect(function: HostCallable, *, bound: bool) -> inspect.Signature:
     signature = _SIGNATURES[bound].get(function) if isinstance(function, FunctionType) else None
     if signature is None:
         signature = inspect.signature(function, eval_str=True)
@@ -226,7 +226,7 @@ NOT_SCHEMAS = ("default", "expected", "metadata")
 def fail_fast_validator(annotation: Any) -> SchemaValidator:
     """Return a validator that stops at the first wrong item of a collection.
 
-    By default, pydantic describes each wrong item, for which a megabyte of JSON may take a gigabyte of memory.
+    By default, pydantic describes each wrong item, which may take a gigabyte of memory for a megabyte of JSON.
     """
     return SchemaValidator(_failing_fast(TypeAdapter(annotation).core_schema))
 

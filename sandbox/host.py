@@ -1,7 +1,7 @@
-"""The sandbox, which opens sessions and knows which mechanisms of the kernel restrict the plans in them.
+"""The sandbox, which opens sessions and reports which kernel mechanisms restrict the plans in them.
 
 The host is the process that uses this module. A worker is the process in which the plan code of one session runs. The
-zygote is the process from which workers are forked. A cell is a piece of plan code that is run as a unit.
+zygote is the process from which workers are forked. A cell is a piece of plan code that runs as a unit.
 """
 
 import sys
@@ -21,7 +21,7 @@ from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
 from planbook.sandbox.types import Limits, MissingMechanism, SandboxClosed, WorkerFailed
 
-# Mechanisms of the kernel.
+# Kernel mechanisms.
 
 REQUIRED = ("seccomp", "no_new_privs", "rlimits")
 OPTIONAL = (
@@ -105,6 +105,7 @@ def _echo(text: str, times: int = 1) -> str:
 # The sandbox.
 
 OPEN_SECONDS = 30.0
+MAX_ATTEMPTS = 2 * READY_WORKERS + 3
 CLOSED = "the sandbox is closed: open a new one"
 NO_VALUES: Mapping[str, JsonValue] = {}
 DEFAULT_LIMITS = Limits()
@@ -226,16 +227,14 @@ class Sandbox:
         and a dying zygote may still fork workers that die with it. Raises WorkerFailed if all attempts fail, or
         SandboxClosed if the sandbox is closed.
         """
-        for _ in range(2 * READY_WORKERS + 2):
+        for _ in range(MAX_ATTEMPTS):
             try:
                 return self._try_open_worker(settings, memory_mb)
-            except ChannelClosed:
+            except ChannelClosed as error:
+                reason = error
                 self._renew_zygote()
-        try:
-            return self._try_open_worker(settings, memory_mb)
-        except ChannelClosed as error:
-            advice = f"do the session's values fit into memory_mb={memory_mb}?"
-            raise WorkerFailed(f"a worker did not open its session: {error}; {advice}") from error
+        advice = f"do the session's values fit into memory_mb={memory_mb}?"
+        raise WorkerFailed(f"a worker did not open its session: {reason}; {advice}") from reason
 
     def _try_open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         worker = self._zygote.take_worker(memory_mb)

@@ -266,7 +266,7 @@ class Zygote:
                 raise
 
     def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration through the socket. All users of the machine could see command-line arguments."""
+        """Send the configuration through the socket. Command-line arguments are visible to all users of the machine."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}

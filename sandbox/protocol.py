@@ -1,7 +1,7 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
 The host is the process that opens sessions. A worker is the process in which the plan code of one session runs. A cell
-is a piece of plan code that is run as a unit. Both sides import this module, so it needs nothing beyond the standard
+is a piece of plan code that runs as a unit. Both sides import this module, so it needs nothing beyond the standard
 library. The host trusts no frame from a worker: ``sandbox/conversation.py`` checks them all.
 
 From the host                                       From the worker
@@ -39,7 +39,7 @@ MAX_STRING = 100_000
 MAX_MODULE = 100
 """Maximum number of characters in the name of a module or time zone that a worker asks for."""
 MAX_CALLERS = 5
-"""A fault in a function lists the lines of the calls that led to it: at most this many, namely the innermost ones."""
+"""A fault in a function lists the lines of the calls that led to it: at most this many, the innermost ones."""
 MAX_FAULTS = 50
 """Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
@@ -54,7 +54,7 @@ Polling is faster than sleeping, since waking a process on another core takes lo
 other processes may run.
 """
 SLEEPS = 10
-"""If none of the polls finds data, this many of the next reads do not poll, since the other side is probably busy."""
+"""After polling has found no data, this many reads do not poll, since the other side is probably busy."""
 MEMORY_BYTES = 4
 """Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12

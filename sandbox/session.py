@@ -1,6 +1,6 @@
 """A session: one namespace that keeps its variables from cell to cell. It exists in a separate process, the worker.
 
-A cell is a piece of plan code that is run as a unit. If the worker crashes or is killed, the session is rebuilt: its
+A cell is a piece of plan code that runs as a unit. If the worker crashes or is killed, the session is rebuilt: its
 cells run again in a new worker. Their calls to host functions get the recorded answers, so that no function is called
 twice. In this second run, each cell must make the same requests as in its first run, and have the same output and
 value. This is nearly always so, because random numbers, time and the order of sets are the same in every worker. Only
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from planbook.sandbox.answers import Answers, Kind
+from planbook.sandbox.answers import Answers, CellKind
 from planbook.sandbox.conversation import CellRecord, Conversation, read_faults
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
@@ -52,7 +52,7 @@ class Session:
     ) -> None:
         self._open_worker, self._answers, self._limits, self._on_wait = open_worker, answers, limits, on_wait
         self._start = CellRecord("", "", "", answers.view, MAX_KEPT)
-        """The record of a cell that did nothing, before the first one."""
+        """An empty record that comes before the first cell."""
         self._cells: list[CellRecord] = []
         self._busy = self._closed = False
         self._ended_by_plan = False
@@ -64,12 +64,12 @@ class Session:
 
     @property
     def output(self) -> str:
-        """The output so far of the running cell. If no cell is running, the whole output of the last cell."""
+        """The output of the running cell so far, or the whole output of the last cell if none is running."""
         return self._current.output if self._current is not None else ""
 
     @property
     def line(self) -> int | None:
-        """The line of the cell that led to its latest call to a host function, or None if no such line is known."""
+        """The line of the cell that led to its latest call to a host function, or None if that is not known."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
@@ -96,7 +96,7 @@ class Session:
             return self._growing
 
     def mark(self) -> int:
-        """Return a mark, to which ``rewind`` can return the session. A mark is the number of finished cells."""
+        """Return a mark to which ``rewind`` can return the session. A mark is the number of finished cells."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
@@ -113,7 +113,7 @@ class Session:
                 return
             self._kill()
             del self._cells[mark:]
-            if not self._ended_by_plan:  # otherwise the next cell rebuilds: a cell that differs is the plan's fault
+            if not self._ended_by_plan:  # otherwise the next cell rebuilds, and the plan is at fault if a cell differs
                 self._rebuild()
 
     def close(self) -> None:
@@ -131,9 +131,9 @@ class Session:
     def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
         """Reserve the session for one operation: the body of the ``with`` statement.
 
-        ``growing`` is the cell in parts that the operation continues or finishes, if any. If the body raises an
-        exception, the worker is ended. Raises SessionBusy if another cell is running or growing (being run in parts),
-        or SandboxClosed if the session is closed or belongs to another process.
+        ``growing`` is the growing cell (one that is run in parts) that the operation continues or finishes, if any. If
+        the body raises an exception, the worker is ended. Raises SessionBusy if another cell is running or growing, or
+        SandboxClosed if the session is closed or belongs to another process.
         """
         if self._closed:
             raise SandboxClosed("the session is closed")
@@ -157,10 +157,10 @@ class Session:
         self._current = None
         last = self._cells[-1] if self._cells else self._start
         names = last.names.union(*(cell.names for cell in self._cells))
-        file, title = self._answers.new_file(name, last.view, names), f"cell {len(self._cells) + 1} ({name})"
-        return CellRecord(name, file, title, last.view, last.room, names=names)
+        file, title = self._answers.begin_cell(name, last.view, names), f"cell {len(self._cells) + 1} ({name})"
+        return CellRecord(name, file, title, last.view, last.bytes_left, names=names)
 
-    def _execute(self, cell: CellRecord, source: str, kind: Kind) -> None:
+    def _execute(self, cell: CellRecord, source: str, kind: CellKind) -> None:
         """Check and run a cell or its next part. Its faults are then in ``cell.faults``."""
         cell.chars += len(source.lstrip("\n") if kind == "part" else source)
         too_long = (limit_fault("source", self._limits),) if cell.chars > self._limits.source_chars else ()
@@ -175,7 +175,7 @@ class Session:
         except (HostileFrame, FrameTooLong) as error:
             cell.faults = (limit_fault("protocol", self._limits, str(error)),)
 
-    def _run(self, cell: CellRecord, source: str, kind: Kind) -> None:
+    def _run(self, cell: CellRecord, source: str, kind: CellKind) -> None:
         """Run a cell or its next part. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
@@ -186,7 +186,7 @@ class Session:
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         self._current = self._current or self._conversation(worker, cell, self._limits)
-        cell.starts += cell.keep((self._answers.run(source, cell.name, cell.file, kind),))
+        cell.starts += cell.keep((self._answers.start_message(source, cell.name, cell.file, kind),))
         while True:
             try:
                 return self._current.run()
@@ -209,7 +209,7 @@ class Session:
         return Conversation(worker, cell, limits, self._answers.answer, self._on_wait)
 
     def _finish(self, cell: CellRecord) -> CellResult:
-        """Return the result of a cell that has ended. End the worker if it reached a limit. Otherwise keep the cell."""
+        """Return the result of an ended cell. If it reached a limit, end the worker; otherwise keep the cell."""
         conversation, faults = self._current, cell.faults
         if conversation is None:
             return CellResult(faults=faults)
@@ -296,8 +296,7 @@ class Session:
 
 
 class GrowingCell:
-    """A running cell. ``Session.grow`` returns one that is run in parts while its code is still being written.
-
+    """A cell that ``Session.grow`` has begun. It runs in parts while its code is still being written.
     The parts share one file name, one output and one set of limits. If the worker is lost, all parts that have run so
     far run again. The time between two parts does not count towards the cell's limits.
     """

@@ -11,7 +11,7 @@ millisecond.
 MAX_LENGTH = 80
 """Only this many characters at the beginning of a name are compared."""
 MAX_COMPARED = 3_000
-"""Maximum number of names that are compared for one cell (a piece of plan code that is run as a unit). Comparing them
+"""Maximum number of names that are compared for one cell (a piece of plan code that runs as a unit). Comparing them
 takes the host at most a second.
 """
 

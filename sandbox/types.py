@@ -1,6 +1,6 @@
 """Limits, faults and results of cells, and the exceptions that the sandbox raises in the host.
 
-A cell is a piece of plan code that is run as a unit, in a worker process. A growing cell is one that is being run in
+A cell is a piece of plan code that runs as a unit, in a worker process. A growing cell is one that is being run in
 parts. The host is the process that opens sessions. An error in a plan is a fault: instead of being raised in the host,
 it is reported in the result of the cell.
 """
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from planbook.sandbox.policy.rules import MAX_SOURCE
-from planbook.sandbox.suggest import closest
+from planbook.sandbox.suggest import suggestion
 
 
 class Limits(BaseModel):
@@ -49,9 +49,8 @@ class Limits(BaseModel):
         """If a limit is misspelt, raise an error that names the nearest limit, or all limits if none is near."""
         for name in limits if isinstance(limits, dict) else ():
             if name not in cls.model_fields:
-                near = closest(str(name), cls.model_fields)
-                meant = f"did you mean `{near}`?" if near else f"the limits are {', '.join(cls.model_fields)}"
-                raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {meant}"})
+                hint = suggestion(str(name), cls.model_fields) or f"the limits are {', '.join(cls.model_fields)}"
+                raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {hint}"})
         return limits
 
 
@@ -73,10 +72,9 @@ class Fault:
     ``str(fault)`` contains the line, type, message, line of code, callers and hint.
 
     ``line`` and ``column`` are a position in the cell's source. Lines are numbered from 1, and columns from 0.
-    ``source`` is the text of that line.
-    ``type`` is the exception's class name, the name of the limit that was reached, or the name of the check that
-    failed. If an exception was raised in a function that the cell defines, ``callers`` are the lines of the calls that
-    led to it, outermost first.
+    ``source`` is the text of that line. ``type`` is the exception's class name, the name of the limit that was reached,
+    or the name of the check that failed. If an exception was raised in a function that the cell defines, ``callers``
+    are the lines of the calls that led to it, outermost first.
     """
 
     wording_fields: ClassVar = frozenset({"callers"})
@@ -121,7 +119,8 @@ class CellResult:
     """All faults for which the cell was refused before it ran, or the exception or limit that ended it."""
     host_calls: int = 0
     """Number of calls to the session's functions. Sleeps and imports, which also count towards the limit of the same
-    name, are not included."""
+    name, are not included.
+    """
     seconds: float = 0.0
     """Wall clock time of the plan itself in seconds, excluding the host's work."""
 
@@ -134,7 +133,7 @@ class CellResult:
 # Limits as faults.
 
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum total size, in bytes, of the requests of one cell. This limit is needed, because the time that the host takes
+"""Maximum total size, in bytes, of the requests of one cell. This limit is needed because the time that the host takes
 to store, parse and check requests does not count towards the cell's other limits.
 """
 MAX_KEPT = 64 << 20
@@ -214,8 +213,8 @@ class WorkersKilled(SandboxError):
 
 
 class RebuildDiverged(SandboxError):
-    """A session could not be rebuilt in a new worker: in its second run, a cell made different calls, or had
-    a different output or value.
+    """A session could not be rebuilt in a new worker: in its second run, a cell made different calls, or had a
+    different output or value.
     """
 
 

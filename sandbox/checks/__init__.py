@@ -52,11 +52,11 @@ class CheckContext(TypedDict, total=False):
 def check(
     code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
-    """Return all faults of a plan that are certain, sorted by line. Never raises, and runs nothing.
+    """Return all certain faults of a plan, sorted by line. Never raises, and runs nothing.
 
     ``functions`` maps names, such as ``finish`` or ``agent.go_to``, to the session's functions, which are not called.
-    ``attributes`` has the dotted names of the session's attributes, and ``names`` the names that earlier cells or the
-    session have defined. ``modules`` has the packages beyond the standard library that plans may import. Unless
+    ``attributes`` are the dotted names of the session's attributes, and ``names`` are the names that earlier cells or
+    the session have defined. ``modules`` are the packages beyond the standard library that plans may import. Unless
     ``allow_definitions_only``, a plan that only defines functions has a fault.
 
     >>> def go_to(place: str) -> str: ...
@@ -94,7 +94,7 @@ def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(scopes, api)
     problems = find_problems(code, bound, tree, api.modules)
-    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])  # the parser explains better
+    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])  # the report has better ones
     positions = {(fault.line, fault.column) for fault in refused if fault.line}
     return in_order([*refused, *(fault for fault in report.faults if (fault.line, fault.column) not in positions)])
 
@@ -193,11 +193,7 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
     members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
-    visible = set(api.roots | api.names)
-    scope: NameScope | None = use.scope
-    while scope is not None:
-        visible |= scope.bindings.keys()
-        scope = scope.parent
+    visible = api.roots.union(api.names, *(scope.bindings for scope in use.scope.outward()))
     if near := guess(name, visible) or guess(name, BUILTINS):
         return f"did you mean {near}?"
     if near := guess(name, members):
@@ -274,12 +270,7 @@ def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
             message = "solve must have exactly the parameters agent and task"
             report.add(node, "procedure", message, "def solve(agent, task):")
     for call, scope in usage.scopes.calls:
-        if not _in_function(scope) and usage.path_of(call.func, scope) in usage.api.functions_by_name:
+        in_function = any(around.kind is ScopeKind.FUNCTION for around in scope.outward())
+        if not in_function and usage.path_of(call.func, scope) in usage.api.functions_by_name:
             message = "a procedure may call actions only inside solve and its helpers"
             report.add(call, "procedure", message, "move the call into solve")
-
-
-def _in_function(scope: NameScope | None) -> bool:
-    while scope is not None and scope.kind is not ScopeKind.FUNCTION:
-        scope = scope.parent
-    return scope is not None

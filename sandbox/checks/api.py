@@ -20,7 +20,7 @@ NO_DEFAULT = inspect.Parameter.empty
 
 
 class Default(Enum):
-    """Stands for any default of a parameter."""
+    """Replaces the default of each parameter, so that hints show ``...`` for it."""
 
     ANY = "..."
 
@@ -30,10 +30,10 @@ class Default(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that plans may call. If ``signature`` is None, the parameters are unknown, and arguments not checked.
+    """A function that plans may call. If ``signature`` is None, its parameters are unknown and arguments unchecked.
 
-    ``text`` is the call as hints show it, with ``...`` for each default. Two functions are equal if their texts are
-    equal. Their annotations, which may not be hashable, are not compared.
+    ``text`` is the call as hints show it, with ``...`` for each default. Signatures are not compared, since their
+    annotations may not be hashable.
     """
 
     name: str
@@ -56,15 +56,15 @@ class Function:
 class Api:
     """Everything that a plan may use.
 
-    That is the session's functions, the dotted names of its attributes, and ``names``: those that helpers, earlier
-    cells and earlier parts of the plan have defined.
+    ``attributes`` are dotted names. ``names`` are the names that helpers, earlier cells and earlier parts of the plan
+    have defined.
     """
 
     functions: tuple[Function, ...]
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     is_whole_plan: bool = True
-    """False if only a part of a plan is checked. Other parts may then bind more names."""
+    """False if only a part of a plan is checked. Other parts may bind more names."""
     modules: frozenset[str] = frozenset()
     """Modules beyond the standard library that plans may import."""
 
@@ -106,7 +106,7 @@ class Api:
 
 @lru_cache(1024)
 def _signature(function: Callable[..., object], *, bound: bool) -> tuple[inspect.Signature | None, str]:
-    """Return the signature of a function and its text, or None and "" if Python does not know it.
+    """Return the signature of a function and its text, or None and "" if the signature cannot be read.
 
     If ``bound``, the first parameter is left out.
     """
@@ -139,12 +139,9 @@ class Report:
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:
         """Add a fault at the position of a node. If ``node`` is None, the fault concerns the plan as a whole."""
-        if node is None or not hasattr(node, "lineno"):
-            self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), hint=_cut(hint)))
-            return
-        line, bytes_before = node.lineno, getattr(node, "col_offset", 0)
-        source = self.lines[line - 1] if line <= len(self.lines) else ""
-        column = len(source.encode()[:bytes_before].decode("utf-8", "ignore"))
+        line: int | None = getattr(node, "lineno", None)
+        bytes_before = self.lines[line - 1].encode()[: getattr(node, "col_offset", 0)] if line else b""
+        column = len(bytes_before.decode("utf-8", "ignore")) if line else None
         text = shown_line(self.lines, line)
         self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 

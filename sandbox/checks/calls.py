@@ -281,7 +281,7 @@ def _function_of(node: ast.FunctionDef) -> Function:
     args, parameters = node.args, list[inspect.Parameter]()
     named = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
     if len(named) > MAX_PARAMETERS or any(iskeyword(argument.arg) for argument in named):
-        return Function(node.name)  # a name in unusual letters may become a keyword: inspect refuses it as a parameter
+        return Function(node.name)  # Python normalizes unusual letters, perhaps to a keyword, which inspect refuses
 
     def add(kind: Kind, arguments: Sequence[ast.arg], defaults: Sequence[ast.expr | None] = ()) -> None:
         required = len(arguments) - len(defaults)

@@ -1,13 +1,13 @@
 """Dry run: find actions in a plan that cannot succeed, and endless loops, before any action is taken.
 
 A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
-the values that it knows. The result of an action is unknown. So if a condition depends on such a result, both branches
+known values. The result of an action is unknown. So if a condition depends on such a result, both branches
 are followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it. A
-path ends where the plan certainly raises an exception, and this is reported if no other path goes on.
+path ends where the plan certainly raises an exception. The exception is reported if no other path gets past that line.
 
 Some code cannot be followed, such as a call to an unknown function. Values that are passed to such code *escape*: they
 may change, so they become unknown. If the code may also *act*, that is, call actions, the walk is *blind* from then on:
-it knows nothing about the environment any more, and reports only calls whose arguments can never be right.
+it assumes nothing about the environment, and reports only calls whose arguments can never be right.
 
 - ``walk`` is the base class of the walk: its state, branches and variables.
 - ``expressions``, ``calls`` and ``statements`` each add one part of the language to it.
@@ -53,9 +53,9 @@ class DryRun:
     that were not followed, because no path reached them, or because they are made by code that cannot be followed, such
     as a method, ``map`` or ``getattr``.
 
-    ``followed`` is False if the dry run gave up, so that nothing is reported. It gives up if a plan is too large, takes
-    too many steps, is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has
-    a ``with`` or ``match`` statement that contains ``return``, ``break`` or ``continue``.
+    ``followed`` is False if the dry run gave up and reports nothing. It gives up if a plan is too large, takes too many
+    steps, is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has a
+    ``with`` or ``match`` statement that contains ``return``, ``break`` or ``continue``.
     """
 
     faults: tuple[Fault, ...]
@@ -74,16 +74,13 @@ def dry_run(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryRun:
-    """Follow a plan and return the faults that are found. The plan must have passed the static check.
-
-    No plan makes this function raise an exception.
-
+    """Follow a plan and return the faults that are found. Never raises. The plan must have passed the static check.
     - ``code`` is a cell: a piece of plan code that runs as a unit.
-    - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` has the dotted names
+    - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` are the dotted names
       of the session's attributes.
     - ``knowledge`` is what is known about the environment before the cell runs.
     - ``values`` maps names to plain values. An object such as ``task`` is represented by a mapping of its attributes.
-    - ``helpers`` is code that has defined functions for the plan.
+    - ``helpers`` is code that defines functions for the plan.
     - ``earlier`` is the code of the cells before this one. Any part of this code may have run. Its actions are already
       taken into account in ``knowledge``.
     """
@@ -110,9 +107,9 @@ def follow(
     helpers: Iterable[str],
     earlier: Iterable[str],
 ) -> DryWalk:
-    """Follow a plan, and return the walk. The arguments are those of ``dry_run``, but ``functions`` has descriptions.
+    """Follow a plan, and return the walk. Its ``is_complete`` is False if it gave up.
 
-    The walk has the calls that it visited, and ``is_complete`` is False if it gave up.
+    The arguments are the same as for ``dry_run``, except that ``functions`` contains descriptions.
     """
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse_only, codes) if isinstance(tree, ast.Module)]
@@ -143,7 +140,7 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
 
 
 def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
-    """Assume that any part of the earlier cells may have run. ``values`` has the names of the plan's values.
+    """Assume that any part of the earlier cells may have run. ``values`` are the names of the plan's values.
 
     If these cells may have left behind functions that act, any name that the cells bind may refer to such a function.
     If a helper, an attribute or one of the plan's values may refer to such a function too, the walk is blind from the

@@ -164,7 +164,7 @@ class Calls(Expressions):
     def enter(self, function: DefinedFunction, values: dict[str, Value], *, is_comprehension: bool = False) -> Value:
         """Follow the body of a function, and return its result. ``values`` maps its parameters to values.
 
-        If ``is_comprehension``, the function stands for a comprehension.
+        If ``is_comprehension``, the function represents a comprehension.
         """
         frame = self.open_frame(function.frame)
         outer_frame, self.frame = self.frame, frame
@@ -222,7 +222,7 @@ class Calls(Expressions):
         self.enter(DefinedFunction(function, self.frame), {_RESULT: result}, is_comprehension=True)
         return result
 
-    # Methods and Python's functions.
+    # Methods and built-ins.
 
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
         """Return the result of calling the method ``name`` of ``base``.
@@ -326,7 +326,7 @@ _CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple
 
 
 def _literal(value: Any) -> ast.expr:
-    """Return a plain value as a literal. If it is UNKNOWN, return ``...``, which stands for any expression."""
+    """Return a plain value as a literal. If it is UNKNOWN, return the name ``...``, which fits every annotation."""
     if isinstance(value, list):
         return ast.List([*map(_literal, value)])
     if isinstance(value, tuple):

@@ -1,8 +1,8 @@
 """Facts about code that can be found without a dry run: the names that it binds and reads, and its calls that may act.
 
 ``roots`` are the names through which plan code reaches the session, such as ``agent``. Code *acts* if it calls one of
-the session's functions. A parameter ``nodes`` takes all nodes of some code, including inner ones. Only ``bound_names``
-finds the inner nodes itself.
+the session's functions. Parameters named ``nodes`` expect all nodes of the code, including inner ones. Only
+``bound_names`` finds the inner nodes itself.
 """
 
 import ast
@@ -78,7 +78,7 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 class CodeFacts:
     """Facts about a function, class or generator expression.
 
-    ``names`` has the names that the code reads, binds or deletes. ``rebinds`` is True if the code may bind names
+    ``names`` are the names that the code reads, binds or deletes. ``rebinds`` is True if the code may bind names
     outside itself, and ``nests`` is True if it contains another function. ``is_simple`` is True if a dry run can follow
     a call to the function: it is not a generator, and declares no name as global or nonlocal.
     """
@@ -130,7 +130,7 @@ def binds_unmentioned_names(nodes: Iterable[ast.AST]) -> bool:
 def keeps_functions(nodes: Collection[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
     """Return whether the code may leave values behind that act when they are called, read or iterated over.
 
-    ``acting`` has the names from ``acting_names``. The result is False only if the code defines no function, class or
+    ``acting`` is the result of ``acting_names``. The result is False only if the code defines no function, class or
     generator, and uses the names in ``acting`` only to call the session's functions, which return data. Any other
     function that acts might return a function or a generator.
     """
@@ -153,10 +153,10 @@ def call_sites(
 ) -> Iterator[ast.AST]:
     """Yield the nodes that call one of the session's functions, or pass it to code that may call it.
 
-    ``escaped`` has the dotted names of the functions that unknown code may call. A call to any method with
-    the same name as one of the session's functions counts: for example ``self.agent.open()``, if ``agent.open`` is such
-    a function. But if a method of Python's types, or a function of the plan, has the same name, the call counts
-    only if the expression before the method's name uses a name in ``roots``.
+    ``escaped`` are the dotted names of the functions that unknown code may call. A call to any method with the same
+    name as one of the session's functions counts: for example ``self.agent.open()``, if ``agent.open`` is such a
+    function. But if a method of Python's types, or a function of the plan, has the same name, the call counts only if
+    the expression before the method's name uses a name in ``roots``.
     """
     names = {name.rpartition(".")[2] for name in functions}
     unique = names - _METHODS - {node.name for node in nodes if isinstance(node, ast.FunctionDef)}

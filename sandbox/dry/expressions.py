@@ -79,7 +79,7 @@ class Expressions(BaseWalk):
         return value if isinstance(value, Scalar) else UNKNOWN
 
     def as_dict_key(self, value: Value) -> Value:
-        """Return a value that is used as a key of a dict.
+        """Return the value, to be used as the key of a dict.
 
         Raises NotKnown unless the value is a string, bytes, a number, None or a tuple of such values.
         """

@@ -49,7 +49,7 @@ class DryWalk(Calls):
             try:
                 self.visit(node)
             except ErrorRaised as error:
-                # a statement without a line stands for a part of a comprehension; one that has succeeded before is not
+                # a statement without a line represents a part of a comprehension; one that has succeeded before is not
                 # at fault, since the actions before it may end the episode
                 is_certain = hasattr(node, "lineno") and place not in self.succeeded
                 self.error = (place, error) if is_certain else None
@@ -58,11 +58,10 @@ class DryWalk(Calls):
             self.succeeded.add(place)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Visit a node that has no visit method of its own.
+        """Visit a node whose type has no visit method.
 
-        If the node is an expression, evaluate its parts, and nothing else. If it is a statement, such as ``match`` or
-        ``with``, assume that anything may have happened. Raises NotFollowed if the statement may leave a loop or
-        function.
+        If the node is an expression, only evaluate its parts. If it is a statement, such as ``match`` or ``with``,
+        assume that anything may have happened. Raises NotFollowed if the statement may leave a loop or function.
         """
         if not isinstance(node, ast.stmt):
             return self.visit_parts(node)

@@ -141,7 +141,7 @@ class SessionKnowledge(Protocol):
         """
 
     def merged_with(self, other: Self) -> Self:
-        """Return the facts that hold whichever of the two is true: this knowledge or ``other``."""
+        """Return the facts that hold whether this knowledge or ``other`` is true."""
 
     def after_unknown_actions(self) -> Self:
         """Return what is still known after any number of unknown actions."""

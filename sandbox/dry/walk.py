@@ -39,7 +39,7 @@ from planbook.sandbox.policy.rules import MAX_NODES
 MODULE = 0
 """Number of the frame that holds the variables of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk. One step is a statement, a call, ten expressions, or the copying of 100 items."""
+"""Maximum number of steps of a walk. One step is a statement, a call, five expressions, or the copying of 100 items."""
 
 
 class NotFollowed(Exception):
@@ -63,7 +63,7 @@ Place = tuple[ast.stmt | ast.Call, ...]
 class BaseWalk(ast.NodeVisitor):
     """The walk of a dry run over ``trees``: the trees of helpers and earlier cells, followed by the tree of the plan.
 
-    ``functions`` maps the dotted names of the session's functions to their descriptions, and ``attributes`` has the
+    ``functions`` maps the dotted names of the session's functions to their descriptions, and ``attributes`` are the
     dotted names of its attributes.
     """
 
@@ -77,7 +77,7 @@ class BaseWalk(ast.NodeVisitor):
     If it is not None at the end of the walk, no path gets past this statement.
     """
     succeeded: set[Place] = field(default_factory=set)
-    """The statements that some path has got past."""
+    """The statements that some path has completed."""
     is_complete: bool = True
     """False if the walk has given up."""
     visits: dict[tuple[ast.Call, ...], Impossible | None] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class BaseWalk(ast.NodeVisitor):
     escaped_paths: set[str] = field(default_factory=set)
     """Dotted names of the session's functions and objects that have escaped."""
     exposed_names: set[str] = field(default_factory=set)
-    """Names that escaped code may read at any time, so that a value that is assigned to one of them escapes."""
+    """Names that escaped code may read at any time. A value that is assigned to one of them escapes."""
     frame: int = MODULE
     consumed: set[ast.expr] = field(default_factory=set)
     """The expressions whose items a loop or function reads immediately: ``range(3)`` in ``for n in range(3)``."""

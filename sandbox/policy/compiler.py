@@ -60,7 +60,7 @@ MAX_LOOKUPS = 4_000_000
 """Maximum product of the number of different words in a source and the number of its scopes.
 
 A scope is a function, class or comprehension. For each scope, CPython copies the names of the functions around it. In
-the standard library, numpy and sympy, every file under 100,000 characters has a product of less than half of this.
+the standard library, numpy and sympy, every file under 100,000 characters has a product of less than half this.
 """
 
 
@@ -114,7 +114,7 @@ def shown_line(lines: list[str], number: int | None) -> str:
 MAX_CACHED = 16 << 20
 """Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
 MAX_CODE = 1 << 20
-"""Maximum size of compiled code in bytes. The code of short sources can be large, since CPython multiplies constants
+"""Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants
 when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.
 """
 MAX_TEXT = 300
@@ -123,9 +123,9 @@ _UNREADABLE_HINT = "use ordinary characters, or escapes such as \\u00e9 in strin
 
 
 class CompileContext(NamedTuple):
-    """What must be known about earlier code of a session when later code is compiled.
+    """Facts about the earlier code of a session that are needed to compile later code.
 
-    ``names`` has the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
+    ``names`` are the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
     in an earlier part of the same cell has set.
     """
 
@@ -141,18 +141,18 @@ NO_CONTEXT = CompileContext()
 class Compiled(NamedTuple):
     """A compiled cell in the form that is sent to a worker, or the faults that the compiler found.
 
-    ``code`` has two code objects, marshalled and in base64: the statements, and the expression at their end, or None if
-    they end with another statement. It is empty if there are ``faults``.
+    ``code`` contains two code objects, marshalled and in base64: the statements, and the expression at their end, or
+    None if they end with another statement. It is empty if there are ``faults``.
     """
 
     code: str = ""
     context: CompileContext = NO_CONTEXT
-    """The context in which the code after this cell must be compiled."""
+    """The context for the code after this cell."""
     faults: tuple[Fault, ...] = ()
 
 
 class PolicyRefused(Exception):
-    """The source violates the policy or cannot be compiled. The exception's arguments are all problems found."""
+    """The source violates the policy or cannot be compiled. ``args`` are all problems found."""
 
 
 def find_problems(
@@ -163,7 +163,7 @@ def find_problems(
 ) -> list[Fault]:
     """Return all problems of the source, sorted by line. Never raises.
 
-    ``bound`` has the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
+    ``bound`` are the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
     has already parsed it. The tree is modified, so the caller must not use it afterwards.
     """
     try:
@@ -297,10 +297,8 @@ def _bound_name_count(pattern: ast.pattern) -> int:
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
     """Return how many nodes CPython's compiler visits for a node, and how many jumps in the node may leave it.
 
-    A jump is a ``return``, ``break`` or ``continue``.
-
-    A ``finally`` block is compiled once for the normal end, once for an exception, and once for each jump out of the
-    ``try`` statement.
+    A jump is a ``return``, ``break`` or ``continue``. A ``finally`` block is compiled once for the normal end, once for
+    an exception, and once for each jump out of the ``try`` statement.
     """
     parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
     size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)

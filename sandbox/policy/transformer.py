@@ -1,10 +1,10 @@
 """Apply the language policy to a syntax tree.
 
-RestrictedPython's transformer refuses every kind of node that it does not know. The subclass here allows the nodes
-that plans use, and refuses the names, attributes and imports that the tables in ``rules`` list. What ``format`` reads
-depends on the template. So an expression such as ``text.format`` is replaced by a call to a function, the *guard*,
-which checks the template when the plan runs. Line numbers never change. A *cell* is a piece of plan code that runs as
-a unit.
+RestrictedPython's transformer refuses every kind of node that it has no method for. The subclass here allows the nodes
+that plans use, and refuses the names, attributes and imports that the tables in ``rules`` list. The attributes that
+``format`` reads depend on the template. So an expression such as ``text.format`` is replaced by a call to a function,
+the *guard*, which checks the template when the plan runs. Line numbers never change. A *cell* is a piece of plan code
+that runs as a unit.
 """
 
 import ast
@@ -241,7 +241,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         return text
 
     def _check_pattern(self, node: ast.pattern) -> ast.AST:
-        """Check the names in a pattern. Unlike in other expressions, nothing can be replaced by a call to the guard."""
+        """Check the names in a pattern. It cannot contain calls, so nothing is replaced by a call to the guard."""
         for part in ast.walk(node):
             self.check_name(part, getattr(part, "name", None) or getattr(part, "rest", None))
             for name in REFUSED_ATTRIBUTES.intersection((getattr(part, "attr", ""), *getattr(part, "kwd_attrs", ()))):

@@ -7,6 +7,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,7 +25,7 @@ STRING_OR_COMMENT = re.compile(
 )
 """Matches a string or a comment. One pattern finds both: a string may contain `#`, and a comment may contain quotes.
 
-A string need not be closed. If one with three quotes is, the group ``closed`` has the quotes at its end.
+A string need not be closed. If a string with three quotes is closed, the group ``closed`` matches its closing quotes.
 """
 _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
@@ -34,7 +35,7 @@ MAX_PARTS = 500
 all others, so the time would grow with the square of their number.
 """
 ANY_NAME = "*"
-"""Stands for names that cannot be listed, such as those of a star import."""
+"""Represents names that cannot be listed, such as those that a star import binds."""
 
 
 def bound_names(code: str) -> frozenset[str]:
@@ -51,17 +52,17 @@ def bound_by_part(code: str) -> frozenset[str]:
 
 def _scopes(code: str) -> Scopes:
     tree = parse_only(code)
-    try:
-        return scopes_of(ast.Module([], []) if isinstance(tree, str) else tree)
-    except RecursionError:
-        return scopes_of(ast.Module([], []))
+    with suppress(RecursionError):
+        if isinstance(tree, ast.Module):
+            return scopes_of(tree)
+    return scopes_of(ast.Module([], []))
 
 
 @dataclass(frozen=True, slots=True)
 class _CodePart:
     """A top-level statement that can be extracted: an import, a constant, a function or a class.
 
-    ``kind`` is "import", "constant" or "definition". ``needs`` has the names that the statement reads.
+    ``kind`` is "import", "constant" or "definition". ``needs`` are the names that the statement reads.
     """
 
     kind: str
@@ -119,8 +120,9 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
     The dict is empty if there are more than MAX_PARTS, or if the code is nested too deeply.
     """
+    tree, lines = parse_only(code), code_lines(code)
     try:
-        parts = _collect(_statements(code), code_lines(code))
+        parts = _collect(tree.body if isinstance(tree, ast.Module) else whole_statements(lines), lines)
     except RecursionError:
         return {}
     return parts if len(parts) <= MAX_PARTS else {}
@@ -129,8 +131,8 @@ def _parts(code: str) -> dict[str, _CodePart]:
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
     """Return a dict that maps each name to the part that defines it.
 
-    A variable that is bound more than once is not a constant. If several functions have the same name, the last of them
-    is the part. If a constant shares a line with another statement, its source comes from ``ast.unparse``.
+    A variable that is bound more than once is not a constant. Of several functions with the same name, the last one
+    counts. If a constant shares a line with another statement, its source comes from ``ast.unparse``.
     """
     parts: dict[str, _CodePart] = {}
     non_constants: set[str] = set()
@@ -168,14 +170,6 @@ def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     return _CodePart(
         "definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free_names(node) - {node.name}
     )
-
-
-def _statements(code: str) -> list[ast.stmt]:
-    """Return the top-level statements. Those with syntax errors are left out."""
-    tree = parse_only(code)
-    if isinstance(tree, ast.Module):
-        return tree.body
-    return whole_statements(code_lines(code))
 
 
 def _free_names(statement: ast.stmt) -> frozenset[str]:

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from types import UnionType
 
 from planbook.sandbox.policy.rules import last_name
-from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, language_of, margin_of
-from planbook.sandbox.reading.syntax import MAX_LINES, parse_only
+from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, indent_of, language_of
+from planbook.sandbox.reading.syntax import CONTINUES, MAX_LINES, parse_only
 
 # Statements of code.
 
-_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
-"""Matches the beginning of a line that continues a statement."""
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that an ``else`` or ``except`` on a later line may continue."""
 _MAX_FAILED = 400_000
@@ -76,7 +74,7 @@ class StatementFinder:
         """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
         self._pending_chars += len(line) + 1
-        if _CONTINUES.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
+        if CONTINUES.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
             return []
         if statements := self._take_statements(len(self._lines) - 1):
             self._pending_chars, self._retry_at = len(line) + 1, 0
@@ -183,7 +181,7 @@ def _is_harmless(node: ast.AST) -> bool:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Return whether the code consists only of functions, classes, imports, ``pass`` and docstrings or the like."""
+    """Return whether the code consists only of functions, classes, imports, and statements that do nothing."""
     return not any(acts(statement) or isinstance(statement, ast.Assign | ast.AnnAssign) for statement in tree.body)
 
 
@@ -226,8 +224,8 @@ class GrowingReply:
         self._blocks = 0
         self._prose = ProseScanner()
         self._closing: re.Pattern[str] | None = None
-        self._indent = ""
-        self._margin: str | None = None
+        self._fence_indentation = ""
+        self._code_indentation: str | None = None
         self._opening_line: int | None = None
         self._blank: list[str] = []
         """Blank lines at the beginning of the block, before its indentation is known."""
@@ -284,7 +282,7 @@ class GrowingReply:
         if not (opening := OPENING.match(line)) or self._prose.ends_in_string():
             self._prose.add(line)
             return
-        self._indent, fence, info = opening.groups()
+        self._fence_indentation, fence, info = opening.groups()
         self._closing = closing_of(fence)
         self._blocks += 1
         if self._blocks > MAX_BLOCKS:
@@ -297,12 +295,12 @@ class GrowingReply:
         if self._closing.match(line):
             self._done = True
             return [] if isinstance(parse_only(self.code), str) else self._statements.close()
-        line = line.removeprefix(self._indent)
-        if self._margin is None:
+        line = line.removeprefix(self._fence_indentation)
+        if self._code_indentation is None:
             if not line.strip():
                 self._blank.append(line)
                 return []
-            self._margin = margin_of(line)
+            self._code_indentation = indent_of(line)
             for blank in self._blank:
-                self._statements.add(blank.removeprefix(self._margin))
-        return self._statements.add(line.removeprefix(self._margin))
+                self._statements.add(blank.removeprefix(self._code_indentation))
+        return self._statements.add(line.removeprefix(self._code_indentation))

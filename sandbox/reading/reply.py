@@ -3,7 +3,7 @@
 A fenced block is the text between two Markdown fences, such as a line ```python and a line ```. The plan consists of
 the fenced blocks of Python in the reply, joined in order. A block is left out if a later block revises it, that is, if
 the later block defines a function or class with the same name, or a ``[Step n]`` with the same number. A reply without
-fences is a plan only if the whole reply is Python code. So neither half of a plan nor an example in prose ever runs.
+fences is a plan only if the whole reply is Python code. So neither half a plan nor an example in prose ever runs.
 """
 
 import ast
@@ -20,7 +20,7 @@ from planbook.sandbox.types import Fault, FaultKind
 MAX_REPLY_CHARS = 1_000_000
 
 _ONE_BLOCK = "put the whole plan into one block that begins with ```python and ends with ```"
-_ACTS = ast.Call | ast.Assign | ast.AugAssign
+_CALL_OR_ASSIGNMENT = ast.Call | ast.Assign | ast.AugAssign
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
 
 
 def _from_fences(lines: list[str], fenced: list[FencedBlock]) -> ReadReply:
-    names = [_defined_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
+    names = [_names_and_steps(block.code) for block in fenced] if len(fenced) > 1 else [set()]
     revised = [any(defined & later for later in names[number + 1 :]) for number, defined in enumerate(names)]
     kept = [block for block, is_revised in zip(fenced, revised, strict=True) if not is_revised]
     places, code_line = list[tuple[int, int]](), 1
@@ -112,7 +112,7 @@ def _from_unfenced_text(lines: list[str]) -> ReadReply:
     start = next((number for number, line in enumerate(lines) if line.strip()), 0)
     code = _dedent("", lines[start:]).rstrip()
     tree, message = parse(code), "the reply contains no Python code"
-    if isinstance(tree, ast.Module) and not any(map(_is_item_or_label, tree.body)) and _acts(tree):
+    if isinstance(tree, ast.Module) and not any(map(_is_item_or_label, tree.body)) and _calls_or_assigns(tree):
         return ReadReply("", code, "", ((1, start + 1),), _problem_of(code, closed=True))
     if isinstance(tree, Fault):
         line = f"line {tree.line}: " if tree.line else ""
@@ -123,8 +123,8 @@ def _from_unfenced_text(lines: list[str]) -> ReadReply:
     return ReadReply("\n".join(lines).strip(), "", "", problem=_problem("no-code", message, hint))
 
 
-def _acts(tree: ast.Module) -> bool:
-    return any(isinstance(node, _ACTS) for node in ast.walk(tree))
+def _calls_or_assigns(tree: ast.Module) -> bool:
+    return any(isinstance(node, _CALL_OR_ASSIGNMENT) for node in ast.walk(tree))
 
 
 def _is_item_or_label(statement: ast.stmt) -> bool:
@@ -147,7 +147,7 @@ def _problem(kind: str, message: str, hint: str) -> Fault:
     return Fault(FaultKind.CHECK, kind, message, hint=hint)
 
 
-def _defined_names(code: str) -> set[str]:
+def _names_and_steps(code: str) -> set[str]:
     """Return the names of the functions and classes that a block defines, and its steps, such as ``[Step 2]``."""
     tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
@@ -199,7 +199,7 @@ def closing_of(fence: str) -> re.Pattern[str]:
     return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
 
 
-def margin_of(line: str) -> str:
+def indent_of(line: str) -> str:
     """Return the indentation of a line."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -242,11 +242,10 @@ def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Remove the indentation of the fence and that of the first line from all lines, and return the lines joined."""
-    lines = [line.removeprefix(indent) if indent else line for line in lines]
-    first = next((line for line in lines if line.strip()), "")
-    margin = margin_of(first)
-    return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)
+    """Remove the indentation of the fence, and then that of the first line, from all lines. Return the lines joined."""
+    lines = [line.removeprefix(indent) for line in lines]
+    indentation = indent_of(next((line for line in lines if line.strip()), ""))
+    return "\n".join(line.removeprefix(indentation) for line in lines)
 
 
 class ProseScanner:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from functools import cached_property
 from typing import Any
 
@@ -27,21 +27,21 @@ class ScopeKind(Enum):
     COMPREHENSION = auto()
 
 
-class Guard(Enum):
-    """What a ``try`` statement around the use of a name catches, if the name is undefined."""
+class Guard(IntEnum):
+    """The errors that a ``try`` statement around the use of a name catches if the name is undefined."""
 
     NONE = 0
     ANY_ERROR = 1
     """A bare ``except``, or one that names Exception or BaseException: it catches a NameError, perhaps by accident."""
     NAME_ERROR = 2
-    """An ``except`` that names NameError or UnboundLocalError: the code expects that the name may be undefined."""
+    """An ``except`` that names NameError or UnboundLocalError: the code allows for an undefined name."""
 
 
 @dataclass(slots=True)
 class Binding:
     """One place in the code that gives a name a value.
 
-    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` has the numbers of the
+    ``value`` is the assigned expression if the binding is a plain ``name = value``. ``loops`` are the numbers of the
     loops around the binding, outermost first.
     """
 
@@ -73,12 +73,19 @@ class NameScope:
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
+    def outward(self) -> Iterator["NameScope"]:
+        """Yield this scope and the scopes around it, innermost first."""
+        scope: NameScope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
 
 @dataclass(slots=True)
 class Use:
     """One place in the code that reads or deletes a name.
 
-    ``loops`` and ``blocks`` have the numbers of the loops and blocks around the use, outermost first.
+    ``loops`` and ``blocks`` are the numbers of the loops and blocks around the use, outermost first.
     """
 
     node: ast.Name
@@ -149,10 +156,10 @@ class _Walker(ast.NodeVisitor):
     def __init__(self) -> None:
         self.scope = NameScope(ScopeKind.MODULE)
         self.result = Scopes(self.scope)
-        self.clock = 0
+        self.last_order = 0
         self.loops: tuple[int, ...] = ()
         self.loops_around: tuple[int, ...] = ()
-        """Numbers of the loops outside the function whose body is being visited. ``loops`` has those inside it."""
+        """Numbers of the loops outside the function whose body is being visited. ``loops`` are the loops inside it."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.in_annotation = False
@@ -188,14 +195,14 @@ class _Walker(ast.NodeVisitor):
         yield self.scope
         self.scope, self.loops, self.loops_around, self.guard = outer
 
-    def tick(self) -> int:
-        self.clock += 1
-        return self.clock
+    def next_order(self) -> int:
+        self.last_order += 1
+        return self.last_order
 
     # Binding and reading
 
     def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
-        target, order = self.scope, self.tick()
+        target, order = self.scope, self.next_order()
         text_order, loops = order, self.loops
         if name in target.globals and target is not self.result.module:
             target, order = self.result.module, ANY_TIME
@@ -208,21 +215,19 @@ class _Walker(ast.NodeVisitor):
         return binding
 
     def function_that_binds(self, name: str) -> NameScope:
-        scope = self.scope.parent
-        while scope is not None and not (scope.kind is ScopeKind.FUNCTION and name in scope.bindings):
-            scope = scope.parent
-        return scope or self.scope
+        outer = (scope for scope in self.scope.outward() if scope is not self.scope and name in scope.bindings)
+        return next((scope for scope in outer if scope.kind is ScopeKind.FUNCTION), self.scope)
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Store):
             self.bind(node.id, node)
             return
-        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.in_annotation)
+        use = Use(node, self.scope, self.next_order(), self.loops, self.open_blocks, self.guard, self.in_annotation)
         self.result.uses.append(use)
         self.result.binds_any_name |= node.id in NAMESPACES and node.id not in self.scope.bindings
         if isinstance(node.ctx, ast.Del):
             block = self.open_blocks[-1] if self.open_blocks else NO_BLOCK
-            self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
+            self.scope.deletions.setdefault(node.id, []).append((self.next_order(), block))
 
     def visit_annotation(self, node: ast.expr | None) -> None:
         if node is not None:
@@ -348,14 +353,14 @@ class _Walker(ast.NodeVisitor):
         self.visit_block(node.orelse)
 
     def visit_loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
-        outer, self.loops = self.loops, (*self.loops, self.tick())
+        outer, self.loops = self.loops, (*self.loops, self.next_order())
         self.visit_all(head)
         self.visit_block(body)
         self.loops = outer
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         outer = self.guard
-        self.guard = max(outer, *map(_guard, node.handlers), Guard.NONE, key=lambda guard: guard.value)
+        self.guard = max(outer, Guard.NONE, *map(_guard, node.handlers))
         self.visit_block(node.body)
         self.guard = outer
         self.visit_all(node.handlers)
@@ -369,7 +374,7 @@ class _Walker(ast.NodeVisitor):
         binding = self.bind(node.name, node) if node.name else None
         self.visit_block(node.body)
         if binding is not None:
-            binding.end_order = self.tick()
+            binding.end_order = self.next_order()
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)

@@ -152,11 +152,10 @@ def _last_statement_lines(lines: list[str]) -> list[str]:
 
 def _unreadable(code: str) -> Fault:
     """Return a fault at the first character that Python source must not contain: NUL or a lone surrogate."""
-    for number, line in enumerate(code_lines(code), start=1):
-        for column, character in enumerate(line):
-            if character == "\0" or "\ud800" <= character <= "\udfff":
-                message = f"the character U+{ord(character):04X} is not allowed in code"
-                return _fault(code, message, number, "leave it out, or write it as an escape in a string", column)
+    if found := re.search("[\0\ud800-\udfff]", code):
+        before = code_lines(code[: found.start()])
+        message = f"the character U+{ord(found[0]):04X} is not allowed in code"
+        return _fault(code, message, len(before), "leave it out, or write it as an escape in a string", len(before[-1]))
     return _fault(code, "Python cannot read this code", None, _GENERAL_HINT)
 
 
@@ -167,9 +166,10 @@ MAX_PARSED = 200_000
 _MIN_COST = 100
 """An attempt to parse counts as at least this many characters."""
 _MAX_STATEMENT_LINES = 60
-_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
+CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
+"""Matches the beginning of a line that continues a statement, and the beginning of a blank line or comment."""
 _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
-"""Words of CPython's messages about code that may be a statement together with the lines after it."""
+"""Phrases in CPython's messages about code that the lines after it may complete."""
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
@@ -195,11 +195,10 @@ def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
 def _next_start(lines: Sequence[str], start: int) -> int:
     """Return the number of the next line that may begin a statement.
 
-    Such a line is neither blank nor indented, does not continue a statement, and is not directly below a decorator.
+    Such a line is neither blank nor a comment, does not continue a statement, and is not directly below a decorator.
     """
     for number in range(start + 1, len(lines)):
-        line = lines[number]
-        if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):
+        if not CONTINUES.match(lines[number]):
             if not lines[start].startswith("@"):
                 return number
             start = number

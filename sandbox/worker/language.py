@@ -40,18 +40,17 @@ is a package, or None if the host does not send the module.
 class PlanModule(types.ModuleType):
     """A module whose attributes plans cannot set or delete. Loaded modules are converted to this class."""
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
+    def __setattr__(self, name: str, *value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
 
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+    __delattr__ = __setattr__
 
 
 as_builtin(PlanModule, "module")
 
 MAIN = "__main__"
 _ATTRIBUTE_READERS = frozenset({__name__, "functools", "logging"})
-"""Modules with functions that read attributes which a plan names: the guards here, ``wraps``, formatters of logs."""
+"""Modules whose functions read attributes that a plan names: the guards here, ``wraps``, and formatters of logs."""
 _names_of: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 """Returns the ``__dict__`` of a module."""
 

@@ -66,7 +66,7 @@ ALLOWED_UNLESS = {
     "madvise": (28, 233, THIRD_ARGUMENT, JUMP_GREATER, LAST_ADVICE),
 }
 ALLOW, KILL, DENY = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
-"""What the filter can do with a system call: execute it, end the process, or let the call fail with EPERM."""
+"""The filter's answers to a system call: execute it, end the process, or let the call fail with EPERM."""
 
 
 class FilterInstruction(ctypes.Structure):

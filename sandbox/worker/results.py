@@ -1,6 +1,6 @@
 """Convert the values and exceptions of a plan to JSON, which is sent to the host.
 
-The host is the process that opened the session. A cell is a piece of plan code that is run as a unit. Arguments of the
+The host is the process that opened the session. A cell is a piece of plan code that runs as a unit. Arguments of the
 plan's calls that JSON cannot represent are refused, never converted. If JSON cannot represent the value of a cell, the
 host gets its repr.
 """
@@ -117,9 +117,9 @@ def printable(text: str) -> str:
 # Exceptions. They are reported as faults, with the line of the plan and a hint.
 
 RAISE = opmap["RAISE_VARARGS"]
-Report = dict[str, object]
+RawFault = dict[str, object]
 """The fields of a Fault (``sandbox/types.py``)."""
-MEMORY_FAULT: Report = {"kind": "limit", "type": "memory", "message": ""}
+MEMORY_FAULT: RawFault = {"kind": "limit", "type": "memory", "message": ""}
 """The fault of a cell that needs too much memory. The host adds the message, since it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
@@ -147,17 +147,17 @@ class WorkerCell:
         return ""
 
 
-def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], names: Mapping[str, object]) -> Report:
+def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], names: Mapping[str, object]) -> RawFault:
     """Return the fault for an exception that ended a cell.
 
-    ``file`` is the file name of the cell in tracebacks. ``cells`` maps these names to the session's cells so far.
+    ``file`` is the file name of the cell in tracebacks. ``cells`` maps file names to the session's cells so far.
     ``names`` is the session's namespace, which is searched for names that are similar to an undefined one.
     """
     if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, cells):
         return MEMORY_FAULT
     lines, origin_note = _locate(error.__traceback__, file, cells)
     line = lines.pop() if lines else None
-    report: Report = {
+    report: RawFault = {
         "kind": "raised",
         "type": type(error).__name__[:MAX_TEXT],
         "message": (text_of(error, str)[:MAX_MESSAGE] + origin_note)[:MAX_FAULT_TEXT],

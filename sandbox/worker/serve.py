@@ -1,6 +1,6 @@
 """The worker: it opens one session and runs its cells in order, until the host closes the channel.
 
-The host is the process that opened the session. A cell is a piece of plan code that is run as a unit. The zygote is the
+The host is the process that opened the session. A cell is a piece of plan code that runs as a unit. The zygote is the
 process that workers are forked from.
 """
 
@@ -21,15 +21,15 @@ from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord
 from planbook.sandbox.worker.results import to_bytes, value_for_host
 
-REHEARSAL_CALLS, REHEARSALS, REHEARSAL_FILE = 4, 20, "rehearsal"
-# A short session that the zygote rehearses before it forks workers (see ``_rehearse``).
-REHEARSAL_CODE = """
+WARM_UP_CALLS, WARM_UPS, WARM_UP_FILE = 4, 20, "warm-up"
+# A short session that the zygote runs before it forks workers (see ``_warm_up``).
+WARM_UP_CODE = """
 for n in range(4):
     text = host.call(n)
 print(text)
 shown = [host.now, record.a, {'a': 'b'}]
 """
-REHEARSAL_SETTINGS = {
+WARM_UP_SETTINGS = {
     "seed": 0,
     "functions": {"host.call": ["x"]},
     "attributes": {"host.now": 0},
@@ -45,7 +45,7 @@ MAX_VALUE = MAX_FROM_WORKER // 4
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What the zygote has prepared for its workers."""
+    """State that the zygote prepares and its workers inherit."""
 
     runner: "CellRunner"
     program: lockdown.FilterProgram | None
@@ -57,7 +57,7 @@ class WorkerSetup:
     zygote_pidfd: int | None
     """The zygote's pidfd, with which a new worker checks that the zygote is alive.
 
-    None if workers live in a pid namespace. It ends all its processes when the zygote dies, so no check is needed.
+    None if workers live in a pid namespace: it ends with the zygote, and all its processes with it.
     """
 
 
@@ -109,8 +109,8 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run a cell, or the next part of one, and return the "end" message.
 
-        The message is sent by the caller, after this method has returned: then the method's local variables,
-        which refer to the cell's objects, no longer exist.
+        The caller sends the message after this method has returned. By then, the method's local variables, which refer
+        to the cell's objects, no longer exist.
         """
         code: CodeType
         tail: CodeType | None
@@ -164,27 +164,27 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
     if guarded:
         language.guard_library()
     language.preload(modules, guarded=guarded)
-    for _ in range(REHEARSALS):
-        _rehearse(guarded=guarded)
+    for _ in range(WARM_UPS):
+        _warm_up(guarded=guarded)
     runner = CellRunner(sock, guarded=guarded)
     gc.collect()
     gc.freeze()
     return runner
 
 
-def _rehearse(*, guarded: bool) -> None:
+def _warm_up(*, guarded: bool) -> None:
     """Run a short session as a worker does. The host's answers are prepared in advance.
 
     When code has run several times, the interpreter optimizes it by writing into the memory of the code. A forked
-    process must copy each memory page to which it writes. Pages that the rehearsal has already written need not be
-    copied in every worker.
+    process must copy each memory page to which it writes. Pages that the warm-up has already written need not be copied
+    in every worker.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read takes one message
     with ours, theirs:
         runner = CellRunner(ours, guarded=guarded)
-        for _ in range(REHEARSAL_CALLS):
+        for _ in range(WARM_UP_CALLS):
             theirs.send(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER))
-        runner.open(REHEARSAL_SETTINGS)
+        runner.open(WARM_UP_SETTINGS)
         runner.link.update({"host.now": 1}, 1)
-        compiled = b2a_base64(marshal.dumps((compile(REHEARSAL_CODE, REHEARSAL_FILE, "exec"), None))).decode()
-        runner.link.send(runner.run(REHEARSAL_CODE, REHEARSAL_FILE, compiled))
+        compiled = b2a_base64(marshal.dumps((compile(WARM_UP_CODE, WARM_UP_FILE, "exec"), None))).decode()
+        runner.link.send(runner.run(WARM_UP_CODE, WARM_UP_FILE, compiled))

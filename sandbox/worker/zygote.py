@@ -47,8 +47,8 @@ OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 def main(standard_input: socket.socket, *, disabled: list[str], modules: list[str], guarded: bool) -> None:
     """Serve requests until the host is gone.
 
-    ``standard_input`` is the control socket, which is then moved to another descriptor. ``disabled`` names the kernel
-    mechanisms to do without, and ``modules`` the packages that plans may import.
+    ``standard_input`` is the control socket, which is moved to another descriptor. ``disabled`` names the kernel
+    mechanisms that are not used, and ``modules`` the packages that plans may import.
     """
     os.dup2(standard_input.detach(), CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)

@@ -191,9 +191,9 @@ def test_guesses_at_misspelt_names_are_cached() -> None:
 
 def test_guesses_at_misspelt_arguments_are_limited_for_each_cell() -> None:
     answers = _answers_about(400)
-    bounded(lambda: [answers.new_file("cell", answers.view), *(_misspelt(answers, number) for number in range(300))])
+    bounded(lambda: [answers.begin_cell("cell", answers.view), *(_misspelt(answers, number) for number in range(300))])
     assert b"did you mean" not in _misspelt(answers, 1)
-    answers.new_file("the next cell", answers.view)
+    answers.begin_cell("the next cell", answers.view)
     assert b"did you mean" in _misspelt(answers, 1)
 
 
