@@ -28,7 +28,7 @@ REMEDY = (
 )
 NO_SANDBOX = (
     "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
-    "chromium-sandbox, or run as root, where Chromium runs without one."
+    "chromium-sandbox, or run as root: Chromium then runs without a sandbox."
 )
 PATH_VARIABLES = {"chromium": "PLANBOOK_CHROMIUM", "chromedriver": "PLANBOOK_CHROMEDRIVER"}
 """Maps each required program to the environment variable that may name its path."""

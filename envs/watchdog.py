@@ -24,7 +24,7 @@ class Watchdog:
 
     def __init__(self, marker: str) -> None:
         command = [sys.executable, "-I", "-S", __file__, marker]
-        # If planbook itself was started with a marker, its watchdogs do not have it, and can end what they watch.
+        # Do not inherit a marker with which planbook itself was started: that marker's watchdog would kill this one.
         env = {name: value for name, value in os.environ.items() if name.startswith("LD_")}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env=env)
 

@@ -1,8 +1,7 @@
 """The engines that play a game: the fast ``DirectEngine``, and ``ReferenceEngine``, which calls textworld and is slow.
 
 The direct engine implements the rules of all known games in plain Python. A test plays games in both engines and
-compares every reply. The direct engine does not have the commands ``slice`` and ``help``, since our actions never send
-them.
+compares every reply. The direct engine lacks the commands ``slice`` and ``help``, which our actions never send.
 """
 
 import sys
@@ -20,7 +19,7 @@ from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.requirements import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps each treatment to its predicate. The predicate is true of the objects that can be treated in this way."""
+"""Maps each treatment to the predicate that is true of the objects that can be treated in this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class GameReply:
 
 
 class GameEngine(ABC):
-    """An engine plays one game at a time. It accepts the game's own commands, such as ``go to desk 1``."""
+    """An engine that plays one game at a time. It accepts the game's own commands, such as ``go to desk 1``."""
 
     @abstractmethod
     def load(self, game: AlfworldGame) -> None:
@@ -206,7 +205,7 @@ class DirectEngine(GameEngine):
         if location is None or location == self.state.at:
             return None
         destination = location if self.dialect.arrives_at_location else receptacle
-        text = wording.contents(self.scene, self.state, receptacle)
+        text = wording.contents_text(self.scene, self.state, receptacle)
         return self.state._replace(at=location), f"You arrive at {self.scene.names[destination]}. {text}"
 
     def _open(self, receptacle: str) -> Outcome:
@@ -214,7 +213,8 @@ class DirectEngine(GameEngine):
         if not is_closed or not self._is_here(receptacle):
             return None
         state = self.state._replace(opened=self.state.opened | {receptacle})
-        return state, f"You open the {self.scene.names[receptacle]}. {wording.contents(self.scene, state, receptacle)}"
+        text = wording.contents_text(self.scene, state, receptacle)
+        return state, f"You open the {self.scene.names[receptacle]}. {text}"
 
     def _close(self, receptacle: str) -> Outcome:
         if not self._is_here(receptacle) or receptacle not in self.state.opened:
@@ -248,14 +248,15 @@ class DirectEngine(GameEngine):
         return after, f"You {self.dialect.put} the {names[thing]} {self.dialect.to} the {names[receptacle]}."
 
     def _use(self, thing: str) -> Outcome:
-        scene, holders = self.scene, self.scene.receptacles_at.get(self.state.at, ())
-        if thing not in scene.entities_with("toggleable") or not any((thing, h) in self.state.inside for h in holders):
+        here = self.scene.receptacles_at.get(self.state.at, ())
+        is_here = any((thing, receptacle) in self.state.inside for receptacle in here)
+        if not is_here or thing not in self.scene.entities_with("toggleable"):
             return None
         return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
 
     def _examine(self, thing: str) -> Outcome:
         if self._is_here(thing):
-            return self.state, wording.contents(self.scene, self.state, thing)
+            return self.state, wording.contents_text(self.scene, self.state, thing)
         return (self.state, wording.object_text(self.scene, self.state, thing)) if thing == self.state.holding else None
 
     def _heat(self, thing: str, machine: str) -> Outcome:
@@ -318,7 +319,7 @@ def _environment() -> Any:
 class ReferenceEngine(GameEngine):
     """The engine that calls textworld, as alfworld does. It cannot save its state.
 
-    If several threads use such engines, only one of the engines runs at a time.
+    Only one such engine runs at a time, even if several threads use them.
     """
 
     def __init__(self) -> None:

@@ -105,7 +105,7 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected games up to the limit. They are taken from each type in turn."""
+        """Return the selected games, up to the limit, from each type in turn."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
@@ -225,9 +225,9 @@ class Alfworld(Environment):
         return self._observe(reply)
 
     def _may_look_into(self, receptacle: str) -> bool:
-        """Return whether ``examine`` may be sent for a receptacle if the game refuses to go there.
+        """Return whether ``examine`` may be sent for a receptacle in place of a refused ``go to``.
 
-        The game refuses this if the agent is already at the receptacle's location.
+        The game refuses ``go to`` if the agent is already at the receptacle's location.
         """
         return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
@@ -299,8 +299,8 @@ def _game(task: Task) -> AlfworldGame:
     return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
 
 
-# The goals for the planning method DEPS: those in appendix A.1 of the DEPS paper. DEPS chooses one of several goals.
-# Then a controller, which is a model, chooses the actions that reach this goal.
+# The goals for the planning method DEPS, as in appendix A.1 of its paper. DEPS chooses a goal; then a controller, which
+# is a model, chooses the actions that reach it.
 
 
 class Household(Protocol):
@@ -338,7 +338,7 @@ class Household(Protocol):
 
 
 class PaperHousehold(Protocol):
-    """The signature of a goal that differs with the option ``paper_goals``."""
+    """The signature that ``pick`` has if the option ``paper_goals`` is set."""
 
     def pick(self, object: str, place: str) -> str:
         """Take an object of that kind from the receptacle. The hands must be empty."""

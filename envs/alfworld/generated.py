@@ -4,7 +4,7 @@ A game depends only on its type and its seed. A floor plan from the package is c
 and a task in it are then written as a PDDL problem, which is the form of alfworld's own games.
 
 Every game can be won: its objects are in receptacles of the room, and the room has the machine, the target or the lamp
-that the goal needs. A test checks this: it wins games by a search that knows the whole state.
+that the goal needs. A test wins games by a search over complete states.
 
 The files of the package are read as data. Nothing in the package is imported or run.
 """
@@ -24,7 +24,7 @@ from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.requirements import PackageData
 
 SPLIT = "generated"
-SEEDS = 100
+DEFAULT_COUNT = 100
 """Number of games of each type if the selection has neither seeds nor a limit."""
 MAX_RECEPTACLES = 24
 """Maximum number of receptacles in a room. An agent needs up to two actions to look into one, and has 50 in all."""
