@@ -173,8 +173,9 @@ class Environment(OptionalMembers, ABC):
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
         """Return the actions and queries that plans may call if the environment has these options. By default all."""
-        everything = Offer(cls.actions, cls.queries)
-        return everything.only(cls.paper_actions) if getattr(options, "paper_actions", False) else everything
+        if getattr(options, "paper_actions", False):
+            return Offer({name: spec for name, spec in cls.actions.items() if name in cls.paper_actions}, {})
+        return Offer(cls.actions, cls.queries)
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
@@ -222,8 +223,8 @@ class Environment(OptionalMembers, ABC):
         """Restore a snapshot, and return the observation of the restored state.
 
         This observation is the last one before the snapshot, unless ``_load`` returns a different one. If the snapshot
-        has no copy of the state (see ``_save``), the task is reset and the actions in the snapshot are repeated. Raises
-        Diverged if a repeated action has a different result than before.
+        has no copy of the state (see ``_save``), or is of another task than the current one, its task is reset and its
+        actions are repeated. Raises Diverged if a repeated action gives a different result than before.
         """
         if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.saved_state)

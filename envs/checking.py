@@ -180,11 +180,10 @@ class _Checker:
             for name in sorted(used - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
                 self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
-        if selection.seeds and selection.split not in env.combined_splits:
-            seeds = {task.seed for task in tasks} - {*selection.seeds}
-            if seeds:
-                fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(seeds)}"
-                self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
+        others = {task.seed for task in tasks} - {*selection.seeds}
+        if others and selection.seeds and selection.split not in env.combined_splits:
+            fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(others)}"
+            self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
 
     # Episodes.
 

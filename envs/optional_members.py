@@ -71,7 +71,7 @@ class Goals:
         return self.environment.offer.actions
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything that the goal requires is available, according to what the plan says.
+        """Return True if everything that the goal requires, according to the plan, is available.
 
         Requirements that the plan does not mention are ignored.
         """

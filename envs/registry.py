@@ -148,7 +148,7 @@ def load_environment(name: str) -> type[Environment]:
     known = known_environments()
     if name not in known:
         raise UnknownEnvironment(
-            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class"
+            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}; or give FILE.py:Class"
         )
     module_name, _, class_name = known[name].partition(":")
     try:
@@ -160,7 +160,6 @@ def load_environment(name: str) -> type[Environment]:
     return _check_class(getattr(module, class_name, None), name)
 
 
-@cache
 def _load_from_file(path: Path, class_name: str) -> type[Environment]:
     """Return an environment class from a file. The file is loaded once, so that a name always means the same class.
 

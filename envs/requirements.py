@@ -51,7 +51,7 @@ def missing_extra(extra: str, feature: str) -> MissingRequirement:
 
 
 class PackageData(NamedTuple):
-    """A package whose data files an environment reads without importing the package."""
+    """A package that an environment needs. It is found without being imported."""
 
     package: str
     extra: str

@@ -34,7 +34,7 @@ class Watchdog:
             self._process.communicate(b"\n", timeout=30)  # a fork of planbook may keep the pipe open
 
 
-def processes_naming(text: bytes) -> list[int]:
+def find_processes(text: bytes) -> list[int]:
     """Return the ids of all other processes that have this string in their arguments or environment variables.
 
     Environment variables are visible only for processes of the same user. Without ``/proc``, the list is empty.
@@ -56,7 +56,7 @@ def end_all(marker: str) -> None:
     Both steps are repeated until no process and no folder is left, since dying processes may still write files.
     """
     for _ in range(MAX_ATTEMPTS):
-        processes = processes_naming(os.fsencode(marker))
+        processes = find_processes(os.fsencode(marker))
         for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)

@@ -297,7 +297,7 @@ def _read_literals(source: str) -> dict[str, Any]:
 
 _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
-_ESCAPES = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
+_ESCAPES = str.maketrans({"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"})
 _RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
 """The kinds of receptacles that alfworld's rules mention. A problem must declare them even if the room has none."""
 _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
@@ -306,9 +306,7 @@ _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
 
 def pddl_name(name: str) -> str:
     """Return a name in which characters that PDDL does not allow are replaced with words."""
-    for character, word in _ESCAPES.items():
-        name = name.replace(character, word)
-    return name
+    return name.translate(_ESCAPES)
 
 
 def problem_text(name: str, room: FurnishedRoom, goal: str) -> str:

@@ -40,7 +40,6 @@ class KnownRoom:
     """What an agent may know about a game in advance, and the contracts of actions that follow from this."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
-        """``shared_open`` is True if the option ``shared_locations`` is "open"."""
         problem = game.text("pddl_problem")
         self.scene, self._shared_open = read_scene(problem), shared_open
         self._machines = read_dialect(game.text("pddl_domain"), game.text("grammar")).machines
@@ -137,12 +136,11 @@ class KnownRoom:
         """Return the location of a receptacle or, for START, the location at which the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
-    def _at_need(self, receptacle: str) -> Need:
-        location, reason = self._location(receptacle), f"the agent is at {{now}}, not at {receptacle}"
-        return Need.satisfies(LOCATION, lambda now: self._location(now) == location, reason)
-
     def _here_needs(self, receptacle: ArgValue) -> list[Need]:
-        return [] if receptacle is UNKNOWN else [self._at_need(receptacle)]
+        if receptacle is UNKNOWN:
+            return []
+        location, reason = self._location(receptacle), f"the agent is at {{now}}, not at {receptacle}"
+        return [Need.satisfies(LOCATION, lambda now: self._location(now) == location, reason)]
 
     def _accessible_needs(self, receptacle: ArgValue) -> list[Need]:
         has_door = receptacle is not UNKNOWN and self._can_be_opened(receptacle)

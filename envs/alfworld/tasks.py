@@ -213,15 +213,8 @@ def _generated_task(kind: str, seed: int) -> Task:
 
 
 def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task:
-    return Task(
-        id=task_id,
-        env="alfworld",
-        split=split,
-        type=kind,
-        goal=paper_goal(goal),
-        params=params_of(paper_goal(goal)),
-        seed=seed,
-    )
+    goal = paper_goal(goal)
+    return Task(id=task_id, env="alfworld", split=split, type=kind, goal=goal, params=params_of(goal), seed=seed)
 
 
 # Goal sentences.

@@ -59,10 +59,6 @@ class Book:
         """Return the items that a recipe accepts if it asks for ``name``, which is an item or a kind of item."""
         return self.kinds.get(name, (name,))
 
-    def find_recipe(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """Return the recipe that makes an item from exactly these ingredients, or None if there is no such recipe."""
-        return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
-
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
         return len(using) == len(recipe.needs) and all(
             any(part.name in self.choices(need.name) and part.count == need.count for part in using)
@@ -110,7 +106,7 @@ class Book:
             raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
         for need in command.needs:
             self._check_item(need.name)
-        recipe = self.find_recipe(command.makes, command.needs)
+        recipe = next((recipe for recipe in self.recipes[command.makes] if self._fits(recipe, command.needs)), None)
         if recipe is None:
             raise CraftingRefused(f"no recipe makes {command.makes} from exactly {', '.join(map(str, command.needs))}")
         return recipe, command.needs
