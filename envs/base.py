@@ -78,7 +78,7 @@ class Environment(OptionalMembers, ABC):
     - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits (named sets of
       tasks, such as ``train`` and ``test``).
     - ``tasks``: list the tasks. The method may ignore the selection that it receives, because the caller filters the
-      list afterwards. Only if ``seeded = True`` must it read ``selection.seeds`` and make tasks for these seeds.
+      list afterwards. If ``seeded = True``, it must make tasks for ``selection.seeds``.
     - ``begin``: set up a task from scratch, and return the first observation.
     - at least one method marked ``@action()``, with annotated parameters and a docstring. It returns an Observation or
       a string. To end the episode, return ``Observation(text, terminated=True)``.
@@ -107,8 +107,8 @@ class Environment(OptionalMembers, ABC):
     def begin(self, task: Task) -> Observation:
         """Set up the task from scratch, and return the first observation.
 
-        Some environments learn the goal and the params only now, for example from a page. They must set ``self.task``
-        to a copy of the task that contains this goal and these params.
+        If the goal and the params become known only now, for example from a page, set ``self.task`` to a copy of the
+        task that contains them.
         """
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Environment(OptionalMembers, ABC):
     parallel: ClassVar[bool] = True
     """True if several instances may run at the same time, each in its own thread."""
     paper_actions: ClassVar[tuple[str, ...]] = ()
-    """The actions that agents have in the paper that the environment reproduces.
+    """The actions that the paper gives its agents, if the environment reproduces a paper.
 
     An environment may have an option that is also called ``paper_actions``. If a user sets this option, plans may call
     only these actions, and no queries.
@@ -173,12 +173,13 @@ class Environment(OptionalMembers, ABC):
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
         """Return the actions and queries that plans may call if the environment has these options. By default all."""
-        everything = Offer(cls.actions, cls.queries)
-        return everything.only(cls.paper_actions) if getattr(options, "paper_actions", False) else everything
+        if getattr(options, "paper_actions", False):
+            return Offer({name: spec for name, spec in cls.actions.items() if name in cls.paper_actions}, {})
+        return Offer(cls.actions, cls.queries)
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
-        """Return those offered actions and queries that prompts list. By default prompts list all of them."""
+        """Return the offered actions and queries that prompts list. By default all."""
         return cls.offered(options)
 
     def close(self) -> None:
@@ -198,8 +199,7 @@ class Environment(OptionalMembers, ABC):
     def act(self, action: Action) -> Observation:
         """Take an action and return its observation.
 
-        Raises EpisodeEnded if no episode has begun or the episode is over, or UnknownAction if the action is not
-        offered.
+        Raises EpisodeEnded if no episode is running, or UnknownAction if the action is not offered.
         """
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
@@ -214,7 +214,7 @@ class Environment(OptionalMembers, ABC):
         return self._last
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of the current state, for ``restore``."""
+        """Return a snapshot of the current state, for ``restore``. Raises EpisodeEnded if no episode has begun."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         return Snapshot(self.task, tuple(self.history), self._last, self._save())
@@ -223,8 +223,8 @@ class Environment(OptionalMembers, ABC):
         """Restore a snapshot, and return the observation of the restored state.
 
         This observation is the last one before the snapshot, unless ``_load`` returns a different one. If the snapshot
-        has no copy of the state (see ``_save``), the task is reset and the actions in the snapshot are repeated. Raises
-        Diverged if a repeated action has a different result than before.
+        has no copy of the state (see ``_save``), or is of another task than the current one, its task is reset and its
+        actions are repeated. Raises Diverged if a repeated action gives a different result than before.
         """
         if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.saved_state)
@@ -250,9 +250,9 @@ class Environment(OptionalMembers, ABC):
         return verdict
 
     def finite_measures(self) -> dict[str, float]:
-        """Return the result of ``measures``, which reports average.
+        """Return the result of ``measures``. Reports show averages of these values.
 
-        Raises EnvironmentBroken if a value is not a number, is not finite, or is larger than LARGEST_MEASURE.
+        Raises EnvironmentBroken if a value is not a finite number, or if its absolute value exceeds LARGEST_MEASURE.
         """
         measures = dict(self.measures())
         for name, value in measures.items():

@@ -37,8 +37,8 @@ TOOL_FAILED = "raised RuntimeError"
 """If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
 REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps methods whose results appear in prompts and reports to the types that these results must have."""
-SEED = "derive everything that is random from the task's seed"
-COPY = "copy the whole state in _save(), and again in _load()"
+SEED_ADVICE = "derive everything that is random from the task's seed"
+COPY_ADVICE = "copy the whole state in _save(), and again in _load()"
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
 Steps = list[tuple[Action, Observation]]
@@ -180,11 +180,10 @@ class _Checker:
             for name in sorted(used - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
                 self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
-        if selection.seeds and selection.split not in env.combined_splits:
-            seeds = {task.seed for task in tasks} - {*selection.seeds}
-            if seeds:
-                fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(seeds)}"
-                self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
+        others = {task.seed for task in tasks} - {*selection.seeds}
+        if others and selection.seeds and selection.split not in env.combined_splits:
+            fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(others)}"
+            self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
 
     # Episodes.
 
@@ -244,10 +243,10 @@ class _Checker:
         return steps
 
     def _random_action(self, env: Environment, task: Task, seen: Observation, rng: random.Random) -> Action | None:
-        """Return a random one of the environment's ``possible_actions``.
+        """Return a random element of ``possible_actions()``.
 
-        If there are none, return a random action. Its text arguments are words of the goal, the params or the last
-        observation.
+        If there is none, return a random call of a random action, or None if no action can be tried. Strings in the
+        arguments are words of the goal, the params or the last observation.
         """
         possible: object = self._call("possible_actions()", env.possible_actions)
         possible = () if possible is None else possible
@@ -271,7 +270,7 @@ class _Checker:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
                 fault = f"{source} returned a different result after {event}: {_format(expected)}, "
-                fault += f"then {_format(actual)}; {COPY if event == 'restore()' else SEED}"
+                fault += f"then {_format(actual)}; {COPY_ADVICE if event == 'restore()' else SEED_ADVICE}"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _AuthorCodeFailed
 
@@ -290,7 +289,7 @@ class _Checker:
         for name, report in self._check_reports(env).items():
             if report != reports[name]:
                 fault = f"restore() on {task.id} restores a different {name}: {report:.60}, not {reports[name]:.60}"
-                self._note(f"{fault}; {COPY}", env._load, kind="restored")
+                self._note(f"{fault}; {COPY_ADVICE}", env._load, kind="restored")
                 return
         self._check_same(remaining, self._continue(env, remaining), task, "restore()")
 

@@ -28,7 +28,7 @@ REMEDY = (
 )
 NO_SANDBOX = (
     "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
-    "chromium-sandbox, or run as root, where Chromium runs without one."
+    "chromium-sandbox, or run as root: Chromium then runs without a sandbox."
 )
 PATH_VARIABLES = {"chromium": "PLANBOOK_CHROMIUM", "chromedriver": "PLANBOOK_CHROMEDRIVER"}
 """Maps each required program to the environment variable that may name its path."""
@@ -61,7 +61,7 @@ def requirements() -> Sequence[Requirement]:
 
 
 def require() -> tuple[str, str]:
-    """Return the paths of Chromium and its driver. Raises MissingRequirement if one of the two is not found."""
+    """Return the paths of Chromium and its driver. Raises MissingRequirement if either is missing."""
     chromium, driver = map(_program, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
         missing = [program for program in (chromium, driver) if program.found is None]
@@ -163,9 +163,9 @@ def shared() -> Browser:
     """
     global _shared, _owner_pid
     with _shared_lock:
-        if _shared is not None and _owner_pid == os.getpid() and _shared.alive():
-            return _shared
         if _shared is not None and _owner_pid == os.getpid():
+            if _shared.alive():
+                return _shared
             _shared.close()
         _shared, _owner_pid = Browser(), os.getpid()
         return _shared

@@ -29,7 +29,7 @@ FINAL_EVENTS = ("Inspector.targetCrashed", "Inspector.detached")
 
 
 TIMEOUT = 120.0
-"""If a browser does not answer for this number of seconds, it counts as dead.
+"""Number of seconds after which a browser that does not answer counts as dead.
 
 If a browser really dies, its connections break immediately. So this limit matters only if the whole machine is stuck.
 """
@@ -65,8 +65,8 @@ def _report_lost_browser(command: str = "") -> Iterator[None]:
 class Connection:
     """A connection that sends commands and reads their answers. Only one thread at a time may use it.
 
-    The connection is to one tab or to the whole browser. A connection to the whole browser must name the ``session`` of
-    a tab to send commands to this tab.
+    The connection is to one tab or to the whole browser. To send commands to a tab over a connection to the whole
+    browser, pass the tab's ``session``.
     """
 
     def __init__(self, url: str, on_event: Callable[[Event], None] | None = None) -> None:
@@ -266,7 +266,7 @@ CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
 
 
 def find_key(name: str) -> Key | None:
-    """Return the key that types a character, or that has a name such as ``arrow_down``, or None if there is none."""
+    """Return the key for a character, or for a name such as ``arrow_down``, or None if there is none."""
     return CHARACTER_KEYS.get(name) or KEYS.get(name)
 
 

@@ -6,7 +6,7 @@ EnvsError
 ├── UnknownAction       the environment does not offer the action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action was taken before the start or after the end of an episode
-├── Diverged            a repeated action had a different result than before
+├── Diverged            a repeated action gave a different result than before
 └── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
@@ -51,7 +51,7 @@ class EnvironmentBroken(EnvsError):
 
 
 class Diverged(EnvsError):
-    """A repeated action had a different result than before."""
+    """A repeated action gave a different result than before."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
@@ -68,8 +68,8 @@ def error_location(error: BaseException, skipped_folders: Collection[Path] = ())
 
     The author is a person who wrote an environment, a judge or a planning method. All code counts as the author's,
     except the standard library, installed packages, ``base.py``, ``selection.py`` and the files directly in
-    ``skipped_folders``. FILE:LINE is the author's line that was called last. The traceback begins at the author's line
-    that was called first. Both strings are empty if no line of the author's code was being executed.
+    ``skipped_folders``. FILE:LINE is the author's innermost line in the traceback. The returned traceback begins at the
+    author's outermost line. Both strings are empty if no line of the author's code was being executed.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [

@@ -1,4 +1,4 @@
-"""The types that parameters of actions and queries may have, and random values of these types for `check-env`."""
+"""The types that parameters of actions and queries may have, and random values of these types for ``check-env``."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The optional members of an environment, grouped by purpose, and the goals among which the method DEPS selects.
+"""The optional members of an environment, grouped by purpose, and the goals from which the method DEPS selects.
 
 ``Environment`` derives from ``OptionalMembers``. A subclass of ``Environment`` overrides only the members it needs.
 """
@@ -31,18 +31,18 @@ OLD_NAMES = {
     "told_params": "public_params",
     "unjudged": "unjudged_result",
 }
-"""Maps names that members of environments had in earlier versions to their present names."""
+"""Maps the former names of members of ``Environment`` to their current names."""
 OLD_GOAL_NAMES = {
     "known": "list_goals",
     "names": "aliases",
     "recorded": "horizon_table",
     "times": "with_count",
 }
-"""Maps names that members of ``Goals`` had in earlier versions to their present names."""
+"""Maps the former names of members of ``Goals`` to their current names."""
 
 
 def refuse_old_names(cls: type, old_names: Mapping[str, str]) -> None:
-    """Raise TypeError if a class defines a member with a name that it had in an earlier version."""
+    """Raise TypeError if a class defines a member under its former name."""
     for name in old_names.keys() & vars(cls).keys():
         raise TypeError(f"{cls.__name__}.{name} is now called {old_names[name]}; rename it")
 
@@ -71,14 +71,14 @@ class Goals:
         return self.environment.offer.actions
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether everything is available that, according to the plan, the goal requires.
+        """Return True if everything that the goal requires, according to the plan, is available.
 
-        Requirements that the plan does not mention are ignored, even if the environment knows them.
+        Requirements that the plan does not mention are ignored.
         """
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return a dict that maps each material to the number that the goal uses up, according to the plan."""
+        """Return how many of each material the goal uses up, according to the plan."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
@@ -94,11 +94,11 @@ class Goals:
         return 0.0
 
     def expected(self, goal: Action, steps: float) -> float:
-        """Return the expected number of time steps to a goal, including failures by chance. ``steps`` excludes them."""
+        """Return the expected number of time steps to a goal that takes ``steps`` if no action fails by chance."""
         return steps
 
     def list_goals(self) -> Sequence[Action]:
-        """Return the goals that may replace an invalid line of a plan: the most similar one does. By default none."""
+        """Return the goals that may replace an invalid line of a plan. The most similar one is used."""
         return ()
 
     def aliases(self, goal: Action) -> Sequence[str]:
@@ -205,9 +205,9 @@ class OptionalMembers:
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many of the selected tasks are left out by ``tasks``, because they cannot be judged here.
+        """Return how many of the selected tasks ``tasks`` leaves out because they cannot be judged here.
 
-        The result maps each reason to the number of tasks that are left out for this reason. A run reports the result.
+        The keys of the result are the reasons. A run reports the result.
         """
         return {}
 
@@ -226,7 +226,7 @@ class OptionalMembers:
         return ()
 
     def measures(self) -> Mapping[str, float]:
-        """Return a dict that maps names of measures to their values so far. An example is the reward in a game."""
+        """Return the values of the episode's measures so far, by name. An example is the reward in a game."""
         return {}
 
     def unjudged_result(self) -> str:
@@ -267,7 +267,7 @@ class OptionalMembers:
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the SHA-256 of each data set that these tasks use, as a dict whose keys describe the data sets.
+        """Return the SHA-256 of each data set that these tasks use. The keys describe the data sets.
 
         ``planbook.envs.requirements`` computes digests. Data that the environment's code generates needs no digest.
         Raises MissingRequirement if data is not installed, or BadSelection if a task does not exist.
@@ -283,7 +283,7 @@ class OptionalMembers:
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions that a run records, as a dict that maps names, for example of an engine, to versions."""
+        """Return the versions that a run records, by name, such as the version of a game engine."""
         return {}
 
     # Support for individual planning methods, which are named after their papers.
@@ -298,7 +298,7 @@ class OptionalMembers:
 
     - "last action": the last action and its observation.
     - "state": the result of ``state()``.
-    - "note": the state and the final note of the subtask. The planner also learns which subtasks failed.
+    - "note": the state and the final note of the subtask. The planner is also told which subtasks failed.
     """
     submits: ClassVar[bool] = False
     """For ADaPT: True if an episode ends only when the agent ends it, for example by a purchase. This counts as the

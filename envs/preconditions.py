@@ -1,4 +1,4 @@
-"""Declare the preconditions of actions, and find out at each line of a plan which preconditions hold there.
+"""Declare the preconditions of actions, and find out which of them hold at each line of a plan.
 
 An environment declares one function for each action. The function takes the arguments of the action and returns a
 ``Contract``, which says what the action needs and what it changes. Needs and changes refer to facts, such as
@@ -14,7 +14,7 @@ An environment declares one function for each action. The function takes the arg
 
     Preconditions({"take": take}, start={HOLDING: "nothing"})
 
-A dry run goes through a plan without running it. At each line it has ``Beliefs``, the possible values of every fact.
+A dry run goes through a plan without running it. ``Beliefs`` are the possible values of all facts at one line.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Fact(NamedTuple):
 
     name: str
     objects: tuple[Hashable, ...] = ()
-    """The objects that the fact is about. If one of them is UNKNOWN, this stands for any fact with the same name."""
+    """The objects that the fact is about. If one of them is UNKNOWN, any fact with the same name may be meant."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Need:
     refusal: Callable[[Any], str]
     """Returns the reason why a value does not meet the need, or "" if it does.
 
-    In the reason, "{now}" stands for the value.
+    "{now}" in the reason is replaced with the value.
     """
     only_value: Hashable = UNKNOWN
     """The only value that meets the need, or UNKNOWN if several values may meet it."""
@@ -127,7 +127,7 @@ def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], 
 
 @dataclass(frozen=True)
 class Preconditions:
-    """What an environment declares for one task.
+    """The preconditions of the actions in one task.
 
     At the start, every value of a fact is possible, unless ``start`` or ``defaults`` declares a value.
     """
@@ -142,7 +142,7 @@ class Preconditions:
     defaults: Mapping[str, Hashable] = field(default_factory=dict)
     """Maps a name to the value at the start of all facts with this name that ``start`` does not contain."""
     attributes: Mapping[str, Fact] = field(default_factory=dict)
-    """Maps the name of an attribute of the plan's ``agent`` to the fact whose value the attribute has."""
+    """Maps the name of an attribute of the plan's ``agent`` to the fact that gives its value."""
 
     def contract(self, name: str, args: Sequence[ArgValue]) -> Contract | None:
         """Return the contract of an action, or None if the action has no contract.
@@ -168,13 +168,13 @@ class Beliefs:
     """Maps a name to the possible values of every fact of this name that is not in ``known``."""
 
     @classmethod
-    def at_start(cls, declared: Preconditions) -> "Beliefs":
+    def at_start(cls, preconditions: Preconditions) -> "Beliefs":
         """Return the beliefs before the first action."""
-        known = {fact: frozenset({value}) for fact, value in declared.start.items()}
-        return cls(known, {name: frozenset({value}) for name, value in declared.defaults.items()})
+        known = {fact: frozenset({value}) for fact, value in preconditions.start.items()}
+        return cls(known, {name: frozenset({value}) for name, value in preconditions.defaults.items()})
 
     def values(self, fact: Fact) -> Values:
-        """Return the possible values of a fact. For an UNKNOWN object, merge those of all facts of the same name."""
+        """Return the possible values of a fact. For an UNKNOWN object, merge those of all facts with the same name."""
         merged = self.defaults.get(fact.name)
         if UNKNOWN not in fact.objects:
             return self.known.get(fact, merged)

@@ -27,7 +27,7 @@ _LOADED: dict[Path, ModuleType] = {}
 
 
 def load_module(path: Path) -> ModuleType:
-    """Return a Python file as a module, which a process loads only once.
+    """Load a Python file, once per process, and return its module.
 
     Raises ModuleLoadError if the file cannot be loaded.
     """
@@ -42,7 +42,7 @@ def is_loaded(name: str) -> bool:
 
 
 def execute_module(path: Path) -> ModuleType:
-    """Execute a Python file, and return it as a new module. The file may import modules from the folder that it is in.
+    """Execute a Python file, and return it as a new module. The file may import modules from its own folder.
 
     Raises ModuleLoadError if the file does not exist, or if its code raises an error.
     """
@@ -63,7 +63,7 @@ def execute_module(path: Path) -> ModuleType:
 def import_error(error: BaseException) -> str:
     """Return an import error as one line.
 
-    Version 0.2 of planbook renamed its packages. If the old name of one caused the error, the line gives the new name.
+    Version 0.2 of planbook renamed its packages. If an old name caused the error, the line gives the new name.
     """
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
@@ -148,7 +148,7 @@ def load_environment(name: str) -> type[Environment]:
     known = known_environments()
     if name not in known:
         raise UnknownEnvironment(
-            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class"
+            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}; or give FILE.py:Class"
         )
     module_name, _, class_name = known[name].partition(":")
     try:
@@ -160,7 +160,6 @@ def load_environment(name: str) -> type[Environment]:
     return _check_class(getattr(module, class_name, None), name)
 
 
-@cache
 def _load_from_file(path: Path, class_name: str) -> type[Environment]:
     """Return an environment class from a file. The file is loaded once, so that a name always means the same class.
 

@@ -44,14 +44,14 @@ def install_command(extra: str, *options: str, prefixes: tuple[str, ...] = ("",)
 
 
 def missing_extra(extra: str, feature: str) -> MissingRequirement:
-    """Return an error which says that a feature needs the packages of an extra, and how to install them."""
+    """Return an error that says that a feature needs the packages of an extra, and how to install them."""
     return MissingRequirement(
         f"{feature} needs packages that are not installed; add them with: {install_command(extra)}"
     )
 
 
 class PackageData(NamedTuple):
-    """A package whose data files an environment reads without importing the package."""
+    """A package that an environment needs. It is found without being imported."""
 
     package: str
     extra: str
@@ -59,7 +59,7 @@ class PackageData(NamedTuple):
     options: tuple[str, ...] = ()
     """Options for ``pip install``."""
     prefixes: tuple[str, ...] = ("",)
-    """Of the extra, only the packages whose names begin with one of these prefixes are needed. By default all are."""
+    """Only the extra's packages whose names begin with one of these prefixes are needed. By default all are."""
 
     @property
     def remedy(self) -> str:

@@ -30,7 +30,7 @@ _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return whether a value looks like a secret, or contains a value that does, judging by names and forms."""
+    """Return whether a value looks like a secret, or contains a value that does, by its name or its form."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):

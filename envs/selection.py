@@ -28,16 +28,12 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     """
     name = environment.name
     split = chosen_split(selection, environment.task_splits(options), name)
-    if not selection.ids and (types := environment.task_types(options)):
-        chosen_types(selection, types, name)
     all_tasks = selection.model_copy(update={"limit": None})
-    tasks = list_tasks(environment, all_tasks if selection.ids else selection, options)
     if selection.ids:
-        selected = [find_task(tasks, task_id, name) for task_id in dict.fromkeys(selection.ids)]
-        splits = environment.combined_splits.get(split, (split,))
-        if selection.split and (other := next((task for task in selected if task.split not in splits), None)):
-            raise BadSelection(f"{other.id} is in the split {other.split}, not in {split}; leave out the split")
-        return selected[: selection.limit]
+        return _select_ids(environment, list_tasks(environment, all_tasks, options), selection)[: selection.limit]
+    if types := environment.task_types(options):
+        chosen_types(selection, types, name)
+    tasks = list_tasks(environment, selection, options)
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit before the filter
         tasks = list_tasks(environment, all_tasks, options)
@@ -48,6 +44,20 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
         omitted = "".join(f"; {count} left out: {cause}" for cause, count in unjudgeable)
         raise BadSelection(f"{name} has no task that fits the selection{reason}{omitted}")
     return chosen[: selection.limit]
+
+
+def _select_ids(env: "type[Environment]", tasks: Sequence[Task], selection: Selection) -> list[Task]:
+    """Return the tasks with the selected ids. Raises BadSelection if one is missing, or not in the selected split."""
+    by_id = {task.id: task for task in tasks}
+    splits = env.combined_splits.get(selection.split or "", (selection.split,))
+    for task_id in selection.ids:
+        if task_id not in by_id:
+            first = f"; the first is {tasks[0].id!r}" if tasks else ""
+            raise BadSelection(f"{env.name} has no task {task_id!r}{first}")
+        split = by_id[task_id].split
+        if selection.split and split not in splits:
+            raise BadSelection(f"{task_id} is in the split {split}, not in {selection.split}; leave out the split")
+    return [by_id[task_id] for task_id in dict.fromkeys(selection.ids)]
 
 
 def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
@@ -100,15 +110,6 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
             f"{environment} has no task {task_id!r}; ids have the form TYPE/SEED, for example {types[0]}/3"
         )
     return kind, int(seed)
-
-
-def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
-    """Return the task with this id. Raises BadSelection if no task has this id."""
-    by_id = {task.id: task for task in reversed(list(tasks))}
-    if task_id not in by_id:
-        first = f"; the first is {next(reversed(by_id))!r}" if by_id else ""
-        raise BadSelection(f"{environment} has no task {task_id!r}{first}")
-    return by_id[task_id]
 
 
 def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:

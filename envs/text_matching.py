@@ -6,7 +6,7 @@ from math import log
 
 
 def token_set_ratio(text: str, other: str) -> int:
-    """Return the similarity of two texts, from 0 to 100, by their sets of words. The package thefuzz computes the same.
+    """Return the similarity of two texts, from 0 to 100, by their sets of words, as the package thefuzz does.
 
     The result is the best score of three comparisons: the shared words with all words of ``text``, the shared words
     with all words of ``other``, and all words of ``text`` with all words of ``other``.

@@ -12,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.preconditions import UNKNOWN, ArgValue, Change, Contract, Fact, Need, Preconditions
-from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
+from planbook.envs.selection import chosen_types, interleave, read_seeded_id
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
@@ -48,7 +48,6 @@ class Toy(Environment):
         """Return one task for each selected type and seed."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
-        chosen_split(selection, cls.splits, cls.name)
         seeds = selection.seeds or DEFAULT_SEEDS
         types = chosen_types(selection, cls.types, cls.name)
         return list(interleave(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))

@@ -1,7 +1,7 @@
 """The data types that environments and planbook exchange, such as tasks, actions, observations and verdicts."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
@@ -149,10 +149,6 @@ class Offer(NamedTuple):
 
     actions: Mapping[str, ActionSpec]
     queries: Mapping[str, ActionSpec]
-
-    def only(self, names: Collection[str]) -> "Offer":
-        """Return an offer that contains only the actions with these names, and no queries."""
-        return Offer({name: spec for name, spec in self.actions.items() if name in names}, {})
 
 
 @dataclass(frozen=True, slots=True)

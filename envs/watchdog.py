@@ -24,7 +24,7 @@ class Watchdog:
 
     def __init__(self, marker: str) -> None:
         command = [sys.executable, "-I", "-S", __file__, marker]
-        # If planbook itself was started with a marker, its watchdogs do not have it, and can end what they watch.
+        # Do not inherit a marker with which planbook itself was started: that marker's watchdog would kill this one.
         env = {name: value for name, value in os.environ.items() if name.startswith("LD_")}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env=env)
 
@@ -34,7 +34,7 @@ class Watchdog:
             self._process.communicate(b"\n", timeout=30)  # a fork of planbook may keep the pipe open
 
 
-def processes_naming(text: bytes) -> list[int]:
+def find_processes(text: bytes) -> list[int]:
     """Return the ids of all other processes that have this string in their arguments or environment variables.
 
     Environment variables are visible only for processes of the same user. Without ``/proc``, the list is empty.
@@ -56,7 +56,7 @@ def end_all(marker: str) -> None:
     Both steps are repeated until no process and no folder is left, since dying processes may still write files.
     """
     for _ in range(MAX_ATTEMPTS):
-        processes = processes_naming(os.fsencode(marker))
+        processes = find_processes(os.fsencode(marker))
         for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)

@@ -25,7 +25,7 @@ TAGS = ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp
 COLLECTIONS = {"map": MappingNode, "seq": SequenceNode}
 """Maps the tags of mappings and lists to the nodes that may have them. Other tags are for scalars."""
 MAX_INTEGER = 2**63 - 1
-"""The largest integer. The smallest is its opposite. Not every program that reads JSON can hold others."""
+"""The largest absolute value of an integer. Not every program that reads JSON can represent larger ones."""
 MAX_DIGITS = 100
 """Maximum number of characters in an integer."""
 
@@ -146,10 +146,10 @@ class _NodeReader:
         try:
             value: Any = None if is_long else self._yaml.constructor.construct_object(node)
         except (YAMLError, ValueError, LookupError):
-            self._refuse(node, f"this is no {tag}")
+            self._refuse(node, f"this is not a valid {tag}")
             return None
         if is_long or (tag == "int" and abs(value) > MAX_INTEGER):
-            self._refuse(node, "this integer is too large; put it in quotes if it is a text")
+            self._refuse(node, "this integer is too large; put it in quotes if it is text")
         return str(value) if isinstance(value, float) and not isfinite(value) else value
 
     def _refuse(self, node: Node, problem: str, path: YamlPath = ()) -> None:

@@ -1,8 +1,7 @@
 """The engines that play a game: the fast ``DirectEngine``, and ``ReferenceEngine``, which calls textworld and is slow.
 
 The direct engine implements the rules of all known games in plain Python. A test plays games in both engines and
-compares every reply. The direct engine does not have the commands ``slice`` and ``help``, since our actions never send
-them.
+compares every reply. The direct engine lacks the commands ``slice`` and ``help``, which our actions never send.
 """
 
 import sys
@@ -20,7 +19,7 @@ from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.requirements import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps each treatment to its predicate. The predicate is true of the objects that can be treated in this way."""
+"""Maps each treatment to the predicate that is true of the objects that can be treated in this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class GameReply:
 
 
 class GameEngine(ABC):
-    """An engine plays one game at a time. It accepts the game's own commands, such as ``go to desk 1``."""
+    """An engine that plays one game at a time. It accepts the game's own commands, such as ``go to desk 1``."""
 
     @abstractmethod
     def load(self, game: AlfworldGame) -> None:
@@ -84,7 +83,7 @@ class GameEngine(ABC):
         """Release the resources of the engine. Closing twice is harmless."""
 
 
-Outcome = tuple[GameState, str] | None
+CommandResult = tuple[GameState, str] | None
 """The state after a command, and the text of the reply. None if the command is not admissible."""
 _FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
 """Maps the verb of each command to the regular expression that matches the command."""
@@ -121,10 +120,10 @@ class DirectEngine(GameEngine):
 
     def step(self, command: str) -> GameReply:
         """Carry out one command, if it is admissible."""
-        outcome = self._carry_out(command.strip())
-        if outcome is None:
+        result = self._carry_out(command.strip())
+        if result is None:
             return GameReply(NOTHING, self._won)
-        state, text = outcome
+        state, text = result
         if state is not self.state:
             self.state, self._won = state, self._goal.holds(state)
         return GameReply(text, self._won)
@@ -182,9 +181,9 @@ class DirectEngine(GameEngine):
         kinds = self.scene.kinds
         return self._is_accessible(receptacle) and (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
 
-    # The commands. Each of these methods returns the outcome of one command.
+    # The commands. Each of these methods returns the result of one command.
 
-    def _carry_out(self, command: str) -> Outcome:
+    def _carry_out(self, command: str) -> CommandResult:
         verb = command.split(" ", 1)[0]
         other_dialect = verb in ("put", "move") and verb != self.dialect.put
         match = _FORMS[verb].fullmatch(command) if verb in _FORMS else None
@@ -195,34 +194,35 @@ class DirectEngine(GameEngine):
             return None
         return _ACTIONS[verb](self, *things)
 
-    def _look(self) -> Outcome:
+    def _look(self) -> CommandResult:
         return self.state, wording.surroundings_text(self.scene, self.state)
 
-    def _inventory(self) -> Outcome:
+    def _inventory(self) -> CommandResult:
         return self.state, wording.inventory_text(self.scene, self.state)
 
-    def _go(self, receptacle: str) -> Outcome:
+    def _go(self, receptacle: str) -> CommandResult:
         location = self.scene.places.get(receptacle)
         if location is None or location == self.state.at:
             return None
         destination = location if self.dialect.arrives_at_location else receptacle
-        text = wording.contents(self.scene, self.state, receptacle)
+        text = wording.contents_text(self.scene, self.state, receptacle)
         return self.state._replace(at=location), f"You arrive at {self.scene.names[destination]}. {text}"
 
-    def _open(self, receptacle: str) -> Outcome:
+    def _open(self, receptacle: str) -> CommandResult:
         is_closed = receptacle in self.scene.entities_with("openable") - self.state.opened
         if not is_closed or not self._is_here(receptacle):
             return None
         state = self.state._replace(opened=self.state.opened | {receptacle})
-        return state, f"You open the {self.scene.names[receptacle]}. {wording.contents(self.scene, state, receptacle)}"
+        text = wording.contents_text(self.scene, state, receptacle)
+        return state, f"You open the {self.scene.names[receptacle]}. {text}"
 
-    def _close(self, receptacle: str) -> Outcome:
+    def _close(self, receptacle: str) -> CommandResult:
         if not self._is_here(receptacle) or receptacle not in self.state.opened:
             return None
         state = self.state._replace(opened=self.state.opened - {receptacle})
         return state, f"You close the {self.scene.names[receptacle]}."
 
-    def _take(self, thing: str, receptacle: str) -> Outcome:
+    def _take(self, thing: str, receptacle: str) -> CommandResult:
         state, pair = self.state, (thing, receptacle)
         can_take = state.holding is None and pair in state.inside and thing in self.scene.entities_with("pickupable")
         if not can_take or not self._is_accessible(receptacle):
@@ -235,7 +235,7 @@ class DirectEngine(GameEngine):
         )
         return after, f"You pick up the {self.scene.names[thing]} from the {self.scene.names[receptacle]}."
 
-    def _put(self, thing: str, receptacle: str) -> Outcome:
+    def _put(self, thing: str, receptacle: str) -> CommandResult:
         state, pair, names = self.state, (thing, receptacle), self.scene.names
         if state.holding != thing or not self._fits(thing, receptacle):
             return None
@@ -247,29 +247,30 @@ class DirectEngine(GameEngine):
         )
         return after, f"You {self.dialect.put} the {names[thing]} {self.dialect.to} the {names[receptacle]}."
 
-    def _use(self, thing: str) -> Outcome:
-        scene, holders = self.scene, self.scene.receptacles_at.get(self.state.at, ())
-        if thing not in scene.entities_with("toggleable") or not any((thing, h) in self.state.inside for h in holders):
+    def _use(self, thing: str) -> CommandResult:
+        here = self.scene.receptacles_at.get(self.state.at, ())
+        is_here = any((thing, receptacle) in self.state.inside for receptacle in here)
+        if not is_here or thing not in self.scene.entities_with("toggleable"):
             return None
         return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
 
-    def _examine(self, thing: str) -> Outcome:
+    def _examine(self, thing: str) -> CommandResult:
         if self._is_here(thing):
-            return self.state, wording.contents(self.scene, self.state, thing)
+            return self.state, wording.contents_text(self.scene, self.state, thing)
         return (self.state, wording.object_text(self.scene, self.state, thing)) if thing == self.state.holding else None
 
-    def _heat(self, thing: str, machine: str) -> Outcome:
+    def _heat(self, thing: str, machine: str) -> CommandResult:
         treated = self.state._replace(hot=self.state.hot | {thing}, cool=self.state.cool - {thing})
         return self._treat("heat", thing, machine, treated)
 
-    def _cool(self, thing: str, machine: str) -> Outcome:
+    def _cool(self, thing: str, machine: str) -> CommandResult:
         treated = self.state._replace(hot=self.state.hot - {thing}, cool=self.state.cool | {thing})
         return self._treat("cool", thing, machine, treated)
 
-    def _clean(self, thing: str, machine: str) -> Outcome:
+    def _clean(self, thing: str, machine: str) -> CommandResult:
         return self._treat("clean", thing, machine, self.state._replace(clean=self.state.clean | {thing}))
 
-    def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> Outcome:
+    def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> CommandResult:
         scene = self.scene
         can_treat = self.state.holding == thing and thing in scene.entities_with(TREATABLE[verb])
         is_usable = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
@@ -279,7 +280,7 @@ class DirectEngine(GameEngine):
         return treated, text
 
 
-_ACTIONS: dict[str, Callable[..., Outcome]] = {
+_ACTIONS: dict[str, Callable[..., CommandResult]] = {
     verb: getattr(DirectEngine, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
 }
 
@@ -318,7 +319,7 @@ def _environment() -> Any:
 class ReferenceEngine(GameEngine):
     """The engine that calls textworld, as alfworld does. It cannot save its state.
 
-    If several threads use such engines, only one of the engines runs at a time.
+    Only one such engine runs at a time, even if several threads use them.
     """
 
     def __init__(self) -> None:

@@ -105,7 +105,7 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected games up to the limit. They are taken from each type in turn."""
+        """Return the selected games, up to the limit, from each type in turn."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
@@ -194,20 +194,18 @@ class Alfworld(Environment):
         engine, self._location, self._holding, self._won = saved
         self._engine.restore(engine)
 
-    def _send(self, command: str, *things: object) -> GameReply:
-        """Send a command to the engine, and return the reply. ``command`` contains ``{}`` for each of ``things``.
+    def _send(self, command: str, *things: str, location: str = "", holding: str = "") -> Observation:
+        """Send a command to the engine, and return the observation. ``command`` contains ``{}`` for each of ``things``.
 
-        If one of the things is not an id, no command is sent, and the text of the reply is NOTHING.
+        If the command succeeds, ``location`` and ``holding``, unless empty, replace the agent's location and what it
+        holds. If one of the things is not an id, no command is sent, and the observation says that nothing happens.
         """
         names = [game_name(thing) for thing in things]
-        if None in names:
-            return GameReply(NOTHING, self._won)
-        reply = self._engine.step(command.format(*names))
+        reply = GameReply(NOTHING, self._won) if None in names else self._engine.step(command.format(*names))
         self._won = reply.won
-        return reply
-
-    def _observe(self, reply: GameReply) -> Observation:
         accepted = reply.text != NOTHING
+        if accepted:
+            self._location, self._holding = location or self._location, holding or self._holding
         return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
 
     # Actions.
@@ -217,90 +215,83 @@ class Alfworld(Environment):
     )
     def go_to(self, receptacle: str) -> Observation:
         """Go to a receptacle and see what is in or on it, or that it is closed. The agent must not be there already."""
-        reply = self._send("go to {}", receptacle)
-        if reply.text == NOTHING and self._may_look_into(receptacle):
-            reply = self._send("examine {}", receptacle)
-        if reply.text != NOTHING:
-            self._location = receptacle
-        return self._observe(reply)
+        observation = self._send("go to {}", receptacle, location=receptacle)
+        if not observation.accepted and self._may_look_into(receptacle):
+            observation = self._send("examine {}", receptacle, location=receptacle)
+        return observation
 
     def _may_look_into(self, receptacle: str) -> bool:
-        """Return whether ``examine`` may be sent for a receptacle if the game refuses to go there.
+        """Return whether ``examine`` may be sent for a receptacle in place of a refused ``go to``.
 
-        The game refuses this if the agent is already at the receptacle's location.
+        The game refuses ``go to`` if the agent is already at the receptacle's location.
         """
         return self.options.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:
         """Open a closed receptacle where the agent is, and see what is in it."""
-        return self._observe(self._send("open {}", receptacle))
+        return self._send("open {}", receptacle)
 
     @action("agent.close('drawer_4') -> 'You close drawer_4. ...'", name="close")
     def shut(self, receptacle: str) -> Observation:
         """Close an open receptacle where the agent is."""
-        return self._observe(self._send("close {}", receptacle))
+        return self._send("close {}", receptacle)
 
     @action(
         "agent.take_from('pen_1', 'shelf_2') -> 'You take pen_1 from shelf_2. You are at shelf_2 and holding pen_1.'"
     )
     def take_from(self, object: str, receptacle: str) -> Observation:
         """Take an object from a receptacle where the agent is, unless it is closed. The hands must be empty."""
-        reply = self._send("take {} from {}", object, receptacle)
-        if reply.text != NOTHING:
-            self._holding = object
-        return self._observe(reply)
+        return self._send("take {} from {}", object, receptacle, holding=object)
 
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
         """Put the object in hand in or on a receptacle where the agent is. The receptacle must not be closed."""
-        reply = self._send("put {} in/on {}" if self._uses_put else "move {} to {}", object, receptacle)
-        if reply.text != NOTHING:
-            self._holding = EMPTY_HANDED
-        return self._observe(reply)
+        command = "put {} in/on {}" if self._uses_put else "move {} to {}"
+        return self._send(command, object, receptacle, holding=EMPTY_HANDED)
 
     @action("agent.use('floorlamp_1') -> 'You turn on floorlamp_1. ...'")
     def use(self, object: str) -> Observation:
         """Turn on a lamp where the agent is."""
-        return self._observe(self._send("use {}", object))
+        return self._send("use {}", object)
 
     @action("agent.clean_with('fork_2', 'sinkbasin_1') -> 'You clean fork_2 using sinkbasin_1. ...'")
     def clean_with(self, object: str, receptacle: str) -> Observation:
         """Clean the object in hand with a sink where the agent is."""
-        return self._observe(self._send("clean {} with {}", object, receptacle))
+        return self._send("clean {} with {}", object, receptacle)
 
     @action("agent.heat_with('egg_1', 'microwave_1') -> 'You heat egg_1 using microwave_1. ...'")
     def heat_with(self, object: str, receptacle: str) -> Observation:
         """Heat the object in hand with a microwave where the agent is."""
-        return self._observe(self._send("heat {} with {}", object, receptacle))
+        return self._send("heat {} with {}", object, receptacle)
 
     @action("agent.cool_with('bowl_3', 'fridge_1') -> 'You cool bowl_3 using fridge_1. ...'")
     def cool_with(self, object: str, receptacle: str) -> Observation:
         """Cool the object in hand with a fridge where the agent is."""
-        return self._observe(self._send("cool {} with {}", object, receptacle))
+        return self._send("cool {} with {}", object, receptacle)
 
     @action("agent.look() -> 'You are facing shelf_2. Next to it, you see nothing. ...'")
     def look(self) -> Observation:
         """See which receptacles the agent faces, but not what is in or on them."""
-        return self._observe(self._send("look"))
+        return self._send("look")
 
     @action("agent.inventory() -> 'You are carrying: pen_1. ...'")
     def inventory(self) -> Observation:
         """See what the agent holds."""
-        return self._observe(self._send("inventory"))
+        return self._send("inventory")
 
     @action("agent.examine('shelf_2') -> 'On shelf_2, you see vase_3. ...'")
     def examine(self, thing: str) -> Observation:
         """See what is in or on a receptacle where the agent is, or what is special about the object in hand."""
-        return self._observe(self._send("examine {}", thing))
+        return self._send("examine {}", thing)
 
 
 def _game(task: Task) -> AlfworldGame:
     return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
 
 
-# The goals for the planning method DEPS: those in appendix A.1 of the DEPS paper. DEPS chooses one of several goals.
-# Then a controller, which is a model, chooses the actions that reach this goal.
+# The goals for the planning method DEPS, as in appendix A.1 of its paper. DEPS chooses a goal; then a controller, which
+# is a model, chooses the actions that reach it.
 
 
 class Household(Protocol):
@@ -338,7 +329,7 @@ class Household(Protocol):
 
 
 class PaperHousehold(Protocol):
-    """The signature of a goal that differs with the option ``paper_goals``."""
+    """The signature that ``pick`` has if the option ``paper_goals`` is set."""
 
     def pick(self, object: str, place: str) -> str:
         """Take an object of that kind from the receptacle. The hands must be empty."""

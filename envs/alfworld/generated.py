@@ -4,7 +4,7 @@ A game depends only on its type and its seed. A floor plan from the package is c
 and a task in it are then written as a PDDL problem, which is the form of alfworld's own games.
 
 Every game can be won: its objects are in receptacles of the room, and the room has the machine, the target or the lamp
-that the goal needs. A test checks this: it wins games by a search that knows the whole state.
+that the goal needs. A test wins games by a search over complete states.
 
 The files of the package are read as data. Nothing in the package is imported or run.
 """
@@ -24,7 +24,7 @@ from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.requirements import PackageData
 
 SPLIT = "generated"
-SEEDS = 100
+DEFAULT_COUNT = 100
 """Number of games of each type if the selection has neither seeds nor a limit."""
 MAX_RECEPTACLES = 24
 """Maximum number of receptacles in a room. An agent needs up to two actions to look into one, and has 50 in all."""
@@ -297,7 +297,7 @@ def _read_literals(source: str) -> dict[str, Any]:
 
 _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
-_ESCAPES = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
+_ESCAPES = str.maketrans({"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"})
 _RECEPTACLES_IN_RULES = ("Microwave", "Fridge", "SinkBasin")
 """The kinds of receptacles that alfworld's rules mention. A problem must declare them even if the room has none."""
 _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
@@ -306,9 +306,7 @@ _OBJECTS_IN_RULES = ("Knife", "ButterKnife")
 
 def pddl_name(name: str) -> str:
     """Return a name in which characters that PDDL does not allow are replaced with words."""
-    for character, word in _ESCAPES.items():
-        name = name.replace(character, word)
-    return name
+    return name.translate(_ESCAPES)
 
 
 def problem_text(name: str, room: FurnishedRoom, goal: str) -> str:

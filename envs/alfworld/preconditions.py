@@ -37,13 +37,9 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
 
 
 class KnownRoom:
-    """What an agent may know about a game before it looks around, and the contracts of actions that follow from this.
-
-    A contract says what an action needs, and what it changes.
-    """
+    """What an agent may know about a game in advance, and the contracts of actions that follow from this."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
-        """``shared_open`` is True if the option ``shared_locations`` is "open"."""
         problem = game.text("pddl_problem")
         self.scene, self._shared_open = read_scene(problem), shared_open
         self._machines = read_dialect(game.text("pddl_domain"), game.text("grammar")).machines
@@ -57,7 +53,7 @@ class KnownRoom:
         """All kinds of objects in the game's rules, including kinds of which the room has no object."""
 
     def contracts(self) -> Mapping[str, MakeContract]:
-        """Return a dict that maps each action that needs or changes a fact to a function for its contract."""
+        """Return a dict that maps each action that needs or changes a fact to the function that makes its contract."""
         close = partial(self._open, opened=True)
         on_places: dict[str, MakeContract] = {"go_to": self._go_to, "open": self._open, "close": close}
         on_things: dict[str, MakeContract] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
@@ -140,12 +136,11 @@ class KnownRoom:
         """Return the location of a receptacle or, for START, the location at which the agent begins."""
         return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
 
-    def _at_need(self, receptacle: str) -> Need:
-        location, reason = self._location(receptacle), f"the agent is at {{now}}, not at {receptacle}"
-        return Need.satisfies(LOCATION, lambda now: self._location(now) == location, reason)
-
     def _here_needs(self, receptacle: ArgValue) -> list[Need]:
-        return [] if receptacle is UNKNOWN else [self._at_need(receptacle)]
+        if receptacle is UNKNOWN:
+            return []
+        location, reason = self._location(receptacle), f"the agent is at {{now}}, not at {receptacle}"
+        return [Need.satisfies(LOCATION, lambda now: self._location(now) == location, reason)]
 
     def _accessible_needs(self, receptacle: ArgValue) -> list[Need]:
         has_door = receptacle is not UNKNOWN and self._can_be_opened(receptacle)
@@ -158,10 +153,9 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Check whether the objects of a thing's kind have a predicate, and return a reason and a flag.
+        """Check whether a predicate is true of the objects of a thing's kind, and return a reason and a flag.
 
-        If no object of the kind has the predicate, the reason says so. Otherwise it is "". The flag is True if all
-        objects of the kind have the predicate.
+        The reason says that it is true of none of them; otherwise it is "". The flag says whether it is true of all.
         """
         able = [entity in self.scene.entities_with(predicate) for entity in self._same_kind(thing)]
         reason = f"{thing} cannot be {participle}" if able and not any(able) else ""

@@ -63,7 +63,7 @@ class GameScene:
     kinds: dict[str, str]
     """Maps an object or a receptacle to its type, such as ``mugtype``."""
     predicates: dict[str, Names]
-    """Maps a unary predicate, such as ``openable``, to the entities for which it is true."""
+    """Maps a unary predicate, such as ``openable``, to the entities of which it is true."""
     can_contain: Pairs
     """Pairs of a type of receptacle and a type of object that such receptacles can hold."""
     contained: Pairs
@@ -92,7 +92,7 @@ class GameScene:
         return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
 
     def entities_with(self, predicate: str) -> Names:
-        """Return the entities for which a unary predicate is true."""
+        """Return the entities of which a unary predicate is true."""
         return self.predicates.get(predicate, _NONE)
 
 
@@ -189,8 +189,7 @@ _FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
 }
 """Maps a predicate to a function that returns the predicate's facts in a state, as tuples of arguments.
 
-It contains the predicates that are binary or whose facts may change. Predicates with few facts come first, so that they
-are checked first.
+The predicates are those that are binary or whose facts may change. Predicates with few facts are checked first.
 """
 
 

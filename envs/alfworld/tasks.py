@@ -129,9 +129,10 @@ DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 They stand in for the games in table 5 of the DEPS paper, which does not identify its games.
 """
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""A development set as the ADaPT paper describes its own: the split of its games, and the number of each type.
+"""For the selection ``adapt_dev``: the split of its games, and the number of games of each type.
 
-The games are the first solvable games of each type, sorted by id. The paper does not identify its games.
+The ADaPT paper describes its development set, but does not identify the games. These are the first solvable games of
+each type, sorted by id.
 """
 
 
@@ -147,8 +148,8 @@ def _deps() -> dict[str, list[str]]:
 
 
 def _adapt_dev() -> dict[str, list[str]]:
-    games = list_games(DEV_SPLIT)
-    return {kind: list(islice((id for id in ids if peek(id)[1]), DEV_GAMES)) for kind, ids in games.items()}
+    games = list_games(DEV_SPLIT).items()
+    return {kind: list(islice((game for game in ids if peek(game)[1]), DEV_GAMES)) for kind, ids in games}
 
 
 SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
@@ -190,7 +191,7 @@ def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
 
 
 def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:
-    seeds = selection.seeds or range(selection.limit or generated.SEEDS)
+    seeds = selection.seeds or range(selection.limit or generated.DEFAULT_COUNT)
     return (_generated_task(kind, seed) for seed in seeds for kind in types)
 
 
@@ -212,15 +213,8 @@ def _generated_task(kind: str, seed: int) -> Task:
 
 
 def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task:
-    return Task(
-        id=task_id,
-        env="alfworld",
-        split=split,
-        type=kind,
-        goal=paper_goal(goal),
-        params=params_of(paper_goal(goal)),
-        seed=seed,
-    )
+    goal = paper_goal(goal)
+    return Task(id=task_id, env="alfworld", split=split, type=kind, goal=goal, params=params_of(goal), seed=seed)
 
 
 # Goal sentences.
@@ -241,11 +235,11 @@ _FORMS = tuple(
 
 
 def params_of(goal: str) -> dict[str, JsonValue]:
-    """Return the parameters in a goal sentence.
+    """Return the params in a goal sentence.
 
     All types have ``object``. The type look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
-    The type pick_two_obj also has ``count``, which is 2. If the sentence has an unknown form, the result is empty. This
-    happens for games that somebody wrote by hand.
+    The type pick_two_obj also has ``count``, which is 2. If the sentence has an unknown form, as in
+    hand-written games, the result is empty.
     """
     for form in _FORMS:
         if match := form.fullmatch(goal):

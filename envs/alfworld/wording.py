@@ -38,7 +38,7 @@ The digests ignore the differences between the dialects.
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What differs between games: some words, and the kinds of receptacles in which things can be cleaned."""
+    """The differences between games: some words, and the kinds of receptacles in which things can be cleaned."""
 
     put: str
     """The verb for putting things down: "put" (before alfworld 0.4) or "move"."""
@@ -109,7 +109,7 @@ def intro_text(scene: GameScene, state: GameState, task_line: str) -> str:
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
 
-def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
+def contents_text(scene: GameScene, state: GameState, receptacle: str) -> str:
     """Return the reply to ``examine`` for a receptacle."""
     name = scene.names[receptacle]
     openable = receptacle in scene.entities_with("openable")
@@ -227,7 +227,7 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Maps the form of each command to its action. ``* *`` stands for a kind and a number, such as ``desk 1``.
+"""Maps the form of each command to its action. ``* *`` matches a kind and a number, such as ``desk 1``.
 
 There are no actions for the commands ``slice`` and ``help``.
 """
@@ -254,9 +254,9 @@ DOCS = {
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""Maps each action of the AutoManual paper to the facts that the paper's documentation states (listing 3).
+"""Maps each action of the AutoManual paper to documentation that states no more than the paper's does (listing 3).
 
-It leaves out most preconditions, such as where the agent has to be, which the agent has to learn.
+It leaves out most preconditions, such as where the agent has to be. The agent has to learn them.
 """
 
 

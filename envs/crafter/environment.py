@@ -43,7 +43,7 @@ class CrafterOptions(EnvironmentOptions):
 
 
 def make_task(kind: str, seed: int) -> Task:
-    """Return the task of a type on the map that is generated from a seed."""
+    """Return the task of this type on the map that is generated from this seed."""
     goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
     if kind == SURVIVE:
         goal, params = f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can", {}

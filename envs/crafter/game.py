@@ -27,11 +27,11 @@ AREA = (64, 64)
 VIEW = (9, 9)
 """The number of columns and of rows in a picture. Two of the nine rows show the inventory."""
 CHUNK = (12, 12)
-"""The size of a region, in squares. The package keeps the number of creatures in each region in balance."""
+"""The size of a region, in squares. The package balances the number of creatures in each region."""
 PIXELS = 63 * 49
 """Number of pixels in a picture that show land. When it is dark, the package adds random noise to each of them."""
 DARK = 0.5
-"""It is dark when the amount of daylight is below this value."""
+"""It is dark if the amount of daylight, from 0 to 1, is below this value."""
 
 
 class CrafterGame(Env):  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """The rules of the original ``crafter`` package: its tables, the player's actions, and why actions would fail.
 
-The tables show whether an action would fail, before it is done. The reason names what is missing, but not how much,
-since the player has to find that out.
+The tables show in advance whether an action would fail. The reason names what is missing, but not how much, since the
+player has to find that out.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ VITALS = ("health", "food", "drink", "energy")
 
 
 def tables() -> Any:
-    """Return the game's tables, a module. It is imported only here, since importing the package takes half a second."""
+    """Return the module with the game's tables. It is imported only here, since the import takes half a second."""
     from crafter import constants
 
     return constants
 
 
 def limit_of(item: str) -> int:
-    """Return the maximum number of an item, which may be a vital, that the player can have."""
+    """Return the maximum count of an item. Vitals are items, too."""
     return int(tables().items[item]["max"])
 
 
-def things() -> list[str]:
+def portable_items() -> list[str]:
     """Return the items that can be carried, in the game's order."""
     return [item for item in tables().items if item not in VITALS]
 
@@ -93,8 +93,8 @@ def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
     """Return the kind of thing on a square.
 
-    This is the creature, plant (``ripe_plant`` if it can be eaten) or arrow on the square. If there is none of these,
-    it is the material of the square.
+    This is the creature, plant (``ripe_plant`` if it can be eaten) or arrow on the square or, if there is none, the
+    material of the square.
     """
     material, thing = game.land[x, y]
     if thing is None:
@@ -128,7 +128,7 @@ def _do(game: "CrafterGame", _: str) -> str:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in things() and held[name] >= limit_of(name)]
+    full = [name for name in recipe["receive"] if name in portable_items() and held[name] >= limit_of(name)]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 

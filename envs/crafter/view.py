@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, limit_of, tables, things
+from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, limit_of, portable_items, tables
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -78,7 +78,7 @@ def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
 
 
 def count_kinds_ahead(rows: Rows, direction: str) -> Counter[str]:
-    """Return how often each kind occurs in one half of the window: the half in this direction from the player."""
+    """Return how often each kind occurs in the half of the window that lies in this direction from the player."""
     parts = {"north": rows[:ROW], "south": rows[ROW + 1 :]}
     columns = slice(COLUMN) if direction == "west" else slice(COLUMN + 1, WIDTH)
     return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
@@ -108,7 +108,7 @@ def player_view(game: "CrafterGame") -> PlayerView:
         view=visible_rows(game),
         facing=next(name for name, step in STEPS.items() if step == facing),
         vitals={name: inventory[name] for name in VITALS},
-        inventory={name: inventory[name] for name in things() if inventory[name]},
+        inventory={name: inventory[name] for name in portable_items() if inventory[name]},
         sleeping=game.player.sleeping,
         remaining=tuple(name for name in tables().achievements if name not in game.unlocked),
     )
@@ -144,7 +144,7 @@ def describe_changes(before: PlayerView, after: PlayerView) -> str:
     changed += [
         f"{name} {before.vitals[name]} -> {new}" for name, new in after.vitals.items() if new != before.vitals[name]
     ]
-    for name in things():
+    for name in portable_items():
         if (old := before.inventory.get(name, 0)) != (new := after.inventory.get(name, 0)):
             changed.append(f"{name} {old} -> {new}")
     if before.sleeping != after.sleeping:

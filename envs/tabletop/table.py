@@ -95,7 +95,7 @@ Supports = tuple[str, ...]
 
 
 class Table:
-    """Knows where all things are. A move replaces ``layout`` with a new dict, so a reference to it is a snapshot."""
+    """The arrangement of all things. A move replaces ``layout`` with a new dict, so a reference to it is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], layout: Mapping[str, Supports]) -> None:
         self.things, self.layout = things, layout
@@ -358,7 +358,7 @@ GOALS: Mapping[str, str] = {
     "packing_shapes": "pack all the shapes, and nothing else, into the brown box",
     "stack_block_pyramid": "build a pyramid of the blocks on the three bases",
 }
-"""Maps each task type to its instruction, in our own words."""
+"""Maps each task type to its goal, in our own words."""
 
 
 def make_scene(kind: str, seed: int) -> TableScene:

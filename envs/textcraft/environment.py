@@ -138,7 +138,7 @@ class Textcraft(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digests of the recipes and of the list of published tasks."""
-        return {"recipes": folder_digest(recipes.recipes()), "list of tasks": file_digest(PUBLISHED)}
+        return {"recipes": folder_digest(recipes.recipe_folder()), "list of tasks": file_digest(PUBLISHED)}
 
     def versions(self) -> Mapping[str, str]:
         """Return the version of the package textcraft."""
@@ -238,7 +238,7 @@ class TextcraftGoals(Goals):
             return {}
 
     def list_goals(self) -> Sequence[Action]:
-        """Return a goal for each item that the shown commands need and that can be got, and for each command.
+        """Return a goal for each item that a shown command needs and that has no recipe, and for each shown command.
 
         If a command asks for a kind of item, there is one goal for each choice of ingredients.
         """

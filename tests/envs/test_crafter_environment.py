@@ -11,7 +11,7 @@ import pytest
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import SURVIVE, make_task
-from planbook.envs.crafter.rules import STEPS, VITALS, Direction, Placeable, Tool, tables, things
+from planbook.envs.crafter.rules import STEPS, VITALS, Direction, Placeable, Tool, portable_items, tables
 from tests.envs.crafter_games import ALL_ACTIONS, possible_actions, random_actions, started
 
 NORTH = Action("move", ("north",))
@@ -136,7 +136,7 @@ def test_the_actions_that_are_not_refused_take_effect(environment: Crafter) -> N
                 player = environment.game.player
                 assert last.accepted <= (each in possible)
                 if each.name in ("place", "make"):
-                    changed = any(player.inventory[name] != items[name] for name in things())
+                    changed = any(player.inventory[name] != items[name] for name in portable_items())
                     assert changed == last.accepted == (each in possible)
                 if each.name == "move":
                     assert (tuple(player.pos) != place) == last.accepted == (each in possible)

@@ -12,7 +12,7 @@ import pytest
 from planbook.envs import chromium
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.miniwob import Miniwob
-from planbook.envs.watchdog import processes_naming
+from planbook.envs.watchdog import find_processes
 from tests.browser import act, kill_browser, need_browser, start
 from tests.command import ROOT
 from tests.executing import wait_until
@@ -31,7 +31,7 @@ sys.stdin.read()
 
 def wait_until_gone(profile: str) -> None:
     """Wait until no process uses the profile any more and its folder has been removed."""
-    wait_until(lambda: not processes_naming(profile.encode()) and not Path(profile).exists())
+    wait_until(lambda: not find_processes(profile.encode()) and not Path(profile).exists())
 
 
 @pytest.mark.browser
@@ -44,7 +44,7 @@ def test_the_browser_ends_with_its_owner(ending: str) -> None:
     assert owner.stdin is not None
     assert owner.stdout is not None
     profile = owner.stdout.readline().strip()
-    assert len(processes_naming(profile.encode())) >= 2  # Chromium and its driver
+    assert len(find_processes(profile.encode())) >= 2  # Chromium and its driver
     if ending == "killed":
         owner.send_signal(signal.SIGKILL)
     else:

@@ -12,7 +12,7 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection, chromium
 from planbook.envs.miniwob import Miniwob
-from planbook.envs.watchdog import processes_naming
+from planbook.envs.watchdog import find_processes
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.results import read_run
@@ -41,7 +41,7 @@ class Killer:
             self.profile = chromium.shared().profile
             family = [
                 process
-                for process in processes_naming(self.profile.encode())
+                for process in find_processes(self.profile.encode())
                 if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes()
             ]
             for kill_signal in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that no tab opens between kills
