@@ -247,8 +247,8 @@ class Minecraft(Environment):
         """
         if not self.task:
             return Verdict(False, 0.0)
-        solved, expected = self._is_solved(), self.milestones_of(self.task)
-        return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(expected) or 1))
+        solved = self._is_solved()
+        return Verdict(solved, 1.0 if solved else len(self.milestones()) / len(self.milestones_of(self.task)))
 
     def _is_solved(self) -> bool:
         return all(self._has(item, count) for item, count in self._required_items.items())

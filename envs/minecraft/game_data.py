@@ -62,11 +62,6 @@ class Source(NamedTuple):
         """The tool that is needed, or "". If a pickaxe is needed, the one with the lowest sufficient tier."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
-    @property
-    def usual_depth(self) -> float:
-        """The mean of the minimum and the maximum depth."""
-        return sum(self.depth) / 2
-
     def yielded_item(self, item: str) -> str:
         """Return the item that a goal for ``item`` yields: ``log`` for ``birch_log``."""
         return item if item in self.gives else self.gives[0]
@@ -235,11 +230,11 @@ def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
         elif item in products:
             return None
         else:
-            alternatives = [_steps(other, (*products, item)) for other in RECIPES.get(item, ())]
-            possible = [path for path in alternatives if path is not None]
-            if not possible:
+            paths = (_steps(other, (*products, item)) for other in RECIPES.get(item, ()))
+            shortest = min((path for path in paths if path is not None), key=len, default=None)
+            if shortest is None:
                 return None
-            steps += [*min(possible, key=len), item]
+            steps += [*shortest, item]
     return steps
 
 

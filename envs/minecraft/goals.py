@@ -5,7 +5,7 @@ run checks, without acting, whether the preconditions of each action hold when a
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,12 +77,7 @@ class MinecraftGoals(Goals):
 
     def routes(self, goal: Action) -> Sequence[Action]:
         """Return the goal, followed by goals for other sources of the same item."""
-        if goal.name not in GATHERING:
-            return (goal,)
-        try:
-            item, count = player.read_object(goal.args[0])
-        except GoalRefused:
-            return (goal,)
+        item, count = _object_of(goal)
         source = game_data.source_of(item)
         if source is None or source.verb != goal.name:
             return (goal,)
@@ -132,7 +127,7 @@ class MinecraftGoals(Goals):
             "since_seen": since,
             "remembered_distance": remembered,
             "depth": float(spot.depth),
-            "usual_depth": source.usual_depth if source else 0.0,
+            "usual_depth": sum(source.depth) / 2 if source else 0.0,
             "tier": float(game_data.PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
             "tick": float(spot.tick),
         }
@@ -180,6 +175,7 @@ def making_goal(recipe: Recipe, count: int) -> Action:
 
 
 def _object_of(goal: Action) -> tuple[str, int]:
+    """Return the item and the count that a goal names, or ("none", 0) if the goal is faulty."""
     obj = goal.args[0] if goal.args else None
     if isinstance(obj, str):
         return obj, 1
@@ -211,10 +207,10 @@ def preconditions(task: Task) -> Preconditions:
     """Return the preconditions and effects of goals, and the inventory at the start of the task."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
     rules: Mapping[str, Callable[..., Contract]] = {
-        "mine": lambda obj, tool: _gather("mine", obj, tool),
-        "kill": lambda obj, tool: _gather("kill", obj, tool),
-        "craft": lambda obj, materials, tool: _make("craft", obj, materials, tool),
-        "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
+        "mine": partial(_gather, "mine"),
+        "kill": partial(_gather, "kill"),
+        "craft": partial(_make, "craft"),
+        "smelt": partial(_make, "smelt"),
         "equip": _equip,
     }
     contracts = {name: rule_contract(rule, GoalRefused, fact=_held_fact(UNKNOWN)) for name, rule in rules.items()}

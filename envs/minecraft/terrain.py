@@ -261,16 +261,13 @@ def _nearest(
     """
     if source.name in EVERYWHERE:
         return _to_layer(terrain, so_far.spot, source), NO_SITE, FOREVER
-    best: tuple[Spot, int, int] | None = None
-    spot = so_far.spot
+    reachable = []
     for site in terrain.by_source[source.name]:
         remaining = site.amount - taken.get(site.number, 0) - so_far.taken.get(site.number, 0)
-        if remaining <= 0:
-            continue
-        end = fastest_route(spot, site, dig)
-        if end.tick <= site.gone_at and (best is None or end.tick < best[0].tick):
-            best = end, site.number, remaining
-    return best
+        end = fastest_route(so_far.spot, site, dig)
+        if remaining > 0 and end.tick <= site.gone_at:
+            reachable.append((end, site.number, remaining))
+    return min(reachable, key=lambda arrival: arrival[0].tick, default=None)
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
