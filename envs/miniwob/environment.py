@@ -1,6 +1,5 @@
 """The MiniWoB++ environment: the 53 task types on which the papers report results, the actions and the verdicts."""
 
-import importlib.metadata
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +13,8 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs import chromium, devtools
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
-from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.requirements import PackageData, folder_digest
+from planbook.envs.miniwob.tab import DATA_MODE, MiniwobTab, PageState
+from planbook.envs.requirements import PackageData, folder_digest, package_version
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
@@ -154,7 +153,7 @@ class Miniwob(Environment):
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of Chromium, Selenium and MiniWoB++, and the data mode (see ``tab.DATA_MODE``)."""
-        return chromium.versions() | {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
+        return chromium.versions() | {"miniwob": package_version("miniwob"), "data_mode": DATA_MODE}
 
     def close(self) -> None:
         """Close the tab. The browser stays open for other episodes until the process ends."""

@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -31,9 +30,7 @@ LOAD_SECONDS = 60
 """Maximum number of seconds that a page may take to load."""
 
 
-@cache
-def _script() -> str:
-    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class MiniwobTab:
             [
                 ("Page.enable", {}),
                 ("Inspector.enable", {}),
-                ("Page.addScriptToEvaluateOnNewDocument", {"source": _script()}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": SCRIPT}),
                 ("Emulation.setDeviceMetricsOverride", WINDOW),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ]
