@@ -21,6 +21,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import nsmallest
 
 from planbook.envs.shopping.catalogue import Product, Shop, Wish, format_price
 from planbook.envs.text_matching import BM25, token_set_ratio
@@ -201,9 +202,8 @@ class ProductSearch:
     def results(self, keywords: str) -> tuple[str, ...]:
         """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, best matches first."""
         scores = self._index.scores(sorted(set(words(keywords))))
-        least = min(sorted(scores)[-MAX_RESULTS:], default=0.0) - 10**-_DECIMALS  # lower scores need not be sorted
-        best = [(-round(score, _DECIMALS), index) for index, score in enumerate(scores) if score >= least]
-        return tuple(self._ids[index] for score, index in sorted(best)[:MAX_RESULTS] if score < 0)
+        ranks = ((-round(score, _DECIMALS), index) for index, score in enumerate(scores) if score > 0)
+        return tuple(self._ids[index] for _, index in nsmallest(MAX_RESULTS, ranks))
 
 
 MATCH_THRESHOLD = 85
