@@ -1,6 +1,6 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-A server that is started with a command is restarted for each task, so that it remembers nothing of the previous task.
+A server that is started with a command is restarted for each task, so that nothing is left of the previous task.
 """
 
 import logging
@@ -49,11 +49,11 @@ UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluat
 regular expressions may take exponential time, and jsonschema compares all items or properties with each other.
 """
 UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
-"""Keywords that may seem to be violated only because an unchecked keyword inside them counts as satisfied."""
+"""Keywords that may seem violated only because an unchecked keyword inside them counts as satisfied."""
 MAX_STEPS = 10_000
-"""Maximum number of keywords that are applied to check one value. The server checks what is left."""
+"""Maximum number of keywords to apply to one value. The server checks the rest."""
 _COUNTS: ContextVar[Counter[str]] = ContextVar("counts")
-"""Counts the steps of the current check, and the unchecked keywords that it met."""
+"""The numbers of steps and of unchecked keywords in the current check."""
 
 
 class _TooManySteps(Exception):
@@ -81,7 +81,7 @@ class ServerTool(NamedTuple):
 
 
 def find_fault(value: object, schema: Schema) -> Any:
-    """Return why a schema does not allow a value, or None if no reason is found within MAX_STEPS."""
+    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS find no error."""
     _COUNTS.set(Counter())
     with suppress(_TooManySteps):
         return exceptions.best_match(_bounded(_kind(schema))(schema, registry=Registry()).iter_errors(value))
@@ -94,11 +94,11 @@ def _kind(schema: Schema) -> Any:
 
 @cache
 def _bounded(kind: Any) -> Any:
-    """Return a class of validators that finds at most one error for each keyword, and takes at most MAX_STEPS."""
+    """Return a validator class that finds at most one error for each keyword, and takes at most MAX_STEPS."""
     bounded = validators.extend(
         kind, {keyword: _bounded_check(keyword, check) for keyword, check in kind.VALIDATORS.items()}
     )
-    bounded.evolve = evolve  # for a part with "$schema", the original method would return another class
+    bounded.evolve = evolve  # for a part with "$schema", the original method would return an unbounded class
     return bounded
 
 
@@ -236,8 +236,8 @@ def environment(target: str) -> type[ToolEnvironment]:
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
     """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    A tool whose name is a Python identifier keeps it, if possible. A tool with an invalid schema is left out, and a
-    warning is logged.
+    A tool whose name is a Python identifier keeps it, if possible. A tool with an invalid schema is left out with a
+    warning.
     """
     tools = list(tools)
     names, own_names = [*used_names, *(() if prefix else RESERVED)], {tool.name for tool in tools}
