@@ -166,22 +166,10 @@ class McpEnvironment(ToolEnvironment):
         if connection.changed:
             self._check_tools_unchanged(source.server)
         try:
-            result = connection.call(source.name, arguments)
+            return _call_server(connection, source, arguments)
         except ToolFailed:
             self._check_tools_unchanged(source.server)
             raise
-        if result.is_error:
-            self._check_tools_unchanged(source.server)
-            raise ToolFailed(connection.without_secrets(result_text(result, source.name)) or f"{source.name} failed")
-        value: JsonValue = connection.without_secrets(result.structured_content)
-        try:
-            source.check(value, result=True)
-        except ToolFailed:
-            self._check_tools_unchanged(source.server)
-            raise
-        if value is None:
-            return str(connection.without_secrets(result_text(result, source.name)))
-        return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -206,6 +194,18 @@ class McpEnvironment(ToolEnvironment):
         differences = {"gone": old - new, "new": new - old}
         parts = [f"{change} {', '.join(sorted(names))}" for change, names in differences.items() if names]
         raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'new schemas'}")
+
+
+def _call_server(connection: McpConnection, tool: ServerTool, arguments: dict[str, Any]) -> JsonValue:
+    """Return the result of a call, without secrets. Raises ToolFailed if the call fails or the result is invalid."""
+    result = connection.call(tool.name, arguments)
+    if result.is_error:
+        raise ToolFailed(connection.without_secrets(result_text(result, tool.name)) or f"{tool.name} failed")
+    value: JsonValue = connection.without_secrets(result.structured_content)
+    tool.check(value, result=True)
+    if value is None:
+        return str(connection.without_secrets(result_text(result, tool.name)))
+    return value["result"] if isinstance(value, dict) and is_wrapped(tool.output) else value
 
 
 def environment(target: str) -> type[ToolEnvironment]:
