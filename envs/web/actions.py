@@ -1,4 +1,4 @@
-"""The actions of the web environment, and the list of those that are possible on the current page."""
+"""The actions of the web environment, and the list of the actions that are possible on the current page."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
 FIELD_ROLES = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
                "colorwell")  # fmt: skip
-"""Roles of form fields that a click alone does not change."""
+"""Roles of form fields, whose values no click alone can change."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
@@ -28,11 +28,11 @@ def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
 
 
 DIRECTIONS = {"down": 1, "up": -1}
-"""Maps a direction of scrolling to the sign of the distance."""
+"""Maps a direction to the sign of the scrolled distance."""
 
 
 class WebActions(Environment):
-    """The actions of the environment, on the tabs of one episode."""
+    """The actions of the web environment, which use the tabs of one episode."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -147,21 +147,18 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return some of the possible actions.
-
-        They are clicks and choices on the elements in view, scrolling, and going back and forward. Typing is left out.
-        """
+        """Return the possible clicks and choices on the elements in view, scrolling, and going back and forward."""
         browsing = self._open_browsing()
         page = browsing.page
         if page is None:
             return []
         on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
-        trail = browsing.tab.trail(page.trail)
+        history = browsing.tab.history(page.browser_history)
         page_actions = {
             Action("scroll", ("down", 0)): page.pixels_below > 0,
             Action("scroll", ("up", 0)): page.pixels_above > 0,
-            Action("go_back"): trail.index > 0,
-            Action("go_forward"): trail.index + 1 < len(trail.urls),
+            Action("go_back"): history.index > 0,
+            Action("go_forward"): history.index + 1 < len(history.urls),
         }
         return [*on_elements, *(action for action, possible in page_actions.items() if possible)]
 

@@ -50,10 +50,10 @@ class WebOptions(EnvironmentOptions):
         default_factory=dict, description="Maps the names in braces in a task file to addresses (http://...)."
     )
     introduction: str = Field(
-        default="", description="A text about the sites, such as instructions, for the descriptions that models see."
+        default="", description="Text about the sites, such as instructions, to add to the description for models."
     )
     start: Address | None = Field(
-        default=None, description="The address (http://...) where your own task begins; it excludes the option tasks."
+        default=None, description="The address (http://...) where your own task begins. Rules out the option tasks."
     )
     goal: str = Field(default="", description="The goal of your own task; by default, to look around at start.")
     allowed: tuple[str, ...] = Field(
@@ -106,7 +106,7 @@ def all_tasks(options: BaseModel | None) -> list[WebTask]:
 
 
 def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return the rule for which addresses may be visited in a task.
+    """Return the policy that says which addresses may be visited in a task.
 
     ``tasks.with_site_addresses`` must have replaced the names of sites in the task.
     """
@@ -162,7 +162,7 @@ class Web(WebActions):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in the file's order, or the user's own task."""
         tasks = judgeable_tasks(options, selection.ids)
-        for task in tasks:  # refuse an unknown site now and not only when the task begins
+        for task in tasks:  # refuse an unknown site now, not only when the task begins
             with_site_addresses(task, WebOptions.read(options).sites | ({task.site: ""} if task.site else {}))
         return [to_task(task) for task in tasks]
 
@@ -179,7 +179,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return a dict that maps each reason why tasks cannot be judged here to the number of these tasks."""
+        """Return a dict that maps each reason why tasks cannot be judged here to their number."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)
@@ -195,7 +195,7 @@ class Web(WebActions):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Reset our own site if the task uses it, open the start page in new tabs, and return the first observation."""
+        """Reset our own site if the task uses it, and open the start pages in new tabs."""
         web_task = next((known for known in judgeable_tasks(self.options, (task.id,)) if known.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} with these options")
@@ -257,7 +257,7 @@ class Web(WebActions):
         return browsing.names.shorten(browsing.page.url) if browsing and browsing.page else ""
 
     def verdict(self) -> Verdict:
-        """Return the verdict that the task's checks give on the current state."""
+        """Return the verdict of the task's checks on the current state."""
         browsing, task = self._browsing, self._web_task
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
@@ -267,13 +267,13 @@ class Web(WebActions):
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged_result(self) -> str:
-        """Return the agent's answer if the task has no checks that could judge it, or "" if it has checks."""
+        """Return the agent's answer if the task has no checks, or "" if it has some."""
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return what the action changed.
+        """Return the effect of the action.
 
         This is the reason if the action was refused, the address and title if the page is new, or the changed lines.
         """
@@ -283,7 +283,7 @@ class Web(WebActions):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the task file and, if a task uses our own site, of this site."""
+        """Return the digests of the task file and, if a task uses our own site, of the site."""
         chosen, ids = WebOptions.read(options), {task.id for task in tasks}
         digests = {} if chosen.start is not None else {"list of tasks": file_digest(chosen.tasks or SHIPPED)}
         used_sites = {task.site for task in judgeable_tasks(options) if task.site and task.id in ids}

@@ -69,11 +69,11 @@ def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
         ("file", "click", (), "takes a file"),
         ("size", "select", ("huge",), "is disabled"),
         ("size", "select", ("tiny",), "it has 'Small', 'Large', 'Huge'"),
-        ("press", "select", ("x",), "is no select box"),
+        ("press", "select", ("x",), "is not a select box"),
         ("press", "type", ("x",), "is not a field"),
         ("fixed", "type", ("x",), "is read-only"),
         ("query", "type", ("x\ny",), "a field of one line"),
-        ("day", "type", ("tomorrow",), "takes no such text"),
+        ("day", "type", ("tomorrow",), "does not accept this text"),
     ],
 )
 def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tuple[str, ...], reason: str) -> None:
