@@ -85,14 +85,6 @@ class WebOptions(EnvironmentOptions):
         return self
 
 
-def judgeable_tasks(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """Return those tasks named by the options that can be judged.
-
-    Raises BadSelection if a task in ``ids`` cannot be judged.
-    """
-    return judgeable(all_tasks(options), ids)
-
-
 def all_tasks(options: BaseModel | None) -> list[WebTask]:
     """Return all tasks that the options name, including those that cannot be judged.
 
@@ -161,7 +153,7 @@ class Web(WebActions):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in the file's order, or the user's own task."""
-        tasks = judgeable_tasks(options, selection.ids)
+        tasks = judgeable(all_tasks(options), selection.ids)
         for task in tasks:  # refuse an unknown site now, not only when the task begins
             with_site_addresses(task, WebOptions.read(options).sites | ({task.site: ""} if task.site else {}))
         return [to_task(task) for task in tasks]
@@ -196,7 +188,8 @@ class Web(WebActions):
 
     def begin(self, task: Task) -> Observation:
         """Reset our own site if the task uses it, and open the start pages in new tabs."""
-        web_task = next((known for known in judgeable_tasks(self.options, (task.id,)) if known.id == task.id), None)
+        web_tasks = judgeable(all_tasks(self.options), (task.id,))
+        web_task = next((known for known in web_tasks if known.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} with these options")
         if web_task.site:
@@ -286,7 +279,7 @@ class Web(WebActions):
         """Return the digests of the task file and, if a task uses our own site, of the site."""
         chosen, ids = WebOptions.read(options), {task.id for task in tasks}
         digests = {} if chosen.start is not None else {"list of tasks": file_digest(chosen.tasks or SHIPPED)}
-        used_sites = {task.site for task in judgeable_tasks(options) if task.site and task.id in ids}
+        used_sites = {task.site for task in judgeable(all_tasks(options)) if task.site and task.id in ids}
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
     def versions(self) -> Mapping[str, str]:

@@ -223,7 +223,7 @@
       part = [...document.querySelectorAll("*")].filter((element) => hasRoom(element) && scrolls(element))
         .sort((one, other) => size(other) - size(one))[0];
     }
-    if (!part) return {refused: sign > 0 ? "there is nothing further down" : "there is nothing further up"};
+    if (!part) return {refused: `cannot be scrolled any further ${sign > 0 ? "down" : "up"}`};
     const height = part === whole ? innerHeight : part.clientHeight;
     part.scrollBy({top: sign * Math.max(40, Math.round(height * 0.85)), behavior: "instant"});
     return {};

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from urllib.parse import urljoin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
@@ -146,7 +146,8 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 SHIPPED = Path(__file__).with_name("trac.json")
 """The task file that ships with planbook."""
-KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
+Kind = Literal["look_up", "navigate", "edit", "backtrack", "loop", "unachievable"]
+KINDS: tuple[str, ...] = get_args(Kind)
 """The kinds of tasks, by their demands on the agent. Each kind is also a split.
 
 In ``backtrack`` tasks, the obvious path is wrong, so the agent has to go back.
@@ -161,7 +162,7 @@ class WebTask(BaseModel):
 
     id: str
     type: str
-    kind: Literal["look_up", "navigate", "edit", "backtrack", "loop", "unachievable"]
+    kind: Kind
     goal: str
     start: Address
     more_tabs: tuple[Address, ...] = ()

@@ -116,7 +116,7 @@ def test_scrolling_shows_elements_out_of_view(web: Web) -> None:
     assert "Deep" not in seen.text
     deep = element_number(web, "deep")
     assert "Deep" in act(web, "click", deep).text
-    assert "there is nothing further down" in act(web, "scroll", "down").text
+    assert "the page cannot be scrolled any further down" in act(web, "scroll", "down").text
     assert act(web, "scroll", "up").accepted
     assert element_number(web, "deep") == deep
 
