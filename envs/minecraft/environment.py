@@ -26,7 +26,7 @@ class MinecraftOptions(EnvironmentOptions):
     ticks: int | None = Field(
         default=None,
         ge=1,
-        description="Length of an episode in ticks; null for that of the task's group (table 1; parallel goals: 3000).",
+        description="Ticks in an episode. By default those of the task's group in table 1, or 3000 for parallel goals.",
     )
     time_limits: bool = Field(
         default=False,
@@ -224,7 +224,7 @@ class Minecraft(Environment):
         """Return how many ticks this attempt at a goal takes, and why it fails, or "" if it succeeds."""
         limit = effects.time_limit
         if self.options.time_limits and effects.ticks > limit:
-            return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
+            return limit, f"to {effects.text} takes longer than the {limit} ticks allowed"
         if self.options.chances and self.task and not effects.succeeds(self.task.id, self.player.tries):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""

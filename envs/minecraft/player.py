@@ -258,7 +258,7 @@ def read_object(obj: JsonValue) -> tuple[str, int]:
 
     Raises GoalRefused if the argument does not name exactly one item.
     """
-    counts = read_counts(obj, "what is wanted")
+    counts = read_counts(obj, "the object")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
     item, count = next(iter(counts.items()))

@@ -346,7 +346,7 @@ def _file_wishes(product: Product, attributes: Entry, goals: Entry | None) -> It
 
 
 def _file_wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """Yield the wish, unless it has no attributes. WebShop, too, leaves out wishes without attributes."""
+    """Yield the wish or, as in WebShop, nothing if it has no attributes."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         yield Wish(

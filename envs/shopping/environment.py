@@ -77,7 +77,7 @@ class Shopping(Environment):
     shuffled like WebShop's goals: "test" has the first 100, "full" the first 500, "dev" the next 40, and "example" the
     next six, which demonstrations play.
 
-    Pages, buttons and reward are those of WebShop, with three differences. Only the search page has a search box.
+    Pages, buttons and reward are WebShop's, with three differences. Only the search page has a search box.
     Options may cost extra, while in WebShop (and in product files in its format) each product has one price. The search
     uses our BM25, and the factor ``r_type`` of the reward uses no tagger (see ``webshop.py``).
     """

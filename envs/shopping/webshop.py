@@ -268,7 +268,7 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 
 def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
-    """Return how many of the expected values were chosen, exactly or similarly, for whatever option."""
+    """Return how many of the expected values equal or resemble a chosen value of any option."""
     colors = [_plain_color(value) for value in chosen]
     return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in expected)
 

@@ -79,7 +79,7 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether tasks are made from seeds, as they are without a task file."""
+        """Return True if there is no task file, since tasks are then made from seeds."""
         return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:

@@ -2,7 +2,7 @@
 
 - ``environment``: the environment class, its options and its episodes. ``actions``: the actions of the agent.
 - ``tasks``: tasks and task files in planbook's format. ``webarena``: the task files and logins of the WebArena
-  benchmark. ``judging``: decides whether a task of either kind is solved.
+  benchmark. ``judging``: the verdict on a task in either format.
 - ``sites``: the policy that says which addresses may be visited, and our own site, the issue tracker Trac.
   ``trac_process``: creates and serves that site in a separate process.
 - ``context``: a group of tabs with their own cookies, and the browser's events about these tabs. ``tabs``: mouse,

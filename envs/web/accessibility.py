@@ -143,7 +143,7 @@ INLINE_ROLES = ("InlineTextBox", "LineBreak")
 """Roles of nodes that only repeat part of their parent's text."""
 INSIGNIFICANT_ROLES = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section",
                        "form", "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that tell the agent nothing. Nodes with neither a name nor the focus are then replaced by their children."""
+"""Roles that tell the agent nothing. A node with one of them, but no name or focus, is replaced by its children."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts, and are therefore left out."""
 CONTAINER_ROLES = ("row", "cell", "gridcell", "listitem")
