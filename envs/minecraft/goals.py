@@ -128,7 +128,7 @@ class MinecraftGoals(Goals):
             "remembered_distance": remembered,
             "depth": float(spot.depth),
             "usual_depth": sum(source.depth) / 2 if source else 0.0,
-            "tier": float(game_data.PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
+            "tier": float(game_data.PICKAXES.get(str(tool), 0)),
             "tick": float(spot.tick),
         }
 

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from runpy import run_path
 from typing import ClassVar
@@ -12,7 +11,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs import chromium, devtools
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
 from planbook.envs.miniwob.tab import DATA_MODE, MiniwobTab, PageState
 from planbook.envs.requirements import PackageData, folder_digest, package_version
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
@@ -97,7 +96,7 @@ class Miniwob(Environment):
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params, or {} if the goal is freely worded, since the agent itself must understand such a goal."""
+        """Return the params, or {} for a freely worded goal, which the agent itself must understand."""
         return {} if task.type in FREELY_WORDED else task.params
 
     @classmethod
@@ -227,11 +226,11 @@ class Miniwob(Environment):
         """
         if self.task is None or self._tab is None:
             raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")
-        with self._closing_if_broken():
+        with closing_if_broken(self.close):
             return self._tab.find(xpath)
 
     def _begin(self, task: Task) -> PageState:
-        with self._closing_if_broken():
+        with closing_if_broken(self.close):
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
             return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED_TYPES)
@@ -239,16 +238,8 @@ class Miniwob(Environment):
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
             raise EnvironmentBroken("the page of this episode is gone; only a reset opens a new one")
-        with self._closing_if_broken():
+        with closing_if_broken(self.close):
             return self._observe(move(self._tab))
-
-    @contextmanager
-    def _closing_if_broken(self) -> Iterator[None]:
-        try:
-            yield
-        except EnvironmentBroken:
-            self.close()
-            raise
 
     def _refuse(self, reason: str) -> Observation:
         return Observation(f"Nothing happens: {reason}.\n{self.scene()}", accepted=False)

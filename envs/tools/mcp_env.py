@@ -6,7 +6,7 @@ A server that is started with a command is restarted for each task, so that noth
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, closing_if_broken
 from planbook.envs.requirements import missing_extra, package_version, texts_digest
 from planbook.envs.tools import schemas
 from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
@@ -139,17 +139,13 @@ class McpEnvironment(ToolEnvironment):
 
         Raises EnvironmentBroken if a server cannot be reached, or if its tools have changed.
         """
-        timeout = self.options.timeout
-        try:
-            if self.options.restart:
-                self.close()
+        if self.options.restart:
+            self.close()
+        with closing_if_broken(self.close):
             for server in self.mcp_servers:
                 if server.name not in self._connections:
-                    self._connections[server.name] = McpConnection(server, timeout)
+                    self._connections[server.name] = McpConnection(server, self.options.timeout)
                 self._check_tools_unchanged(server.name)
-        except EnvironmentBroken:
-            self.close()
-            raise
         return ""
 
     def close(self) -> None:
@@ -218,11 +214,8 @@ def environment(target: str) -> type[ToolEnvironment]:
     server_tools: dict[str, list[types.Tool]] = {}
     for server in mcp_servers:
         try:
-            connection = McpConnection(server, TIMEOUT)
-            try:
+            with closing(McpConnection(server, TIMEOUT)) as connection:
                 server_tools[server.name] = connection.tools()
-            finally:
-                connection.close()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
@@ -288,7 +281,7 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 def is_wrapped(output: Schema | None) -> bool:
     """Return whether an output schema describes an object whose only property is ``result``.
 
-    If a tool's result is not an object, servers that use the SDK wrap it in such an object.
+    Servers that use the SDK wrap any result that is not an object in an object of this form.
     """
     return (
         output is not None and list(schemas.properties(output)) == ["result"] and output.get("required") == ["result"]

@@ -1,13 +1,12 @@
 """The actions of the web environment, and the list of the actions that are possible on the current page."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.devtools import Answer
-from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
 from planbook.envs.types import Action, Observation, Verdict
 from planbook.envs.web.accessibility import INTERACTIVE_ROLES, AccessibilityNode, quote
 from planbook.envs.web.context import Context
@@ -175,16 +174,8 @@ class WebActions(Environment):
     def _do(self, tab_action: TabAction) -> Observation:
         browsing = self._open_browsing()
         self._verdict = None
-        with self._closing_if_broken():
+        with closing_if_broken(self._close_browsing):
             return browsing.do(tab_action)
-
-    @contextmanager
-    def _closing_if_broken(self) -> Iterator[None]:
-        try:
-            yield
-        except EnvironmentBroken:
-            self._close_browsing()
-            raise
 
     def _open_browsing(self) -> Browsing:
         """Return the episode's tabs.

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs import chromium
-from planbook.envs.errors import BadSelection, EnvironmentBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken, closing_if_broken
 from planbook.envs.requirements import file_digest, package_version
 from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
@@ -255,7 +255,7 @@ class Web(WebActions):
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
             end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
-            with self._closing_if_broken():
+            with closing_if_broken(self._close_browsing):
                 self._verdict = judge(task, end)
         return self._verdict or Verdict(solved=False, score=0.0)
 
@@ -294,5 +294,5 @@ class Web(WebActions):
         browsing_state, notes = saved
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
-        with self._closing_if_broken():
+        with closing_if_broken(self._close_browsing):
             return browsing.restore(browsing_state)

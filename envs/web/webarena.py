@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, validation_faults
 from planbook.envs.web.context import Context
@@ -68,8 +68,6 @@ class _Eval(BaseModel):
 
 
 class _WebArenaTask(BaseModel):
-    model_config = ConfigDict(populate_by_name=True)
-
     task_id: int | str
     intent: str
     start_url: str

@@ -72,7 +72,7 @@ def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
         ("press", "select", ("x",), "is not a select box"),
         ("press", "type", ("x",), "is not a field"),
         ("fixed", "type", ("x",), "is read-only"),
-        ("query", "type", ("x\ny",), "a field of one line"),
+        ("query", "type", ("x\ny",), "takes only one line"),
         ("day", "type", ("tomorrow",), "does not accept this text"),
     ],
 )
