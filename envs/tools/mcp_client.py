@@ -191,13 +191,13 @@ class McpConnection:
     def tools(self) -> list[types.Tool]:
         """Return the server's tools. Secrets are removed, but not from the names of tools, which calls need."""
         self.changed = False
-        tools = self._wait(self._list_tools(), "listing its tools")
+        tools = self._wait(self._list_tools(), "a request for its tools")
         cleaned = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
         return [types.Tool.model_validate(tool) for tool in cleaned]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool and return its result. Raises ToolFailed, or EnvironmentBroken if the connection is lost."""
-        return self._wait(self._call_tool(name, arguments), f"calling {name}")
+        return self._wait(self._call_tool(name, arguments), f"a call of {name}")
 
     def close(self) -> None:
         """Disconnect from the server, and end it if this connection has started it."""
@@ -274,27 +274,27 @@ class McpConnection:
         assert self._client is not None
         return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
-    def _wait(self, request: Coroutine[Any, Any, T], activity: str) -> T:
-        """Run a request in the connection's thread and return its result. ``activity`` describes it in errors."""
+    def _wait(self, request: Coroutine[Any, Any, T], name: str) -> T:
+        """Run a request in the connection's thread, and return its result. Errors call the request ``name``."""
         if not self._thread.is_alive():
             request.close()
-            raise self._broken(f"was gone before {activity}")
+            raise self._broken(f"was gone before {name}")
         future = asyncio.run_coroutine_threadsafe(request, self._loop)
         try:
             return future.result(self._timeout + 1)
         except FutureTimeout as error:
             future.cancel()
-            raise self._timeout_error(activity) from error
+            raise self._timeout_error(name) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # not an error of the server
-                raise self._broken(f"died while {activity}") from error
+                raise self._broken(f"died during {name}") from error
             if error.code == REQUEST_TIMEOUT and "timed out" in str(error):
-                raise self._timeout_error(activity) from error
-            raise self._failure(f"reported an error while {activity}: {error}") from error
+                raise self._timeout_error(name) from error
+            raise self._failure(f"reported an error during {name}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave an unusable result while {activity}: {error}") from error
+            raise self._failure(f"gave an unusable result for {name}: {error}") from error
         except Exception as error:
-            raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
+            raise self._broken(f"failed during {name}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
@@ -305,9 +305,9 @@ class McpConnection:
         key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
 
-    def _timeout_error(self, activity: str) -> ToolTimeout:
+    def _timeout_error(self, request_name: str) -> ToolTimeout:
         server, limit = self._server.name, f"{self._timeout:g} s"
-        return ToolTimeout(f"the MCP server {server} did not answer within {limit} while {activity}")
+        return ToolTimeout(f"the MCP server {server} did not answer {request_name} within {limit}")
 
     def _failure(self, event: str) -> ToolFailed:
         return ToolFailed(self.without_secrets(f"the MCP server {self._server.name} {event}")[:MAX_TEXT])

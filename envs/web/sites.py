@@ -85,7 +85,7 @@ class AddressPolicy:
             return ""
         scheme, colon, _ = url.partition(":")
         if not colon:
-            return "an address begins with http://, https://, or / for the same site"
+            return "an address must begin with http://, https://, or / for the same site"
         if scheme.lower() not in SCHEMES:
             return f"{scheme[:20]!r} addresses cannot be opened, only http and https"
         host, host_and_port = host_of(url)

@@ -138,7 +138,7 @@ def test_the_number_of_tabs_is_limited(web: Web) -> None:
         ("file:///etc/passwd", "'file' addresses cannot be opened"),
         ("javascript:alert(1)", "'javascript' addresses cannot be opened"),
         ("data:text/html,x", "'data' addresses cannot be opened"),
-        ("nonsense", "an address begins with http://, https://, or /"),
+        ("nonsense", "an address must begin with http://, https://, or /"),
         ("http://", "the address is not well-formed"),
         ("http://127.0.0.1:1/", "127.0.0.1:1 may not be visited here; allowed: 127.0.0.1:"),
         ("http://example.org/", "example.org:80 may not be visited here"),
