@@ -138,7 +138,7 @@ def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: 
     assert task is not None
     with pytest.raises(EnvironmentBroken, match="bad died during a call of die"):
         call(kept, "bad.die")
-    with pytest.raises(EnvironmentBroken, match=r"bad .* listing its tools"):
+    with pytest.raises(EnvironmentBroken, match=r"bad .* a request for its tools"):
         kept.reset(task)
     kept.reset(task)
     assert call(kept, "bad.fail") == "failed: ok"

@@ -127,7 +127,7 @@ def test_popups_become_tabs_whose_dialogs_are_answered(web: Web) -> None:
 
 def test_the_number_of_tabs_is_limited(web: Web) -> None:
     seen = click(web, "many")
-    assert "8 are open, it was not opened. (13 times)" in seen.text
+    assert "which was not opened, since 8 tabs are open. (13 times)" in seen.text
     assert "Tabs: 1, 2, 3, 4, 5, 6, 7, 8 (current)" in seen.text
     assert "as many tabs as there can be" in act(web, "new_tab").text
 
