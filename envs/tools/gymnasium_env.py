@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.base import action
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.requirements import missing_extra, package_version
+from planbook.envs.selection import read_seeded_id
 from planbook.envs.tools.environment import Tool, ToolEnvironment, ToolFailed, ToolOptions
 from planbook.envs.tools.schemas import plain_data, python_name
 from planbook.envs.types import Observation, Selection, Task, Verdict
@@ -69,11 +70,8 @@ class GymEnvironment(ToolEnvironment):
         """Return the tasks of the task file or, without a task file, a task for each seed."""
         if ToolOptions.read(options).tasks:
             return super().tasks(selection, options)
-        if selection.ids:
-            numbers = [task_id.rpartition("/")[2] for task_id in selection.ids]
-            seeds = [int(number) for number in numbers if number.isdecimal()]
-        else:
-            seeds = list(selection.seeds or DEFAULT_SEEDS)
+        chosen = [read_seeded_id(task_id, ("seed",), cls.name)[1] for task_id in selection.ids]
+        seeds = chosen or selection.seeds or DEFAULT_SEEDS
         split, goal = selection.split or cls.splits[0], f"Play {cls.id} for as high a total reward as you can."
         return [Task(id=f"seed/{s}", env=cls.name, split=split, type=cls.types[0], goal=goal, seed=s) for s in seeds]
 

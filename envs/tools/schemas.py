@@ -161,9 +161,8 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCac
         return _referenced(annotation_of, schema["$ref"], root, depth, cache)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
-    for combinator in ("anyOf", "oneOf"):
-        if combinator in schema:
-            return union([annotation_of(choice, root, depth + 1, cache) for choice in schema[combinator]])
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return union([annotation_of(choice, root, depth + 1, cache) for choice in choices])
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return union([annotation_of({**schema, "type": kind}, root, depth + 1, cache) for kind in kinds])
@@ -215,11 +214,8 @@ def _describe(schema: Any, root: Schema, depth: int, cache: ReferenceCache) -> s
         return str(_referenced(describe_schema, schema["$ref"], root, depth, cache))
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
-    for combinator in ("anyOf", "oneOf"):
-        if combinator in schema:
-            return " | ".join(
-                dict.fromkeys(describe_schema(choice, root, depth + 1, cache) for choice in schema[combinator])
-            )
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return " | ".join(dict.fromkeys(describe_schema(choice, root, depth + 1, cache) for choice in choices))
     kind = schema.get("type", "any")
     if kind == "array":
         return f"[{describe_schema(schema.get('items'), root, depth + 1, cache)}]"
