@@ -102,7 +102,7 @@ def _default_chance(skill: str) -> float:
 
 @dataclass
 class MinecraftPlayer:
-    """The state of the player, and so everything that changes during an episode."""
+    """The state of the player: everything that changes during an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
@@ -179,7 +179,7 @@ class MinecraftPlayer:
 
 
 CRAFTING_TICKS = {None: 10, game_data.TABLE: 30}
-"""Maps a station, or None for crafting by hand, to the number of ticks that crafting takes, however many the items."""
+"""Maps a station, or None for crafting by hand, to the ticks that crafting takes, regardless of the number of items."""
 SMELTING_TICKS = 200
 """Number of ticks that the furnace takes for one item."""
 EQUIPPING_TICKS = 10

@@ -81,7 +81,7 @@ class ServerTool(NamedTuple):
 
 
 def find_fault(value: object, schema: Schema) -> Any:
-    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS find no error."""
+    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS reveal none."""
     _COUNTS.set(Counter())
     with suppress(_TooManySteps):
         return exceptions.best_match(_bounded(_kind(schema))(schema, registry=Registry()).iter_errors(value))

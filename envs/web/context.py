@@ -28,7 +28,7 @@ DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Maps a kind of dialog to True if we accept it, otherwise False, and to the words that report this to the agent."""
+"""For each kind of dialog: whether we accept it, and the words that report this to the agent."""
 AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 """Types of requests to wait for, since they may change a page. Requests for images and fonts cannot."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")

@@ -171,7 +171,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return a dict that maps each reason why tasks cannot be judged here to their number."""
+        """Return the number of tasks that cannot be judged here, for each reason."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)
@@ -266,10 +266,7 @@ class Web(WebActions):
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the effect of the action.
-
-        This is the reason if the action was refused, the address and title if the page is new, or the changed lines.
-        """
+        """Return the reason if the action was refused, the address and title of a new page, or the changed lines."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.describe_change(before.text, observation.text)

@@ -179,7 +179,7 @@ class ComparableAddress(NamedTuple):
 
 
 def comparable(url: str) -> ComparableAddress:
-    """Return the address as a ComparableAddress. With http, it is equal to the same address with https."""
+    """Return the address as a ComparableAddress. The scheme, http or https, makes no difference."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port

@@ -100,8 +100,8 @@ class UrlCheck(_FrozenModel):
 class PageCheck(_FrozenModel):
     """Checks texts that must or must not be on the page at ``url``.
 
-    If ``url`` is "last", the page is that in the current tab at the end of the episode. A ``url`` that begins with / is
-    on the site where the task starts.
+    If ``url`` is "last", the page is the one in the current tab at the end of the episode. A ``url`` that begins with /
+    is on the site where the task starts.
 
     ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare; by default, it is the text
     of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
