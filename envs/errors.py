@@ -1,4 +1,4 @@
-"""The errors of the envs package, and functions that say where an error was raised and what pydantic found wrong.
+"""The errors of the envs package, and functions that handle and describe errors.
 
 EnvsError
 ├── BadSelection        the selected tasks do not exist, or their files cannot be read
@@ -12,7 +12,8 @@ EnvsError
 
 import sysconfig
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,16 @@ class EpisodeEnded(EnvsError):
 
 class EnvironmentBroken(EnvsError):
     """The environment failed, not the plan. The episode ends with the outcome BROKEN."""
+
+
+@contextmanager
+def closing_if_broken(close: Callable[[], None]) -> Iterator[None]:
+    """Call ``close`` if the block raises EnvironmentBroken."""
+    try:
+        yield
+    except EnvironmentBroken:
+        close()
+        raise
 
 
 class Diverged(EnvsError):

@@ -1,7 +1,6 @@
-"""Minecraft in words, the environment of the DEPS paper.
+"""Minecraft as text, the environment of the DEPS paper.
 
-Each action pursues a whole goal, time is counted in ticks, and the task's seed determines the map. The *horizon* of a
-goal is the number of ticks that it takes to reach the goal. Selectors, which choose the next goal, learn to predict it.
+Each action pursues a whole goal. Time is counted in ticks, and the task's seed determines the map.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ class MinecraftOptions(EnvironmentOptions):
     ticks: int | None = Field(
         default=None,
         ge=1,
-        description="Ticks in an episode. Null means those of the task's group (table 1), or 3000 for parallel goals.",
+        description="Ticks in an episode. By default those of the task's group in table 1, or 3000 for parallel goals.",
     )
     time_limits: bool = Field(
         default=False,
@@ -39,11 +38,11 @@ class MinecraftOptions(EnvironmentOptions):
     )
     terse: bool = Field(
         default=False,
-        description="Failed goals do not say why: they return only 'It failed', biome and inventory, as in DEPS.",
+        description="Failed goals give no reason: they return only 'It failed', biome and inventory, as in DEPS.",
     )
     paper_state: bool = Field(
         default=False,
-        description="Describe the state by inventory and biome alone, as DEPS does, without what is in sight and time.",
+        description="Describe the state as DEPS does: only the inventory and the biome, not the sight or the time.",
     )
 
 
@@ -87,19 +86,19 @@ class Minecraft(Environment):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the selected tasks. If no seeds are selected, the seed is 0.
 
-        For each seed, there is one task for each object of the paper's groups or, in the split ``parallel``, one task
-        for each number of parallel goals.
+        Each seed has one task for each object of the paper's groups or, in the split ``parallel``, one task for each
+        number of parallel goals.
         """
         return tasks.select(selection)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the recipes and of the recorded goals. Selectors learn horizons from these goals."""
+        """Return the digests of the recipes and of the recorded goals, from which selectors learn horizons."""
         return {"recipes": file_digest(RECIPES_FILE), "recorded goals": file_digest(RECORDED)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the preconditions of goals. They follow from the recipes, the tools and the initial inventory."""
+        """Return the preconditions of goals, which follow from the recipes, the tools and the initial inventory."""
         return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
@@ -125,7 +124,7 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a sentence about what never changes during an episode. ``state`` describes everything else."""
+        """Return a sentence about everything that never changes during an episode. ``state`` describes the rest."""
         return f"You are in Minecraft, with an {STARTING_TOOL} in hand."
 
     def state(self) -> str:
@@ -215,17 +214,17 @@ class Minecraft(Environment):
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the number of ticks that a goal takes, provided that it does not fail by bad luck.
+        """Return the number of ticks that a goal takes, unless it fails by bad luck.
 
         With the option ``time_limits``, this is at most the goal's time limit.
         """
         return min(effects.ticks, effects.time_limit) if self.options.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the number of ticks that the current attempt at a goal takes, and the reason why it fails, or ""."""
+        """Return how many ticks this attempt at a goal takes, and why it fails, or "" if it succeeds."""
         limit = effects.time_limit
         if self.options.time_limits and effects.ticks > limit:
-            return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
+            return limit, f"to {effects.text} takes longer than the {limit} ticks allowed"
         if self.options.chances and self.task and not effects.succeeds(self.task.id, self.player.tries):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
@@ -242,14 +241,14 @@ class Minecraft(Environment):
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return whether all required items are in the inventory and, in the equipment group, also worn.
+        """Return the verdict: solved if all required items are held and, in the equipment group, also worn.
 
         The score is the fraction of the task's milestones that were reached.
         """
         if not self.task:
             return Verdict(False, 0.0)
-        solved, expected = self._is_solved(), self.milestones_of(self.task)
-        return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(expected) or 1))
+        solved = self._is_solved()
+        return Verdict(solved, 1.0 if solved else len(self.milestones()) / len(self.milestones_of(self.task)))
 
     def _is_solved(self) -> bool:
         return all(self._has(item, count) for item, count in self._required_items.items())
@@ -262,9 +261,9 @@ class Minecraft(Environment):
     def milestones_of(cls, task: Task) -> list[str]:
         """Return the milestones of a task, in one possible order.
 
-        For parallel goals, the milestones are the items of the goals. For a single object, they are the object and all
-        items that have to be obtained before it, followed by "equip OBJECT" if the object must be worn. For example,
-        the diamond has the twelve milestones of the paper's figure 8.
+        For parallel goals, the milestones are the items of the goals. For a single object, they are all items that
+        have to be obtained before it, the object itself and, if it must be worn, "equip OBJECT". For example, the
+        diamond has the twelve milestones of the paper's figure 8.
         """
         if task.type in tasks.PARALLEL:
             return list(tasks.required_items(task))

@@ -1,8 +1,8 @@
-"""Minecraft 1.11.2 as data: trees, animals and ores, the tools that they need, biomes, and all recipes.
+"""Minecraft 1.11.2 as data: trees, animals and ores, the tools they require, biomes, and all recipes.
 
 Lengths are in blocks, and times are in ticks. A second has 20 ticks. A tier is the game's level of a pickaxe: harder
-ores need a higher tier. In the game, quartz exists only in another dimension. Here it lies in ordinary ground, so that
-the paper's task of making a quartz block is possible.
+ores need a higher tier. In the game, quartz exists only in another dimension. Here it is found in ordinary ground, so
+that the paper's task of making a quartz block is possible.
 """
 
 import json
@@ -31,30 +31,26 @@ DIGGING: Mapping[str, int] = {
     "iron_pickaxe": 8,
     "diamond_pickaxe": 6,
 }
-"""Maps a pickaxe to the number of ticks that it takes to dig a block of stone with it."""
+"""Maps a pickaxe to the number of ticks that it needs to dig a block of stone."""
 
 
 class Source(NamedTuple):
-    """A kind of thing that can be mined or killed, such as an oak tree.
-
-    Each unit that is mined or killed gives one piece of each of the source's items.
-    """
+    """A kind of thing that can be mined or killed, such as an oak tree. Each unit gives one of each of its items."""
 
     name: str
     """The name that the agent sees, such as oak_tree."""
     verb: str
     """The action by which the items are obtained: mine or kill."""
     goal_name: str
-    """The item that a goal names to mean only this source, such as oak_log."""
+    """The item by which a goal refers to this source alone, such as oak_log."""
     gives: tuple[str, ...]
-    """The items that the source gives when it is mined or killed."""
     work: int
-    """The number of ticks that gathering one unit takes.
+    """The number of ticks needed to gather one unit.
 
     If a pickaxe is needed, this is instead the number of blocks of stone that take as long to dig.
     """
     tool: str = ""
-    """The tool that is needed, or "". The word "pickaxe" stands for any pickaxe with at least the tier ``tier``."""
+    """The tool that is needed, or "". "pickaxe" means any pickaxe whose tier is at least ``tier``."""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
     """The minimum and maximum depth at which the source is found."""
@@ -63,13 +59,8 @@ class Source(NamedTuple):
 
     @property
     def lowest_tool(self) -> str:
-        """The tool that is needed, or "". If a pickaxe is needed, the pickaxe with the lowest tier that suffices."""
+        """The tool that is needed, or "". If a pickaxe is needed, the one with the lowest sufficient tier."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
-
-    @property
-    def usual_depth(self) -> float:
-        """The mean of the minimum and the maximum depth."""
-        return sum(self.depth) / 2
 
     def yielded_item(self, item: str) -> str:
         """Return the item that a goal for ``item`` yields: ``log`` for ``birch_log``."""
@@ -131,9 +122,9 @@ _SOURCE_OF = {item: source for source in reversed(_ALL_SOURCES) for item in (*so
 
 
 def source_of(item: str) -> Source | None:
-    """Return the source to which an item in a goal refers, or None if it refers to none.
+    """Return the source that an item in a goal refers to, or None if there is none.
 
-    If several sources give the item, it refers to the first. For example, ``log`` refers to the oak tree.
+    An item that several sources give refers to the first of them: ``log`` refers to the oak tree.
     """
     return _SOURCE_OF.get(item)
 
@@ -142,7 +133,7 @@ class Biome(NamedTuple):
     """A kind of landscape, such as a desert."""
 
     weight: int
-    """How often the biome occurs, relative to other biomes."""
+    """The frequency of the biome, relative to other biomes."""
     soil: int
     """The depth of the soil above the stone, in blocks."""
     sites: Mapping[str, int]
@@ -188,7 +179,7 @@ class Recipe(NamedTuple):
         return -(-target // self.makes)
 
     def needs(self, target: int) -> dict[str, int]:
-        """Return the materials that are needed to make at least ``target`` items."""
+        """Return the materials needed to make at least ``target`` items."""
         return {item: count * self.uses(target) for item, count in self.ingredients.items()}
 
 
@@ -219,10 +210,7 @@ def can_be_equipped(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe with the fewest steps, or None if no recipe has ingredients that can be obtained.
-
-    If several recipes have the fewest steps, return the first of them.
-    """
+    """Return the first recipe with the fewest steps, or None if no recipe has ingredients that can be obtained."""
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]
@@ -230,10 +218,10 @@ def best_recipe(item: str) -> Recipe | None:
 
 
 def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
-    """Return the items that must be obtained for a recipe, or None if one of these items cannot be obtained.
+    """Return the items that must be obtained for a recipe, or None if one of them cannot be obtained.
 
-    ``products`` are the items for which the recipe is needed, directly or indirectly. They cannot be ingredients, since
-    no item may be needed to make itself.
+    ``products`` are the items for which the recipe is needed, directly or indirectly. None of them may be an
+    ingredient, since no item can be needed to make itself.
     """
     steps: list[str] = []
     for item in recipe.ingredients:
@@ -242,17 +230,17 @@ def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
         elif item in products:
             return None
         else:
-            alternatives = [_steps(other, (*products, item)) for other in RECIPES.get(item, ())]
-            possible = [path for path in alternatives if path is not None]
-            if not possible:
+            paths = (_steps(other, (*products, item)) for other in RECIPES.get(item, ()))
+            shortest = min((path for path in paths if path is not None), key=len, default=None)
+            if shortest is None:
                 return None
-            steps += [*min(possible, key=len), item]
+            steps += [*shortest, item]
     return steps
 
 
 @cache
 def milestones(item: str) -> tuple[str, ...]:
-    """Return all items that have to be obtained for an item, and the item itself, in one possible order."""
+    """Return all items that have to be obtained before an item, followed by the item, in one possible order."""
     return tuple(dict.fromkeys(_needed_items(item)))
 
 

@@ -1,11 +1,11 @@
-"""Describe goals for the selectors of the method DEPS, and state the preconditions of goals for the dry run of plans.
+"""The features of goals, for the selectors of the method DEPS, and their preconditions, for the dry run of plans.
 
-A selector chooses the goal that is pursued next. The *horizon* of a goal is the number of ticks that it takes to reach
-the goal. The dry run checks, without acting, whether the preconditions of each action hold when a plan reaches it.
+A selector chooses the goal to pursue next. The *horizon* of a goal is the number of ticks needed to reach it. A dry
+run checks, without acting, whether the preconditions of each action hold when a plan reaches it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,10 +37,9 @@ def _gathering_goals() -> Iterator[Action]:
 
 
 def _tools(source: Source) -> list[str | None]:
-    """Return the tools with which a source can be gathered. None stands for no tool.
+    """Return the tools with which a source can be gathered. None means no tool.
 
-    If the source needs a pickaxe, the pickaxe with the lowest sufficient tier comes first, followed by the others that
-    suffice.
+    If the source needs a pickaxe, the pickaxe with the lowest sufficient tier comes first.
     """
     if not source.tier:
         return [source.tool or None]
@@ -49,19 +48,19 @@ def _tools(source: Source) -> list[str | None]:
 
 
 NEVER = -1.0
-"""The value of a feature that is a time or distance, if this time or distance does not exist."""
+"""The value of a feature for a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
 """The table of recorded goals, which ``tools/record_goals.py`` writes."""
 
 
 class MinecraftGoals(Goals):
-    """The goals of Minecraft. Each goal is one action. Its duration depends on the player's place and the time."""
+    """The goals of Minecraft. Each goal is one action, whose duration depends on the player's position and the time."""
 
     environment: "Minecraft"
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if the player has the materials and the tool that the plan states, even if they are wrong."""
+        """Return True if the player holds what the plan states, even if the goal takes other materials or tools."""
         tool, needs = goal.args[-1] if goal.args else None, dict(self.materials(goal))
         if isinstance(tool, str) and tool != game_data.STARTING_TOOL:
             needs[tool] = 1
@@ -78,12 +77,7 @@ class MinecraftGoals(Goals):
 
     def routes(self, goal: Action) -> Sequence[Action]:
         """Return the goal, followed by goals for other sources of the same item."""
-        if goal.name not in GATHERING:
-            return (goal,)
-        try:
-            item, count = player.read_object(goal.args[0])
-        except GoalRefused:
-            return (goal,)
+        item, count = _object_of(goal)
         source = game_data.source_of(item)
         if source is None or source.verb != goal.name:
             return (goal,)
@@ -96,14 +90,14 @@ class MinecraftGoals(Goals):
         return known_goals()
 
     def aliases(self, goal: Action) -> Sequence[str]:
-        """Return the name of the source that a goal of mining or killing uses. Return () for other goals."""
+        """Return the name of the source that a mining or killing goal uses. Return () for other goals."""
         source = game_data.source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def with_count(self, goal: Action, count: int) -> Action:
         """Return the goal with another count of its item, and with the materials for this count.
 
-        A goal of equipping has no count and is returned unchanged.
+        An equipping goal has no count and is returned unchanged.
         """
         if goal.name == "equip":
             return goal
@@ -114,10 +108,10 @@ class MinecraftGoals(Goals):
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """Return the features of a goal: numbers and words from which the goal's horizon is predicted.
+        """Return the features of a goal: the numbers and words from which selectors predict its horizon.
 
-        They contain only what the agent knows: the goal itself, the player's place and time, and when and how far away
-        the goal's source was last seen.
+        They contain only what the agent knows: the goal itself, the player's position and the time, and when and how
+        far away the goal's source was last seen.
         """
         spot, item, count = self.environment.player.spot, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
@@ -133,13 +127,13 @@ class MinecraftGoals(Goals):
             "since_seen": since,
             "remembered_distance": remembered,
             "depth": float(spot.depth),
-            "usual_depth": source.usual_depth if source else 0.0,
-            "tier": float(game_data.PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
+            "usual_depth": sum(source.depth) / 2 if source else 0.0,
+            "tier": float(game_data.PICKAXES.get(str(tool), 0)),
             "tick": float(spot.tick),
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return the number of ticks that the goal takes from here, if it succeeds and the episode is long enough.
+        """Return the number of ticks that the goal takes from here if it succeeds and the episode is long enough.
 
         The horizon is infinite if the map does not contain enough of the item, and 0 if the goal would be refused.
         """
@@ -152,9 +146,9 @@ class MinecraftGoals(Goals):
         return float(self.environment.ticks_for(effects))
 
     def expected(self, goal: Action, steps: float) -> float:
-        """Return the expected number of ticks if the goal, which takes ``steps``, is tried until it is reached.
+        """Return the expected number of ticks until the goal is reached. The successful attempt takes ``steps``.
 
-        With the option ``chances``, each failure takes the goal's time limit.
+        With the option ``chances``, each failed attempt takes the goal's time limit.
         """
         if not self.environment.options.chances:
             return steps
@@ -166,7 +160,7 @@ class MinecraftGoals(Goals):
         return steps + effects.time_limit * (1 / effects.chance - 1)
 
     def horizon_table(self) -> Path | None:
-        """Return the path of the table of recorded goals, which were reached on other maps in random order."""
+        """Return the path of the table of goals that were recorded on other maps, in random order."""
         return RECORDED
 
 
@@ -176,11 +170,12 @@ def _gathering_goal(source: Source, item: str, count: int, goal: Action) -> Acti
 
 
 def making_goal(recipe: Recipe, count: int) -> Action:
-    """Return the goal of making at least ``count`` items by a recipe, with exactly the materials that are needed."""
+    """Return the goal of making at least ``count`` items by a recipe, with exactly the materials required."""
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
 def _object_of(goal: Action) -> tuple[str, int]:
+    """Return the item and the count that a goal names, or ("none", 0) if the goal is faulty."""
     obj = goal.args[0] if goal.args else None
     if isinstance(obj, str):
         return obj, 1
@@ -191,7 +186,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return a source's distance as a word, the ticks since it was last seen, and the distance to where it was then.
+    """Return the distance of a source as a word, the ticks since it was last seen, and the distance to that position.
 
     All three concern the nearest site of the source. If the source is out of sight, the word is "unseen".
     """
@@ -209,13 +204,13 @@ def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, flo
 
 
 def preconditions(task: Task) -> Preconditions:
-    """Return the preconditions and effects of goals, together with the inventory at the start of the task."""
+    """Return the preconditions and effects of goals, and the inventory at the start of the task."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
     rules: Mapping[str, Callable[..., Contract]] = {
-        "mine": lambda obj, tool: _gather("mine", obj, tool),
-        "kill": lambda obj, tool: _gather("kill", obj, tool),
-        "craft": lambda obj, materials, tool: _make("craft", obj, materials, tool),
-        "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
+        "mine": partial(_gather, "mine"),
+        "kill": partial(_gather, "kill"),
+        "craft": partial(_make, "craft"),
+        "smelt": partial(_make, "smelt"),
         "equip": _equip,
     }
     contracts = {name: rule_contract(rule, GoalRefused, fact=_held_fact(UNKNOWN)) for name, rule in rules.items()}

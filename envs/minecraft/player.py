@@ -1,10 +1,10 @@
-"""The player, the effects of goals on the player, and the chances that goals succeed.
+"""The player, the effects of goals on the player, and the chances of success.
 
 A *goal* is one action of a plan, such as ``mine({"log": 3})``. Recipes, tools and the inventory determine the effects
 of a goal, or the reason why it cannot be reached. A *station* is a crafting table or a furnace.
 
 Table 18 of the DEPS paper reports how often a learned controller succeeds at some skills. Goals have the same chances
-here. If the paper did not measure a skill, the skill has the chance of the most similar skill in the table.
+here. A skill that the paper did not measure has the chance of the most similar skill in the table.
 """
 
 import random
@@ -45,15 +45,15 @@ THREE_IRON_ORES = 0.16
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
 """The probabilities for other sources: those that the paper measured for birch, llama, iron ore and dirt."""
 DEFAULT_LIMIT, ORE_LIMIT, DIAMOND_LIMIT = 600, 3000, 12000
-"""The time limits in ticks: of most goals, of goals for ores, and of goals for diamonds."""
+"""The time limits, in ticks, of most goals, of goals for ores, and of goals for diamonds."""
 
 
 @dataclass(frozen=True)
 class GoalEffects:
-    """The effects that a goal has if it is reached."""
+    """The effects of reaching a goal."""
 
     text: str
-    """A description of what the player does, such as "mine 3 log"."""
+    """A verb phrase for the goal, such as "mine 3 log"."""
     skill: str
     """The skill that the goal needs: the name of a source, or a kind of work such as "smelt at furnace"."""
     ticks: int
@@ -84,7 +84,7 @@ class GoalEffects:
     def succeeds(self, task_id: str, tries: int) -> bool:
         """Return True if the current attempt at the goal succeeds.
 
-        ``tries`` is the number of goals tried so far. The result is random, but the same in every replay of an episode.
+        ``tries`` is the number of goals tried so far. The result is random, but every replay of an episode repeats it.
         """
         return random.Random(f"luck/{task_id}/{tries}").random() < self.chance
 
@@ -102,7 +102,7 @@ def _default_chance(skill: str) -> float:
 
 @dataclass
 class MinecraftPlayer:
-    """The state of the player, which is everything that changes in an episode."""
+    """The state of the player: everything that changes during an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
@@ -110,18 +110,18 @@ class MinecraftPlayer:
     taken: dict[int, int] = field(default_factory=dict)
     """Maps the number of a site to the number of units that were taken from this site."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """Maps a source to the tick when it was last seen, and the position (x, y) where it was then.
+    """Maps a source to the tick at which it was last seen, and its position (x, y) at that time.
 
-    The player looks around at the start of an episode, and at the end of a wait or trip.
+    The player looks around at the start of an episode, and at the end of each wait or trip.
     """
     first_held: dict[str, float] = field(default_factory=dict)
     """Maps an item to the tick at which the player first had it."""
     tries: int = 0
-    """The number of goals that were tried."""
+    """The number of goals tried so far."""
     _seen: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, and the spot from which it was computed.
 
-    A spot includes the time, and ``taken`` changes only as time passes. So the result is valid until the spot changes.
+    A spot includes the time, and ``taken`` changes only as time passes, so the result is valid until the spot changes.
     """
 
     def copy(self) -> "MinecraftPlayer":
@@ -155,12 +155,12 @@ class MinecraftPlayer:
         return self._seen[1]
 
     def look(self, terrain: Terrain) -> None:
-        """Record in ``memory`` where the sources in sight are now."""
+        """Record the current positions of the sources in sight in ``memory``."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
     def wait(self, terrain: Terrain, ticks: int) -> None:
-        """Let ticks pass. The player does not move, and looks around at the end."""
+        """Let ticks pass without moving, and then look around."""
         self.spot = self.spot._replace(tick=self.spot.tick + ticks)
         self.look(terrain)
 
@@ -179,12 +179,9 @@ class MinecraftPlayer:
 
 
 CRAFTING_TICKS = {None: 10, game_data.TABLE: 30}
-"""Maps a station, or None for crafting by hand, to the number of ticks that a crafting goal takes.
-
-The number of items does not matter.
-"""
+"""Maps a station, or None for crafting by hand, to the ticks that crafting takes, regardless of the number of items."""
 SMELTING_TICKS = 200
-"""Number of ticks that one item takes in the furnace."""
+"""Number of ticks that the furnace takes for one item."""
 EQUIPPING_TICKS = 10
 MAX_COUNT = 36 * 64
 """The number of items that an inventory can hold."""
@@ -195,7 +192,7 @@ class GoalRefused(Exception):
 
 
 class NoneLeft(GoalRefused):
-    """The map does not contain enough of an item. The player can find this out only by trying."""
+    """The map does not contain enough of an item. The player can discover this only by trying."""
 
 
 def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
@@ -257,11 +254,11 @@ def read_equipment(obj: JsonValue) -> str:
 
 
 def read_object(obj: JsonValue) -> tuple[str, int]:
-    """Return the item and the count from the first argument of a goal.
+    """Return the item and the count in the first argument of a goal.
 
     Raises GoalRefused if the argument does not name exactly one item.
     """
-    counts = read_counts(obj, "what is wanted")
+    counts = read_counts(obj, "the object")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
     item, count = next(iter(counts.items()))
@@ -273,7 +270,7 @@ def read_counts(value: JsonValue, subject: str) -> dict[str, int]:
     """Return an argument of a goal that maps names to counts, such as ``{"log": 3}``.
 
     Raises GoalRefused if the argument is not a dict, or if a count is not a whole number from 1 to MAX_COUNT. The
-    message of the error calls the argument ``subject``.
+    error message calls the argument ``subject``.
     """
     if not isinstance(value, dict):
         raise GoalRefused(f'{subject} must be written like {{"log": 3}}, not {value!r}')
@@ -292,15 +289,15 @@ def check_item(item: str) -> None:
 
 
 def find_source(verb: str, item: str) -> Source:
-    """Return the source to which a goal of mining or killing refers. Raises GoalRefused if there is no such source."""
+    """Return the source that a mining or killing goal refers to. Raises GoalRefused if there is no such source."""
     source = game_data.source_of(item)
     if source is None or source.verb != verb:
-        raise GoalRefused(f"{item} cannot be {'mined' if verb == 'mine' else 'had by killing'}")
+        raise GoalRefused(f"{item} cannot be {'mined' if verb == 'mine' else 'obtained by killing'}")
     return source
 
 
 def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe, int]:
-    """Return the recipe that a goal of crafting or smelting uses, and the number of items to make.
+    """Return the recipe that a crafting or smelting goal uses, and the number of items to make.
 
     Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than the recipe takes.
     """
@@ -317,7 +314,7 @@ def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe
 
 
 def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Return the recipe for an item that takes exactly the kinds of materials that the plan states.
+    """Return the recipe for an item that takes exactly the kinds of materials in ``stated``.
 
     Raises GoalRefused if there is no such recipe.
     """
@@ -329,7 +326,7 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
             return recipe
     similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
     raise GoalRefused(
-        f"the recipe is another: {similar.makes} {item} takes {format_counts(similar.ingredients)}, "
+        f"wrong recipe: {similar.makes} {item} takes {format_counts(similar.ingredients)}, "
         f"and the plan states {format_counts(stated)}"
     )
 
@@ -346,7 +343,7 @@ def read_tool(tool: JsonValue) -> str:
 
 
 def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
-    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the player lacks the tool."""
+    """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the tool is not held."""
     named = read_tool(tool)
     if named not in ("", game_data.STARTING_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
@@ -354,7 +351,7 @@ def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
 
 
 def check_tool(source: Source, tool: str, item: str) -> None:
-    """Raise GoalRefused if the source cannot be mined with the tool. ``item`` is the item that the goal names."""
+    """Raise GoalRefused if the source cannot be mined with the tool. The error message names ``item``."""
     enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
     if source.tool and not enough:
         needed = source.lowest_tool + (" or better" if source.tier else "")

@@ -20,7 +20,7 @@ SPLITS = ("table21", "full", "parallel")
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
-"""The objects in GROUPS that table 21 of the paper leaves out."""
+"""The objects in GROUPS that table 21 of the paper omits."""
 DEFAULT_SEEDS = (0,)
 
 
@@ -73,12 +73,12 @@ EQUIP = "MT5_equipment"
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
 """Maps each task type with parallel goals to the number of goals in a task."""
 PARALLEL_TICKS = 3000
-"""Number of ticks in an episode with parallel goals. It is high enough for any order of the goals.
+"""Number of ticks in an episode with parallel goals: enough for any order of the goals.
 
 The option ``ticks`` can lower it, as in the paper's figure 4.
 """
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
-"""The inventory at the start of parallel tasks. With it, any of the goals can be reached first."""
+"""The inventory at the start of parallel tasks, with which any of the goals can be reached first."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {
     "log": ("mine", 4),
     "sand": ("mine", 3),
@@ -92,7 +92,7 @@ CANDIDATES: Mapping[str, tuple[str, int]] = {
     "chicken": ("kill", 2),
     "string": ("kill", 2),
 }
-"""Maps each item that a parallel goal may name to the verb of the goal, and to the maximum count of the item."""
+"""Maps each item that a parallel goal may name to the goal's verb and the maximum count."""
 TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
@@ -166,7 +166,7 @@ def parallel_task(kind: str, seed: int) -> Task:
 
 
 def required_items(task: Task) -> dict[str, int]:
-    """Return a dict that maps each required item to the number of pieces that the agent must have.
+    """Return a dict that maps each required item to the number that the agent must hold.
 
     In the group EQUIP, the agent must also wear the item.
     """
@@ -177,7 +177,7 @@ def required_items(task: Task) -> dict[str, int]:
 
 
 def parallel_goals(task: Task) -> list[Action]:
-    """Return the parallel goals of a task as a plan would write them, in the order of the sentence ``task.goal``."""
+    """Return the parallel goals of a task as a plan would write them, in the order of ``task.goal``."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if "wooden_pickaxe" in milestones(item) else None))
         for item, count in required_items(task).items()

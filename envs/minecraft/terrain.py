@@ -1,4 +1,4 @@
-"""The map that is generated from a seed, what is in sight at a place, and how long trips take.
+"""The map that is generated from a seed, what the player sees at each place, and how long trips take.
 
 A *source* is a kind of thing that can be gathered, such as oak trees, cows or coal ore. A *site* is a place with a
 certain amount of one source: a group of trees, a herd of animals, or an underground vein of ore. Lengths are in blocks,
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, EVERYWHERE, SOURCES, STONE, Source
 
 EDGE = 180
-"""The map reaches this many blocks from the spawn in each direction."""
+"""The map extends this many blocks from the spawn in each direction."""
 REGIONS = 10
 """Number of regions, each of which has one biome."""
 FOREVER = 10**9
@@ -30,7 +30,7 @@ ORES: Mapping[str, int] = {
     "diamond_ore": 20,
     "obsidian": 16,
 }
-"""Maps an ore to the number of its veins. The veins are spread under the whole map, whatever the biome."""
+"""Maps an ore to the number of its veins, which are spread under the whole map, whatever the biome."""
 GUARANTEED: Mapping[str, int] = {
     "oak_tree": 14,
     "sheep": 8,
@@ -42,20 +42,16 @@ GUARANTEED: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""Maps a source to the amount at a permanent site of this source, which every map has.
+"""Maps a source to the amount at its permanent site, which every map has so that no task depends on luck alone.
 
-Because of these sites, no task depends on luck alone. The sites are on meadows. Each map has a few meadows, not far
-from the spawn.
+The permanent sites are on meadows. Each map has a few meadows, not far from the spawn.
 """
 MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
-"""The number of meadows, the range of their distances from the spawn, and the greatest distance of a site on each axis
-from the middle of its meadow."""
+"""The number of meadows, the range of their distances from the spawn, and the maximum distance, along each axis, of a
+site from the middle of its meadow."""
 P_CLOSE, CLOSE_DISTANCE, CLOSE_HERD_GONE_AT = 0.6, (5, 20), (200, 600)
-"""A source in GUARANTEED may also have a site close to the spawn.
-
-The values are the probability of such a site, the range of its distance from the spawn, and the range of ticks in which
-a herd at such a site leaves.
-"""
+"""The probability that a source in GUARANTEED also has a site close to the spawn, the range of that site's distance
+from the spawn, and the range of ticks in which a herd leaves that site."""
 HERD_GONE_AT = (300, 3000)
 """The range of ticks in which any other herd leaves."""
 
@@ -95,14 +91,14 @@ MAX_HERD_SPEED = 0.025
 
 
 Regions = tuple[tuple[float, float, str], ...]
-"""For each region, the position (x, y) of its centre, and its biome."""
+"""The position (x, y) of each region's centre, and the region's biome."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""How far the player sees, in blocks: when it is on the surface, and when it is underground."""
+"""How far the player sees on the surface, and underground, in blocks."""
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """A map as it is at the start of an episode. It never changes: the player's state records what was taken."""
+    """A map at the start of an episode. It never changes: the player's state records what was taken."""
 
     regions: Regions
     sites: tuple[Site, ...]
@@ -146,7 +142,7 @@ def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
 
 
 def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str, float, float]]:
-    """Yield the source and the position of each site, without the additional sites for GUARANTEED."""
+    """Yield the source and the position of each site, except the additional sites of GUARANTEED sources."""
     for x, y, name in regions:
         for source, count in BIOMES[name].sites.items():
             for _ in range(count):
@@ -159,7 +155,7 @@ def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str,
 def _position_near(x: float, y: float, regions: Regions, rng: random.Random) -> tuple[float, float]:
     """Return a random position in the region whose centre is (x, y).
 
-    If four attempts do not find such a position, return one near the centre, even if it is in another region.
+    If four attempts fail, return a position near the centre, even if it is in another region.
     """
     for _ in range(4):
         px, py = x + rng.uniform(-60, 60), y + rng.uniform(-60, 60)
@@ -195,7 +191,7 @@ def _guaranteed_site(source: str, x: float, y: float, rng: random.Random) -> Sit
 
 
 def _random_position(rng: random.Random, least: float, most: float) -> tuple[float, float]:
-    """Return a position ``least`` to ``most`` blocks from the spawn, in any direction."""
+    """Return a random position ``least`` to ``most`` blocks from the spawn."""
     x, y = rng.uniform(-1, 1), rng.uniform(-1, 1)
     stretch = rng.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
     return x * stretch, y * stretch
@@ -227,15 +223,15 @@ class Trip:
     spot: Spot
     """The place and the time at the end of the trip."""
     taken: dict[int, int] = field(default_factory=dict)
-    """Maps the number of a site to the amount that is taken from the site on this trip."""
+    """Maps the number of a site to the amount that the player takes from it on this trip."""
 
 
 def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
     """Return a trip that gathers ``units`` units of a source, or None if the map does not contain enough.
 
     From each place, the trip continues to the site that can be reached fastest. ``taken`` maps the number of a site to
-    the amount that was taken from the site before the trip. ``dig`` is the number of ticks that it takes to dig a block
-    of stone, or 0 if the player uses no pickaxe.
+    the amount taken from it before the trip. ``dig`` is the number of ticks needed to dig a block of stone, or 0 if the
+    player uses no pickaxe.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     result = Trip(start)
@@ -253,35 +249,29 @@ def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source
 
 
 NO_SITE = -1
-"""Stands for the number of a site if the source is everywhere, so that it has no sites."""
+"""The site number of a source that is everywhere and so has no sites."""
 
 
 def _nearest(
     terrain: Terrain, so_far: Trip, taken: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Spot, int, int] | None:
-    """Find the site of a source that can be reached fastest and where something is left, or return None.
+    """Find the site of a source that can be reached fastest and is not exhausted.
 
-    Return the spot of the player on arrival, the site's number, and the amount that is left there.
+    Return the player's spot on arrival, the site's number and the amount left there, or None if there is no such site.
     """
     if source.name in EVERYWHERE:
         return _to_layer(terrain, so_far.spot, source), NO_SITE, FOREVER
-    best: tuple[Spot, int, int] | None = None
-    spot = so_far.spot
+    reachable = []
     for site in terrain.by_source[source.name]:
         remaining = site.amount - taken.get(site.number, 0) - so_far.taken.get(site.number, 0)
-        if remaining <= 0:
-            continue
-        end = fastest_route(spot, site, dig)
-        if end.tick <= site.gone_at and (best is None or end.tick < best[0].tick):
-            best = end, site.number, remaining
-    return best
+        end = fastest_route(so_far.spot, site, dig)
+        if remaining > 0 and end.tick <= site.gone_at:
+            reachable.append((end, site.number, remaining))
+    return min(reachable, key=lambda arrival: arrival[0].tick, default=None)
 
 
 def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
-    """Return the spot of the player after reaching a source that is everywhere, which is stone or dirt.
-
-    The player digs down to the stone or, for dirt, climbs up to the surface.
-    """
+    """Return the player's spot after digging down to stone or climbing up to dirt, the sources that are everywhere."""
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))
         return spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL_TICKS)
@@ -289,10 +279,9 @@ def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
 
 
 def fastest_route(spot: Spot, site: Site, dig: int) -> Spot:
-    """Return the spot of the player after the fastest route to a site.
+    """Return the player's spot after the fastest route to a site, over the surface or through a tunnel.
 
-    The route goes over the surface, or through a tunnel. A tunnel is possible if both the player and the site are
-    underground and the player uses a pickaxe.
+    A tunnel is possible if both the player and the site are underground and the player uses a pickaxe.
     """
     surface_end = _surface_route(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
@@ -305,7 +294,7 @@ def fastest_route(spot: Spot, site: Site, dig: int) -> Spot:
 
 
 def _surface_route(spot: Spot, site: Site, dig: int) -> Spot:
-    """Return the spot of the player after the route to a site over the surface.
+    """Return the player's spot after the route to a site over the surface.
 
     If the site is a herd, the route ends where the herd will be when the player arrives.
     """
@@ -321,7 +310,7 @@ def _surface_route(spot: Spot, site: Site, dig: int) -> Spot:
 
 
 DISTANCE_WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
-"""Pairs of a maximum distance in blocks, and the word for distances up to this maximum."""
+"""Maximum distances in blocks, each with the word for distances up to this maximum."""
 Sight = dict[str, tuple[float, float, float]]
 """Maps a source in sight to the distance and the position (x, y) of its nearest site."""
 
@@ -337,7 +326,7 @@ def distance_word(distance: float) -> str:
 
 
 def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
-    """Return the nearest site of each source that is in sight. Underground, the player sees only nearby veins."""
+    """Return the nearest visible site of each source in sight. Underground, the player sees only nearby veins."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     nearest: dict[str, tuple[float, float, float]] = {}

@@ -1,10 +1,8 @@
 """The MiniWoB++ environment: the 53 task types on which the papers report results, the actions and the verdicts."""
 
-import importlib.metadata
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from runpy import run_path
 from typing import ClassVar
@@ -13,9 +11,9 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planbook.envs import chromium, devtools
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
-from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.requirements import PackageData, folder_digest
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
+from planbook.envs.miniwob.tab import DATA_MODE, MiniwobTab, PageState
+from planbook.envs.requirements import PackageData, folder_digest, package_version
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
@@ -36,7 +34,7 @@ NO_FEEDBACK = tuple(
     "use-spinner".split()
 )
 RELOADED_TYPES = ("search-engine", "use-autocomplete", "use-spinner")
-"""The task types whose pages are loaded again for each episode, since the pages keep traces of earlier episodes."""
+"""The task types whose pages keep traces of earlier episodes, and so are loaded again for each episode."""
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
     "feedback": FEEDBACK,
@@ -46,7 +44,7 @@ PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
 """The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
-"""Maximum number of characters that feedback uses to describe how an action changed the page."""
+"""Maximum number of characters in the description of how an action changed the page."""
 
 
 class MiniwobOptions(EnvironmentOptions):
@@ -58,9 +56,9 @@ class MiniwobOptions(EnvironmentOptions):
 
 
 class Miniwob(Environment):
-    """An environment whose tasks are pages, each named by type and seed: ``click-button/17``.
+    """An environment whose tasks are pages. A task is named by its type and seed, as in ``click-button/17``.
 
-    The goal and the params of a task are set when it begins.
+    A task gets its goal and its params only when it begins.
     """
 
     name = "miniwob"
@@ -98,12 +96,12 @@ class Miniwob(Environment):
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params, or {} if the goal is a freely worded sentence, which the agent itself must understand."""
+        """Return the params, or {} for a freely worded goal, which the agent itself must understand."""
         return {} if task.type in FREELY_WORDED else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the required packages and programs: the pages, the browser packages, Chromium and its driver."""
+        """Return the requirements: the pages, the browser packages, Chromium and its driver."""
         return [PACKAGE.requirement("miniwob"), *chromium.requirements()]
 
     @classmethod
@@ -112,7 +110,7 @@ class Miniwob(Environment):
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
-        """Start the page with the task's seed. If the tab has died since the last episode, open a new tab."""
+        """Start an episode of the page with the task's seed. If the tab has died since the last one, open a new tab."""
         had_tab = self._tab is not None
         try:
             page = self._begin(task)
@@ -129,9 +127,9 @@ class Miniwob(Environment):
         return self._page.html if self._page else ""
 
     def verdict(self) -> Verdict:
-        """Return the page's verdict. The task is solved if the page's raw reward is 1. The score is the raw reward.
+        """Return the page's verdict: solved if its raw reward is 1. The score is the raw reward, but at least 0.
 
-        A negative reward counts as the score 0, and so does an episode that is not over.
+        While the episode is not over, the score is 0.
         """
         page = self._page
         if page is None or not page.done:
@@ -139,7 +137,7 @@ class Miniwob(Environment):
         return Verdict(solved=page.reward == 1, score=min(1.0, max(0.0, page.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the reason if the action was refused, and otherwise the tags that are new in the page."""
+        """Return the reason if the action was refused, or else the tags that are new in the page."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -153,11 +151,8 @@ class Miniwob(Environment):
         return {"pages": folder_digest(PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of Chromium, Selenium and MiniWoB++, and the data mode.
-
-        The data mode is the set of sentences from which pages choose the wording of a goal.
-        """
-        return chromium.versions() | {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
+        """Return the versions of Chromium, Selenium and MiniWoB++, and the data mode (see ``tab.DATA_MODE``)."""
+        return chromium.versions() | {"miniwob": package_version("miniwob"), "data_mode": DATA_MODE}
 
     def close(self) -> None:
         """Close the tab. The browser stays open for other episodes until the process ends."""
@@ -231,11 +226,11 @@ class Miniwob(Environment):
         """
         if self.task is None or self._tab is None:
             raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")
-        with self._closing_if_broken():
+        with closing_if_broken(self.close):
             return self._tab.find(xpath)
 
     def _begin(self, task: Task) -> PageState:
-        with self._closing_if_broken():
+        with closing_if_broken(self.close):
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
             return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED_TYPES)
@@ -243,16 +238,8 @@ class Miniwob(Environment):
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
             raise EnvironmentBroken("the page of this episode is gone; only a reset opens a new one")
-        with self._closing_if_broken():
+        with closing_if_broken(self.close):
             return self._observe(move(self._tab))
-
-    @contextmanager
-    def _closing_if_broken(self) -> Iterator[None]:
-        try:
-            yield
-        except EnvironmentBroken:
-            self.close()
-            raise
 
     def _refuse(self, reason: str) -> Observation:
         return Observation(f"Nothing happens: {reason}.\n{self.scene()}", accepted=False)
@@ -265,16 +252,16 @@ class Miniwob(Environment):
 
 
 def page_address(type_name: str) -> str:
-    """Return the address of the page that contains the tasks of a type."""
+    """Return the address of the page for a task type."""
     return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
 
 
 @cache
 def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
-    """Return miniwob's field extractors: a dict that maps each task type to the function that parses its goals.
+    """Return miniwob's field extractors, which map each task type to the function that parses its goals.
 
-    The function returns the names and values of the fields in a goal. To get these functions, only the module that
-    defines them is run, which needs only the standard library. The package miniwob itself is not imported.
+    Each function returns the names and values of the fields in a goal. Only the module that defines the functions is
+    run, which needs nothing but the standard library. The package miniwob itself is not imported.
     """
     return run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]  # type: ignore[no-any-return]
 
@@ -282,10 +269,10 @@ def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
 def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
     """Return the params of a goal: the values in it, such as the name of the button to click.
 
-    If the page publishes ``fields``, these are the params. Otherwise, they are the values that miniwob's extractor
-    finds in the goal. The keys are miniwob's names (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place
-    of spaces. Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that
-    the extractor cannot parse has no params.
+    These are the ``fields`` that the page publishes, if any, or else the values that miniwob's extractor finds in the
+    goal. The keys are miniwob's names (``target``, ``username``, ``by``, ``to`` ...), with ``_`` in place of spaces.
+    Values with numbered keys form one list: ``target 0`` and ``target 1`` become ``targets``. A goal that the
+    extractor cannot parse has no params.
     """
     try:
         pairs = tuple(fields.items()) if fields else _extractors()[type_name](goal)
@@ -302,7 +289,7 @@ def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> 
 
 
 def _new_tags(before: str, after: str) -> str:
-    """Return the opening tags that occur more often in ``after``, each with the text that follows the tag."""
+    """Return the opening tags that occur more often in ``after`` than in ``before``, each with the text after it."""
     remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):

@@ -5,13 +5,13 @@
 
   const JUDGE = "#reward-display, #click-canvas, #sync-task-cover, #attention-canvas, script";
   const HIDDEN = `${JUDGE}, style`;
-  const LONGEST_TIMER = 1000; // ms: a longer timer does not count as part of the page's reaction to an action
-  const LONGEST_WAIT = 2000; // ms to wait after an action until the page has finished reacting
-  const MOST_FOUND = 500; // maximum number of elements that find() returns
+  const MAX_TIMER = 1000; // ms: a longer timer does not count as part of the page's reaction to an action
+  const MAX_WAIT = 2000; // ms: maximum time to wait until the page has finished reacting to an action
+  const MAX_FOUND = 500; // maximum number of elements that find() returns
   const TYPED = "textarea, input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=hidden])";
 
-  // --- Time. A page always sees the same date, so that its content does not depend on the time of the run. Endless
-  // timers (a blinking cursor, a countdown) do not run. After each action, we wait until the other timers have run out.
+  // --- Time. A page always sees the same date, so that its content does not depend on when it runs. Endless timers (a
+  // blinking cursor, a countdown) do not run. After each action, we wait until the other timers have fired.
   const START = Date.UTC(2020, 0, 1, 12);
   const RealDate = Date;
   let shift = START - RealDate.now();
@@ -33,7 +33,7 @@
       waiting.delete(id);
       if (typeof callback === "function") callback(...args);
     }, delay);
-    if (delay <= LONGEST_TIMER) waiting.add(id);
+    if (delay <= MAX_TIMER) waiting.add(id);
     return id;
   };
   window.clearTimeout = (id) => {
@@ -44,14 +44,14 @@
   window.alert = window.confirm = window.prompt = () => null; // a dialog would block the tab
 
   const quiet = async () => {
-    const end = performance.now() + LONGEST_WAIT;
+    const end = performance.now() + MAX_WAIT;
     while (waiting.size && performance.now() < end) await new Promise((done) => realSetTimeout(done, 5));
   };
 
   // --- Reading the page.
   const children = () => [...(document.body?.children ?? [])].filter((child) => !child.matches(HIDDEN));
 
-  const mirror = () => {
+  const copyValuesToAttributes = () => {
     for (const field of document.querySelectorAll(TYPED)) {
       if (field.value) field.setAttribute("value", field.value);
       else field.removeAttribute("value");
@@ -59,18 +59,18 @@
   };
 
   const html = () => {
-    mirror();
+    copyValuesToAttributes();
     return children().map((child) => child.outerHTML).join("\n");
   };
 
-  // The variable episode is lost when the plan leaves or reloads the page of an episode. The episode is then over.
+  // The variable episode is lost when the plan leaves or reloads the page. The episode is then over.
   const pageState = (left) => {
     const over = left || episode === 0;
     return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
   };
 
-  // The elements that belong to the judge (rewards so far, the cover, the page's scripts) are removed from the page
-  // while it is searched, so that no XPath can match them.
+  // While the page is searched, the judge's elements (rewards so far, the cover, the page's scripts) are removed, so
+  // that no XPath can match them.
   const withoutJudge = (work) => {
     const places = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
     for (const [element, place] of places) element.replaceWith(place);
@@ -95,24 +95,24 @@
   const path = (element) => {
     const steps = [];
     for (; element !== document.documentElement; element = element.parentElement) {
-      const place = [...element.parentElement.children].indexOf(element) + 1;
-      steps.unshift(`*[${place}]`);
+      const position = [...element.parentElement.children].indexOf(element) + 1;
+      steps.unshift(`*[${position}]`);
     }
     return "/html/" + steps.join("/");
   };
 
   const shown = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility === "visible";
 
-  const squeeze = (text) => (text || "").replace(/\s+/g, " ").trim();
+  const oneLine = (text) => (text || "").replace(/\s+/g, " ").trim();
 
   const attributes = (element) => {
     const all = {};
     for (const attribute of element.attributes) all[attribute.name] = attribute.value;
-    for (const live of ["checked", "selected", "disabled"]) if (element[live] === true) all[live] = live; else delete all[live];
+    for (const name of ["checked", "selected", "disabled"]) if (element[name] === true) all[name] = name; else delete all[name];
     return all;
   };
 
-  const text = (node) => squeeze(node.nodeType === Node.ELEMENT_NODE ? node.textContent : node.nodeValue);
+  const text = (node) => oneLine(node.nodeType === Node.ELEMENT_NODE ? node.textContent : node.nodeValue);
 
   const describe = ({ element, text, xpath }) => {
     const box = element.getBoundingClientRect();
@@ -127,16 +127,16 @@
   };
 
   const find = (xpath) => {
-    mirror();
+    copyValuesToAttributes();
     try {
-      return nodes(xpath).slice(0, MOST_FOUND).map(describe);
+      return nodes(xpath).slice(0, MAX_FOUND).map(describe);
     } catch (error) {
       if (error instanceof DOMException) return []; // not a valid XPath
       throw error;
     }
   };
 
-  class Refused extends Error {} // an action that cannot be done; the message becomes "Nothing happens: ..."
+  class Refused extends Error {} // an action that cannot be carried out; the message becomes "Nothing happens: ..."
 
   // --- Aiming. As in Selenium, the first choice is the centre of the element's first box. If this point is covered,
   // other points of the box are tried, since a person would click on the visible part.
@@ -186,7 +186,7 @@
     throw new Refused(`the element ${xpath} is covered` + (cover ? ` by ${tagOf(cover)}` : ""));
   };
 
-  // --- Functions that Python calls. Each returns data. If an action is refused, the data are the reason and the page.
+  // --- Functions that Python calls. If an action is refused, the result is the reason and the page.
   const guarded = (work) => {
     try {
       return work();
@@ -268,7 +268,7 @@
   const kept = []; // images stay in memory as long as they are referenced
 
   // Icons from style sheets have no size until they are loaded, and some are shown only under the mouse. If they were
-  // loaded only when they are shown, they would move other elements during a click.
+  // loaded only then, they would move other elements during a click.
   const loadIcons = async () => {
     const inline = [...document.querySelectorAll("style")].map((style) => style.textContent).join("\n");
     const urls = new Set([...inline.matchAll(/url\(["']?([^"')]+)["']?\)/g)].map((match) => match[1]));
@@ -285,12 +285,12 @@
     if (!kept.length) await loadIcons();
   };
 
-  const begin = async (number, seed, mode, longest) => {
+  const begin = async (number, seed, mode, maxTime) => {
     await loaded();
     if (window.jQuery) jQuery.fx.off = true; // no animations
     document.body.removeEventListener("click", core.canvasDrawClick); // this listener would mark clicks in the HTML
     core.endEpisode(0);
-    core.EPISODE_MAX_TIME = longest;
+    core.EPISODE_MAX_TIME = maxTime;
     core.setDataMode(mode);
     document.activeElement && document.activeElement.blur();
     shift = START - RealDate.now();

@@ -1,13 +1,12 @@
-"""A tab of the browser, which shows one MiniWoB++ page at a time.
+"""A browser tab that shows one MiniWoB++ page at a time.
 
-Our script ``page.js`` runs in every page. This module calls its functions.
+Our script ``page.js`` runs in every page. This module calls the script's functions.
 """
 
 import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -20,20 +19,18 @@ from planbook.envs.errors import EnvironmentBroken
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 """The size of the tab's window, in pixels."""
 MOUSE_START = (639.0, 479.0)
-"""The position of the mouse at the start of an episode, outside the page's content. A click there closes open menus."""
+"""The point outside the page's content that is clicked at the start of an episode. The click closes open menus."""
 EPISODE_MILLISECONDS = 2_000_000_000
-"""Milliseconds after which a page ends its episode. This is nearly the maximum for timers in browsers."""
+"""Milliseconds after which a page ends its episode. Timers in browsers allow hardly more."""
 DATA_MODE = "train"
-"""miniwob's name for the set of sentences from which pages choose the wording of a goal. It is miniwob's default."""
+"""miniwob's name for the set of sentences from which pages choose the wording of a goal. This set is the default."""
 DRAG_STEPS = 8
 """Number of mouse movements while an element is dragged."""
 LOAD_SECONDS = 60
 """Maximum number of seconds that a page may take to load."""
 
 
-@cache
-def _script() -> str:
-    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +41,19 @@ class PageState:
     done: bool
     """True if the page has ended the episode."""
     reward: float
-    """The raw reward. It is valid only if ``done`` is True."""
+    """The raw reward, which is valid only if ``done`` is True."""
     refused: str = ""
     """The reason why the action was refused, or "" if it was carried out."""
     goal: str = ""
-    """The goal of the task. It is set only at the start of an episode."""
+    """The goal of the task. Set only at the start of an episode."""
     fields: dict[str, str] | None = None
-    """The values in the goal, if the page publishes them. The field is set only at the start of an episode."""
+    """The values in the goal, if the page publishes them. Set only at the start of an episode."""
 
 
 class MiniwobTab:
-    """A tab of the browser and the page in it.
+    """A browser tab and the page in it. Every action returns the page's new state.
 
-    Points are in CSS pixels, measured from the page's upper left corner. Every action returns the page's new state.
+    Points are in CSS pixels, measured from the page's upper left corner.
     """
 
     def __init__(self, browser: chromium.Browser) -> None:
@@ -69,7 +66,7 @@ class MiniwobTab:
             [
                 ("Page.enable", {}),
                 ("Inspector.enable", {}),
-                ("Page.addScriptToEvaluateOnNewDocument", {"source": _script()}),
+                ("Page.addScriptToEvaluateOnNewDocument", {"source": SCRIPT}),
                 ("Emulation.setDeviceMetricsOverride", WINDOW),
                 ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ]
@@ -121,7 +118,7 @@ class MiniwobTab:
         return self._do("selectText", xpath)
 
     def scroll(self, xpath: str, dy: float) -> PageState:
-        """Scroll down by ``dy`` pixels: the element, or the nearest element around it that can be scrolled."""
+        """Scroll the element, or the nearest element around it that can be scrolled, down by ``dy`` pixels."""
         return self._do("scroll", xpath, dy)
 
     def type(self, text: str) -> PageState:

@@ -1,4 +1,4 @@
-"""Products, and customers' wishes for them: our own catalogue, or the products and wishes in the user's files.
+"""The products and the customers' wishes: our own catalogue, or those in the user's files.
 
 Our catalogue has 1,200 products and 546 wishes. It is generated from ``kinds.json`` with fixed seeds. Each kind of
 product, such as body lotion, has ten families of three similar products. The second product of a family differs from
@@ -8,11 +8,11 @@ The user's files have WebShop's format:
 
 - ``items`` is a list of products, like WebShop's ``items_shuffle.json``.
 - ``attributes`` maps the id of a product to its attributes, like ``items_ins_v2.json``.
-- ``goals`` maps the id of a product to the wishes that people wrote for this product, like ``items_human_ins.json``.
+- ``goals`` maps the id of a product to the wishes that people wrote for it, like ``items_human_ins.json``.
 
-If there is no file of goals, wishes are generated like WebShop's synthetic goals: each instruction in the file of
-attributes becomes one wish for each combination of the product's options. If a product has a price range, its price is
-drawn from the range, as in WebShop. The product's id is the seed, so that prices are the same in every run.
+Without a file of goals, wishes are generated like WebShop's synthetic goals: each instruction in the file of attributes
+becomes one wish for each combination of the product's options. If a product has a price range, its price is drawn from
+the range, as in WebShop. The product's id is the seed, so that prices are the same in every run.
 """
 
 import itertools
@@ -52,12 +52,12 @@ class Product:
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
-        """Return the price with the chosen options. Options that are not chosen have their first value."""
+        """Return the price with the chosen options. An option that is not chosen has its first value."""
         extras = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
         return round(self.price + sum(extras), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        """Return the lowest and the highest price to show: ``price_shown``, or those that the chosen options allow."""
+        """Return the lowest and the highest price to show: ``price_shown``, or what the chosen options allow."""
         if self.price_shown:
             return self.price_shown
         extras = [
@@ -72,13 +72,13 @@ class Wish:
 
     sentence: str
     product: str
-    """The id of a product that fulfils the wish. The customer wants this product or another one of the same kind."""
+    """The id of a product that fulfils the wish. Others of the same kind may fulfil it, too."""
     attributes: tuple[str, ...]
     """The attributes that the product must have."""
     values: tuple[str, ...]
     """The option values that must be chosen."""
     price_below: float | None = None
-    """The upper limit of the price, or None if the sentence names none."""
+    """The price limit, or None if the sentence names none."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def format_price(amount: float) -> str:
 
 
 def price_clause(upper: float | None) -> str:
-    """Return the clause at the end of a wish's sentence that names the upper limit of the price, or ""."""
+    """Return the clause that names the price limit at the end of a wish's sentence, or "" if there is no limit."""
     return "" if upper is None else f", and price lower than {upper:.2f} dollars"
 
 
@@ -124,7 +124,7 @@ def title_case(text: str) -> str:
 
 
 def random_phrase(purpose: str, rng: random.Random) -> str:
-    """Return a random phrase, with placeholders, for a kind of text. ``purpose`` names the kind, such as ``review``."""
+    """Return a random phrase with placeholders. ``purpose`` is the kind of text, such as ``review``."""
     return str(rng.choice(_data()["phrases"][purpose]))
 
 
@@ -132,14 +132,14 @@ SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 P_OPTION = 0.6
-"""The probability with which a wish names each option. About one in five wishes names none, as in WebShop."""
+"""The probability that a wish names an option. About one in five wishes names none, as in WebShop."""
 PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
-"""The upper limits of prices that sentences name: 10, 20, ... 990 dollars."""
+"""The price limits that sentences name: 10, 20, ... 990 dollars."""
 
 
 @cache
 def own_shop() -> Shop:
-    """Return our own shop. It is generated once per process, and this takes about 50 ms."""
+    """Return our own shop, which is generated once per process, in about 50 ms."""
     data = _data()
     products = {
         product.id: product
@@ -152,10 +152,10 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, rng: random.Random) -> float | None:
-    """Return a random price limit for a wish for a product at this price, or None for no limit. WebShop does the same.
+    """Return a random price limit, as in WebShop, for a wish for a product at this price, or None for no limit.
 
-    Two different limits are drawn from the next four multiples of ten above the price, and the higher limit is
-    returned. If fewer than two of PRICE_LIMITS are above the price, there is no limit.
+    The limit is the higher of two that are drawn from the next four PRICE_LIMITS above the price. If there are fewer
+    than two above the price, there is no limit.
     """
     above = [limit for limit in PRICE_LIMITS if limit > price][:4]
     return max(rng.sample(above, 2)) if len(above) >= 2 else None
@@ -190,9 +190,9 @@ def _new_id(rng: random.Random) -> str:
 
 
 def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
-    """Return a dict that maps three to five values of an option to their surcharges on the price.
+    """Return a dict that maps three to five values of an option to their surcharges.
 
-    ``axis`` lists all values that such an option can have. ``least`` is the lowest price of products of this kind.
+    ``axis`` lists all values that the option can have. ``least`` is the lowest price of products of this kind.
     """
     indexes = sorted(rng.sample(range(len(axis)), rng.randint(3, min(5, len(axis)))))
     return {axis[index]: rng.choice((0.0, 0.0, round(least * rng.uniform(0.1, 0.6), 2))) for index in indexes}
@@ -201,7 +201,7 @@ def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, 
 def _with_texts(product: Product, rng: random.Random) -> Product:
     """Return the product with its texts: title, description, bullets and reviews.
 
-    The title names one of the product's attributes, the description names two, and the bullets name all of them.
+    The title names one of the product's attributes, the description two, and the bullets all of them.
     """
     noun, attributes = product.query, rng.sample(product.attributes, len(product.attributes))
     first, second = attributes[:2]
@@ -346,7 +346,7 @@ def _file_wishes(product: Product, attributes: Entry, goals: Entry | None) -> It
 
 
 def _file_wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """Yield the wish, unless it has no attributes. WebShop leaves out such wishes, too."""
+    """Yield the wish or, as in WebShop, nothing if it has no attributes."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         yield Wish(

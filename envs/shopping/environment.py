@@ -1,4 +1,4 @@
-"""A web shop with the rules of WebShop, which is the shopping environment in the ADaPT and AgentKit papers."""
+"""A web shop with the rules of WebShop, the shopping environment of the ADaPT and AgentKit papers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -56,7 +56,7 @@ def _tasks(split: str, shop: Shop) -> Sequence[Task]:
 
 
 def _task(split: str, number: int, shop: Shop) -> Task:
-    """Return the task of a wish. It contains neither the product nor the criteria, which only the judge may know."""
+    """Return the task for a wish, without the product and the criteria, which only the judge may know."""
     wish = shop.wishes[number]
     return Task(
         id=f"{split}/{number}",
@@ -72,12 +72,12 @@ def _task(split: str, number: int, shop: Shop) -> Task:
 class Shopping(Environment):
     """A shop in which the agent finds and buys one product.
 
-    The id of a task consists of its split and the number of its goal, such as ``test/17``. Its type is the category of
-    the product. ``task.params`` has ``price_below`` if the goal names it. The goals of our catalogue are shuffled like
-    WebShop's: "test" has the first 100, "full" the first 500, "dev" the next 40, and "example" the next six, which
-    demonstrations play.
+    The id of a task consists of its split and the number of its wish, such as ``test/17``. Its type is the category of
+    the product. ``task.params`` has ``price_below`` if the wish has a price limit. The wishes of our catalogue are
+    shuffled like WebShop's goals: "test" has the first 100, "full" the first 500, "dev" the next 40, and "example" the
+    next six, which demonstrations play.
 
-    Pages, buttons and reward are those of WebShop, with three differences. Only the search page has a search box.
+    Pages, buttons and reward are WebShop's, with three differences. Only the search page has a search box.
     Options may cost extra, while in WebShop (and in product files in its format) each product has one price. The search
     uses our BM25, and the factor ``r_type`` of the reward uses no tagger (see ``webshop.py``).
     """
@@ -96,7 +96,7 @@ class Shopping(Environment):
     types = TYPES
     splits = tuple(SPLITS)
     action_limit = 250
-    """With this number, the agent can look at every result of a search, with its options and attributes."""
+    """Enough to look at every result of a search, with its options and attributes."""
     handoff = "note"
     submits = True
     naive = """agent.search(task.goal)
@@ -139,7 +139,7 @@ agent.click("Buy Now")
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Open the search page, and return it together with the goal."""
+        """Open the search page, and return it with the goal."""
         wishes = self._shop.wishes
         if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
             raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made with other product files?")
@@ -152,7 +152,7 @@ agent.click("Buy Now")
         return self._pages.text(self._state)
 
     def state(self) -> str:
-        """Return a sentence that says on which page the agent is."""
+        """Return a sentence that names the current page."""
         return self._pages.summary(self._state)
 
     def brief(self, observation: Observation, before: Observation) -> str:
@@ -160,7 +160,7 @@ agent.click("Buy Now")
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return whether the purchase gets the full reward. The score is the reward."""
+        """Return the verdict: solved if the purchase gets the full reward. The score is the reward."""
         score = self._reward()
         return Verdict(score == 1.0, score)
 
@@ -170,7 +170,7 @@ agent.click("Buy Now")
         return {"page": self._state.page, "selected": chosen}
 
     def possible_actions(self) -> list[Action]:
-        """Return all clicks that are possible. On the search page, return only a search for the words of the goal."""
+        """Return all possible clicks or, on the search page, only a search for the words of the goal."""
         if self._state.page == webshop.SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._state)]

@@ -8,7 +8,7 @@ with spaces, so that no product can forge a button.
 The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
 Lucene. Here, words are normalised in a simpler way: they are turned into lower case, and a plural loses its final s.
 
-    reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
+    reward = r_type * (attributes matched + options matched + price within the limit) / (attributes + options + 1)
 
 The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in two titles, and WebShop
 finds the nouns with spaCy's large English model. Here, every word of a title counts as a noun, unless NOT_NOUNS lists
@@ -21,6 +21,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import nsmallest
 
 from planbook.envs.shopping.catalogue import Product, Shop, Wish, format_price
 from planbook.envs.text_matching import BM25, token_set_ratio
@@ -30,12 +31,12 @@ SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "r
 """Maps a button on a product's page to the page that the button opens."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _BUTTONS = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
-"""The labels, in lower case, of all buttons on a product's page except the values of options."""
+"""The labels, in lower case, of all buttons on a product's page other than the values of options."""
 
 
 @dataclass(frozen=True)
 class ShopState:
-    """The state of an episode: the page that the customer sees, and what was searched and chosen."""
+    """The state of an episode: the current page, the last search, and the options that were chosen."""
 
     page: str = SEARCH
     keywords: str = ""
@@ -58,7 +59,7 @@ def clean(text: str) -> str:
 
 
 class ShopPages:
-    """Returns the text and the buttons of each page of a shop."""
+    """The text and the buttons of each page of a shop."""
 
     def __init__(self, shop: Shop, results_per_page: int) -> None:
         self._shop, self._results_per_page = shop, results_per_page
@@ -79,7 +80,7 @@ class ShopPages:
     def options(self, state: ShopState) -> dict[str, list[str]]:
         """Return a dict that maps the current product's options to their values, or {} on other pages.
 
-        A value with the same label as one of the page's other buttons is left out, since a click would mean the button.
+        A value with the same label as one of the page's other buttons is left out, since a click presses the button.
         """
         if state.page != ITEM:
             return {}
@@ -100,7 +101,7 @@ class ShopPages:
         return "\n".join(self._sub_page(state))
 
     def summary(self, state: ShopState) -> str:
-        """Return a sentence that says on which page the customer is."""
+        """Return a sentence that names the current page."""
         if state.page == RESULTS:
             return f"You are on page {state.number} of the results for '{clean(state.keywords)}'."
         if state.page == SEARCH:
@@ -175,7 +176,7 @@ MAX_RESULTS = 50
 """Maximum number of results of a search."""
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
-_DIGITS = 6
+_DECIMALS = 6
 """Number of decimal places to which scores are rounded. Products with equal rounded scores keep their order."""
 
 
@@ -201,9 +202,8 @@ class ProductSearch:
     def results(self, keywords: str) -> tuple[str, ...]:
         """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, best matches first."""
         scores = self._index.scores(sorted(set(words(keywords))))
-        least = min(sorted(scores)[-MAX_RESULTS:], default=0.0) - 10**-_DIGITS  # lower scores need not be sorted
-        best = [(-round(score, _DIGITS), index) for index, score in enumerate(scores) if score >= least]
-        return tuple(self._ids[index] for score, index in sorted(best)[:MAX_RESULTS] if score < 0)
+        ranks = ((-round(score, _DECIMALS), index) for index, score in enumerate(scores) if score > 0)
+        return tuple(self._ids[index] for _, index in nsmallest(MAX_RESULTS, ranks))
 
 
 MATCH_THRESHOLD = 85
@@ -217,7 +217,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""Names of colours. A value that contains several of these names counts as the name that comes first in this list."""
+"""Names of colours. A value that contains one or more of these names counts as the first of them in this list."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -231,9 +231,9 @@ _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Product) -> float:
-    """Return the reward of a purchase, from 0 to 1.
+    """Return the reward, from 0 to 1, for buying ``product`` with the options ``chosen``.
 
-    ``product`` was bought with the options ``chosen``. ``target`` is the product for which the wish was written.
+    ``target`` is the product for which the wish was written.
     """
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = count_option_hits(chosen.values(), wish.values)
@@ -243,7 +243,7 @@ def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Prod
 
 
 def kind_factor(product: Product, target: Product) -> float:
-    """Return ``r_type``, which is 0, 0.1, 0.5 or 1. It depends on the products' kinds and titles."""
+    """Return ``r_type``, a factor of 0, 0.1, 0.5 or 1 that depends on the products' kinds and titles."""
     shared = title_score(product.title, target.title)
     if shared == 0.0:
         return 0.0
@@ -268,7 +268,7 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 
 def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
-    """Return the number of expected values for which the same or a similar value was chosen, whatever the option."""
+    """Return how many of the expected values equal or resemble a chosen value of any option."""
     colors = [_plain_color(value) for value in chosen]
     return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in expected)
 

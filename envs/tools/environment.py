@@ -20,19 +20,19 @@ from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.requirements import file_digest
 from planbook.envs.text_matching import BM25
 from planbook.envs.tools.schemas import Argument, keyed_arguments
-from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskGoal, judge_file, judge_task, read_goals
+from planbook.envs.tools.tasks import SPLITS, JudgeInput, TaskEntry, judge_file, judge_task, read_task_file
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offer, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MAX_LISTED_TOOLS = 50
-"""Maximum number of tools that prompts list in full. If there are more, prompts list some, and plans can search."""
+"""Maximum number of tools that prompts list in full. If there are more, prompts list some, and plans can search all."""
 MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", "search", "describe")
 """The names of our own action and queries. A tool with one of these names is renamed, unless it gets a prefix."""
 Effect = Literal["", "read", "write", "destroy"]
-"""What a tool may do to the state, as the tool's author declares. "" if the author declares nothing."""
+"""The effect of a tool on the state, as its author declares it. "" if the author declares nothing."""
 EFFECTS: Mapping[Effect, str] = {
     "": "",
     "read": "It only reads.",
@@ -48,7 +48,7 @@ NOT_READ_ONLY = (
 class ToolOptions(EnvironmentOptions):
     """Options of every environment made of tools."""
 
-    tasks: str = Field(default="", description="A YAML or JSON file with the goals of tasks, and their judges.")
+    tasks: str = Field(default="", description="A YAML or JSON file with tasks and their judges.")
     listed_tokens: int = Field(
         default=4_000,
         ge=200,
@@ -137,17 +137,17 @@ class ToolEnvironment(Environment):
     # Tasks.
 
     @classmethod
-    def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return a dict that maps the ids of the tasks in the task file to their goals.
+    def file_tasks(cls, options: BaseModel | None) -> Mapping[str, TaskEntry]:
+        """Return the tasks of the task file by id, or {} if the option ``tasks`` names no file.
 
-        It is empty if the option ``tasks`` names no file. Raises BadSelection if the file is faulty.
+        Raises BadSelection if the file is faulty.
         """
         path = ToolOptions.read(options).tasks
-        return read_goals(Path(path), cls.assertion_faults) if path else {}
+        return read_task_file(Path(path), cls.assertion_faults) if path else {}
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Check the assertions of a judge. For each one that cannot be run, yield its index and the reason."""
+        """Check the assertions of a judge. For each that cannot be run, yield its index and the reason."""
         functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
         for index, code in enumerate(assertions):
             not_read_only = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
@@ -159,10 +159,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def read_only_tools(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
-        """Return a dict that maps the name of each read-only tool, as ``agent.NAME``, to a function that calls it.
-
-        Assertions may call these functions.
-        """
+        """Return the functions that assertions may call: one for each read-only tool, by the name ``agent.NAME``."""
         return {f"agent.{tool.name}": _as_function(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
@@ -171,26 +168,26 @@ class ToolEnvironment(Environment):
 
         Raises BadSelection if the option ``tasks`` names no file, or if the file is faulty.
         """
-        goals = cls.file_goals(options).values()
-        if not goals:
+        tasks = cls.file_tasks(options).values()
+        if not tasks:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
         fields = {"id", "type", "goal", "params", "seed"}
-        return [Task(env=cls.name, split=goal.split or SPLITS[0], **goal.model_dump(include=fields)) for goal in goals]
+        return [Task(env=cls.name, split=task.split or SPLITS[0], **task.model_dump(include=fields)) for task in tasks]
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return whether the environment has tasks. By default, it has tasks if the option ``tasks`` names a file."""
+        """Return whether the environment has tasks. By default, it does if the option ``tasks`` names a file."""
         return bool(ToolOptions.read(options).tasks)
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the types of the tasks in the file."""
-        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values())) or cls.types
+        return tuple(dict.fromkeys(task.type for task in cls.file_tasks(options).values())) or cls.types
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the split that contains all tasks, followed by the other splits that contain tasks."""
-        used = {goal.split for goal in cls.file_goals(options).values()}
+        used = {task.split for task in cls.file_tasks(options).values()}
         return tuple(name for name in SPLITS if name == SPLITS[0] or name in used) if used else cls.splits
 
     @classmethod
@@ -203,7 +200,7 @@ class ToolEnvironment(Environment):
     def code_files(cls, options: BaseModel | None = None) -> Mapping[str, Path]:
         """Return the files of the judges that are Python functions."""
         folder = Path(ToolOptions.read(options).tasks).parent
-        judges = (goal.judge.python for goal in cls.file_goals(options).values() if goal.judge and goal.judge.python)
+        judges = (task.judge.python for task in cls.file_tasks(options).values() if task.judge and task.judge.python)
         files = {name.rpartition(":")[0]: judge_file(name, folder) for name in judges}
         return {f"judge {name}": path for name, path in files.items() if path.is_file() or path.is_dir()}
 
@@ -213,7 +210,7 @@ class ToolEnvironment(Environment):
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
         """Return a subclass with these tools and class attributes.
 
-        If there are more than MAX_LISTED_TOOLS tools, plans can search among them.
+        If there are more than MAX_LISTED_TOOLS tools, plans can search them.
         """
         by_name = {tool.name: tool for tool in tools}
         environment: type[ToolEnvironment] = type(
@@ -229,7 +226,7 @@ class ToolEnvironment(Environment):
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
         """Return the actions and queries that prompts list.
 
-        If there are more than MAX_LISTED_TOOLS tools, only those that match the goal best are listed. The option
+        If there are more than MAX_LISTED_TOOLS tools, only the best matches for the goal are listed. The option
         ``listed_tokens`` limits the total length of their descriptions.
         """
         offer = cls.offered(options)
@@ -268,7 +265,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def _nearest(cls, words: str) -> list[str]:
-        """Return the names of the tools whose description shares a word with a text. The best matches come first."""
+        """Return the names of the tools whose descriptions share a word with a text, best matches first."""
         names = list(cls.tools)
         index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
@@ -295,7 +292,7 @@ class ToolEnvironment(Environment):
 
     def verdict(self) -> Verdict:
         """Return the judge's verdict. A task without a judge counts as not solved."""
-        judge = self._goal.judge if self._goal else None
+        judge = self._entry.judge if self._entry else None
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._last_verdict is None or self._last_verdict[0] != len(self.history):
@@ -305,14 +302,14 @@ class ToolEnvironment(Environment):
         return self._last_verdict[1]
 
     def unjudged_result(self) -> str:
-        """Return a note with the agent's answer if the task has no judge, or "" if the task has a judge."""
-        if self._goal.judge if self._goal else self.has_tasks(self.options):
+        """Return a note with the agent's answer if the task has no judge, or "" if it has one."""
+        if self._entry.judge if self._entry else self.has_tasks(self.options):
             return ""
         return f"not judged; the answer is {_json(self._answers[-1])}" if self._answers else "not judged"
 
     @property
-    def _goal(self) -> TaskGoal | None:
-        return self.file_goals(self.options).get(self.task.id) if self.task else None
+    def _entry(self) -> TaskEntry | None:
+        return self.file_tasks(self.options).get(self.task.id) if self.task else None
 
     def withdraw_answer(self) -> bool:
         """If an answer ended the episode, let the episode continue and return True. Otherwise return False.
@@ -332,7 +329,7 @@ def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Js
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolTimeout) as error:
-            raise SandboxError(str(error)) from error  # an assertion cannot catch this error, so judging ends
+            raise SandboxError(str(error)) from error  # which no assertion can catch, so judging ends
 
     call_tool.__signature__ = tool.signature  # type: ignore[attr-defined]
     return call_tool

@@ -4,9 +4,9 @@ The type of an action depends on the action space: a number for a discrete space
 whole numbers for a multi-discrete or multi-binary space, and a string for a text space. ``-o make={"map_name": "4x4"}``
 passes arguments to ``gymnasium.make``.
 
-If there is no task file, each seed is a task. Such a task is solved if the episode is over and the total reward reaches
-a threshold: the option ``threshold`` or, if it is not set, the environment's ``reward_threshold``. If neither is set,
-the total reward must be positive.
+Without a task file, each seed is a task. The task is solved if the episode is over and the total reward reaches a
+threshold: the option ``threshold`` or, if it is not set, the environment's ``reward_threshold``. If neither is set, the
+total reward must be positive.
 """
 
 import math
@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.base import action
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.requirements import missing_extra, package_version
+from planbook.envs.selection import read_seeded_id
 from planbook.envs.tools.environment import Tool, ToolEnvironment, ToolFailed, ToolOptions
 from planbook.envs.tools.schemas import plain_data, python_name
 from planbook.envs.types import Observation, Selection, Task, Verdict
@@ -47,7 +48,7 @@ class GymEnvironment(ToolEnvironment):
     options: GymOptions
     id: ClassVar[str] = ""
     modes: ClassVar[Mapping[str, Any]] = {}
-    """Arguments of ``gymnasium.make`` that select rendering as text. Empty if the environment cannot do this."""
+    """The arguments of ``gymnasium.make`` that select rendering as text. Empty if the environment has no such mode."""
     types = ("play",)
     seeded = True
     action_limit = 500
@@ -66,20 +67,17 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the task file or, if there is no task file, a task for each seed."""
+        """Return the tasks of the task file or, without a task file, a task for each seed."""
         if ToolOptions.read(options).tasks:
             return super().tasks(selection, options)
-        if selection.ids:
-            numbers = [task_id.rpartition("/")[2] for task_id in selection.ids]
-            seeds = [int(number) for number in numbers if number.isdecimal()]
-        else:
-            seeds = list(selection.seeds or DEFAULT_SEEDS)
+        chosen = [read_seeded_id(task_id, ("seed",), cls.name)[1] for task_id in selection.ids]
+        seeds = chosen or selection.seeds or DEFAULT_SEEDS
         split, goal = selection.split or cls.splits[0], f"Play {cls.id} for as high a total reward as you can."
         return [Task(id=f"seed/{s}", env=cls.name, split=split, type=cls.types[0], goal=goal, seed=s) for s in seeds]
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether tasks are made from seeds. They are if there is no task file."""
+        """Return True if there is no task file, since tasks are then made from seeds."""
         return not ToolOptions.read(options).tasks
 
     def start(self, task: Task) -> str:
@@ -118,7 +116,7 @@ class GymEnvironment(ToolEnvironment):
         return Observation(text, terminated=bool(terminated), truncated=bool(truncated))
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Raise ToolFailed, since a Gymnasium environment has no tools. ``step`` is an action, but not a tool."""
+        """Raise ToolFailed, since a Gymnasium environment has no tools: ``step`` is an action, but not a tool."""
         raise ToolFailed(f"there is no tool {tool.name}")
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
@@ -130,7 +128,7 @@ class GymEnvironment(ToolEnvironment):
         return {"reward": sum(self._rewards), "steps": float(len(self._rewards))}
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict or, if there is no task file, a verdict that depends on the total reward."""
+        """Return the judge's verdict or, without a task file, one that depends on the total reward."""
         if self.options.tasks:
             return super().verdict()
         total = sum(self._rewards)
@@ -175,7 +173,7 @@ def rounded_json(observation: Any) -> JsonValue:
 
 
 def read_action(space: Any, value: Any) -> Any:
-    """Convert a value from a plan into an action of a space. Raises ValueError if the space does not contain it."""
+    """Convert a plan's value into an action of a space. Raises ValueError if the space does not contain it."""
     native = value
     if isinstance(space, spaces.Discrete):
         native = value if type(value) is int else None
@@ -217,7 +215,7 @@ def describe_space(space: Any) -> str:
 
 
 def _describe_list(items: str, low: Any, high: Any) -> str:
-    """Describe lists of a space, whose items lie between the items of the arrays ``low`` and ``high``."""
+    """Describe the lists of a space. Their items are bounded by the items of the arrays ``low`` and ``high``."""
     shape = f"a list of {len(low)} {items}" if low.ndim == 1 else f"nested lists of {items} of shape {list(low.shape)}"
     if (low == low.min()).all() and (high == high.max()).all():
         return f"{shape}, each from {rounded_json(low.min())} to {rounded_json(high.max())}"

@@ -4,8 +4,8 @@ A server that was started with a command is killed when planbook ends, even if i
 
 Secrets come from environment variables: before a server is started, ``$NAME`` in a command, a URL or a server file is
 replaced by the value of the variable NAME. These values, and values of ``env`` and ``headers`` that look like secrets,
-are removed from everything that the server sends, except from the names of tools. Commands and URLs are recorded with a
-run. Therefore a command or URL that seems to contain a secret is refused.
+are removed from everything that the server sends, except from the names of tools. A command or URL that seems to
+contain a secret is refused, since commands and URLs are recorded with a run.
 """
 
 import asyncio
@@ -51,24 +51,24 @@ CONNECTION_CLOSED = -32000
 REQUEST_TIMEOUT = -32001
 """The SDK's error codes for a closed connection, and for a request that was not answered in time."""
 _CLOSED = re.compile(r"Connection closed$|SSE stream ")
-"""Matches the SDK's messages about a closed connection. The code alone says little, since servers may use it, too."""
+"""Matches the SDK's messages about a closed connection. The code alone is not enough, since servers may use it, too."""
 MAX_PAGES = 100
 """Maximum number of pages of a server's tool list to read."""
 TIMEOUT = 30.0
-"""Default maximum time that a server may take to start, and that a call may take, in seconds."""
+"""Default maximum time, in seconds, that a server may take to start, and that a call may take."""
 MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
 """The environment variable by which the watchdog finds a server's processes."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 class McpServer(BaseModel):
-    """A server as the user describes it. ``$NAME`` in a string stands for the value of the environment variable NAME.
+    """A server as the user describes it. ``$NAME`` in a string is replaced by the environment variable NAME.
 
-    An entry of a server file has this form. Other fields, which only other MCP clients use, are ignored.
+    An entry of a server file has this form. Fields that only other MCP clients use are ignored.
     """
 
     name: str = ""
-    """The name of the server. In a server file, the key of an entry is the name, and a field ``name`` is ignored."""
+    """The name of the server. In a server file, the entry's key is the name, and a field ``name`` is ignored."""
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -86,7 +86,7 @@ class McpServer(BaseModel):
         return self
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return a copy of the server with each variable replaced by its value, and all secrets of the server.
+        """Return a copy of the server with variables replaced by their values, and all secrets of the server.
 
         Raises EnvironmentBroken if a variable is not set.
         """
@@ -149,7 +149,7 @@ def read_servers(target: str) -> list[McpServer]:
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
-    """Return those servers in a server file that are not disabled. FILE_SHAPE shows the format of the file."""
+    """Return the servers in a server file that are not disabled. FILE_SHAPE shows the format of the file."""
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
@@ -170,7 +170,7 @@ class McpConnection:
         self._server, self._secrets = server.fill_variables()
         self._timeout, self._start_timeout = timeout, server.start_timeout or max(TIMEOUT, timeout)
         self.changed = False
-        """True if the server has reported a change in its tools since the last call of ``tools``."""
+        """True if the server has reported a change of its tools since the last call of ``tools``."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
@@ -191,16 +191,16 @@ class McpConnection:
     def tools(self) -> list[types.Tool]:
         """Return the server's tools. Secrets are removed, but not from the names of tools, which calls need."""
         self.changed = False
-        tools = self._wait(self._list_tools(), "listing its tools")
+        tools = self._wait(self._list_tools(), "a request for its tools")
         cleaned = ({**self.without_secrets(tool.model_dump(by_alias=True)), "name": tool.name} for tool in tools)
         return [types.Tool.model_validate(tool) for tool in cleaned]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool and return its result. Raises ToolFailed, or EnvironmentBroken if the connection is lost."""
-        return self._wait(self._call_tool(name, arguments), f"calling {name}")
+        return self._wait(self._call_tool(name, arguments), f"a call of {name}")
 
     def close(self) -> None:
-        """Disconnect from the server, and end it if this connection started it."""
+        """Disconnect from the server, and end it if this connection has started it."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)
@@ -240,7 +240,7 @@ class McpConnection:
                 http = await stack.enter_async_context(create_mcp_http_client(headers=dict(self._server.headers)))
                 transport = streamable_http_client(self._server.url, http_client=http)
             else:
-                # Of this process's environment, the SDK passes only PATH, HOME and similar variables to the server.
+                # The SDK passes only PATH, HOME and similar variables of this process to the server.
                 command, args = self._server.command, list(self._server.args)
                 env, cwd = {**self._server.env, MARKER_VARIABLE: self._marker}, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
@@ -274,27 +274,27 @@ class McpConnection:
         assert self._client is not None
         return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
-    def _wait(self, request: Coroutine[Any, Any, T], activity: str) -> T:
-        """Run a request in the connection's thread and return its result. ``activity`` describes it in errors."""
+    def _wait(self, request: Coroutine[Any, Any, T], name: str) -> T:
+        """Run a request in the connection's thread, and return its result. Errors call the request ``name``."""
         if not self._thread.is_alive():
             request.close()
-            raise self._broken(f"was gone before {activity}")
+            raise self._broken(f"was gone before {name}")
         future = asyncio.run_coroutine_threadsafe(request, self._loop)
         try:
             return future.result(self._timeout + 1)
         except FutureTimeout as error:
             future.cancel()
-            raise self._timeout_error(activity) from error
+            raise self._timeout_error(name) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # not an error of the server
-                raise self._broken(f"died while {activity}") from error
+                raise self._broken(f"died during {name}") from error
             if error.code == REQUEST_TIMEOUT and "timed out" in str(error):
-                raise self._timeout_error(activity) from error
-            raise self._failure(f"reported an error while {activity}: {error}") from error
+                raise self._timeout_error(name) from error
+            raise self._failure(f"reported an error during {name}: {error}") from error
         except RuntimeError as error:
-            raise self._failure(f"gave an unusable result while {activity}: {error}") from error
+            raise self._failure(f"gave an unusable result for {name}: {error}") from error
         except Exception as error:
-            raise self._broken(f"failed while {activity}: {_innermost(error)}") from error
+            raise self._broken(f"failed during {name}: {_innermost(error)}") from error
 
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
@@ -305,9 +305,9 @@ class McpConnection:
         key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
 
-    def _timeout_error(self, activity: str) -> ToolTimeout:
+    def _timeout_error(self, request_name: str) -> ToolTimeout:
         server, limit = self._server.name, f"{self._timeout:g} s"
-        return ToolTimeout(f"the MCP server {server} did not answer within {limit} while {activity}")
+        return ToolTimeout(f"the MCP server {server} did not answer {request_name} within {limit}")
 
     def _failure(self, event: str) -> ToolFailed:
         return ToolFailed(self.without_secrets(f"the MCP server {self._server.name} {event}")[:MAX_TEXT])
@@ -322,7 +322,7 @@ class McpConnection:
 
 
 async def _accept(name: str, result: types.CallToolResult) -> None:
-    """Replaces the SDK's check of results, which may run forever. ``ServerTool.check`` checks them."""
+    """Accept any result. This replaces the SDK's check, which may run forever; ``ServerTool.check`` checks results."""
 
 
 def _innermost(error: BaseException) -> str:

@@ -1,12 +1,12 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-A server that is started with a command is restarted for each task, so that it remembers nothing of the previous task.
+A server that is started with a command is restarted for each task, so that nothing is left of the previous task.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from contextvars import ContextVar
 from functools import cache
 from itertools import islice
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, closing_if_broken
 from planbook.envs.requirements import missing_extra, package_version, texts_digest
 from planbook.envs.tools import schemas
 from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
@@ -49,11 +49,11 @@ UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluat
 regular expressions may take exponential time, and jsonschema compares all items or properties with each other.
 """
 UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
-"""Keywords that may seem to be violated only because an unchecked keyword inside them counts as satisfied."""
+"""Keywords that may seem violated only because an unchecked keyword inside them counts as satisfied."""
 MAX_STEPS = 10_000
-"""Maximum number of keywords that are applied to check one value. The server checks what is left."""
+"""Maximum number of keywords to apply to one value. The server checks the rest."""
 _COUNTS: ContextVar[Counter[str]] = ContextVar("counts")
-"""Counts the steps of the current check, and the unchecked keywords that it met."""
+"""The numbers of steps and of unchecked keywords in the current check."""
 
 
 class _TooManySteps(Exception):
@@ -81,7 +81,7 @@ class ServerTool(NamedTuple):
 
 
 def find_fault(value: object, schema: Schema) -> Any:
-    """Return why a schema does not allow a value, or None if no reason is found within MAX_STEPS."""
+    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS reveal none."""
     _COUNTS.set(Counter())
     with suppress(_TooManySteps):
         return exceptions.best_match(_bounded(_kind(schema))(schema, registry=Registry()).iter_errors(value))
@@ -94,11 +94,11 @@ def _kind(schema: Schema) -> Any:
 
 @cache
 def _bounded(kind: Any) -> Any:
-    """Return a class of validators that finds at most one error for each keyword, and takes at most MAX_STEPS."""
+    """Return a validator class that finds at most one error for each keyword, and takes at most MAX_STEPS."""
     bounded = validators.extend(
         kind, {keyword: _bounded_check(keyword, check) for keyword, check in kind.VALIDATORS.items()}
     )
-    bounded.evolve = evolve  # for a part with "$schema", the original method would return another class
+    bounded.evolve = evolve  # for a part with "$schema", the original method would return an unbounded class
     return bounded
 
 
@@ -139,17 +139,13 @@ class McpEnvironment(ToolEnvironment):
 
         Raises EnvironmentBroken if a server cannot be reached, or if its tools have changed.
         """
-        timeout = self.options.timeout
-        try:
-            if self.options.restart:
-                self.close()
+        if self.options.restart:
+            self.close()
+        with closing_if_broken(self.close):
             for server in self.mcp_servers:
                 if server.name not in self._connections:
-                    self._connections[server.name] = McpConnection(server, timeout)
+                    self._connections[server.name] = McpConnection(server, self.options.timeout)
                 self._check_tools_unchanged(server.name)
-        except EnvironmentBroken:
-            self.close()
-            raise
         return ""
 
     def close(self) -> None:
@@ -166,22 +162,10 @@ class McpEnvironment(ToolEnvironment):
         if connection.changed:
             self._check_tools_unchanged(source.server)
         try:
-            result = connection.call(source.name, arguments)
+            return _call_server(connection, source, arguments)
         except ToolFailed:
             self._check_tools_unchanged(source.server)
             raise
-        if result.is_error:
-            self._check_tools_unchanged(source.server)
-            raise ToolFailed(connection.without_secrets(result_text(result, source.name)) or f"{source.name} failed")
-        value: JsonValue = connection.without_secrets(result.structured_content)
-        try:
-            source.check(value, result=True)
-        except ToolFailed:
-            self._check_tools_unchanged(source.server)
-            raise
-        if value is None:
-            return str(connection.without_secrets(result_text(result, source.name)))
-        return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -208,6 +192,18 @@ class McpEnvironment(ToolEnvironment):
         raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'new schemas'}")
 
 
+def _call_server(connection: McpConnection, tool: ServerTool, arguments: dict[str, Any]) -> JsonValue:
+    """Return the result of a call, without secrets. Raises ToolFailed if the call fails or the result is invalid."""
+    result = connection.call(tool.name, arguments)
+    if result.is_error:
+        raise ToolFailed(connection.without_secrets(result_text(result, tool.name)) or f"{tool.name} failed")
+    value: JsonValue = connection.without_secrets(result.structured_content)
+    tool.check(value, result=True)
+    if value is None:
+        return str(connection.without_secrets(result_text(result, tool.name)))
+    return value["result"] if isinstance(value, dict) and is_wrapped(tool.output) else value
+
+
 def environment(target: str) -> type[ToolEnvironment]:
     """Return the environment class for the servers that ``mcp:TARGET`` names.
 
@@ -218,11 +214,8 @@ def environment(target: str) -> type[ToolEnvironment]:
     server_tools: dict[str, list[types.Tool]] = {}
     for server in mcp_servers:
         try:
-            connection = McpConnection(server, TIMEOUT)
-            try:
+            with closing(McpConnection(server, TIMEOUT)) as connection:
                 server_tools[server.name] = connection.tools()
-            finally:
-                connection.close()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
         prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
@@ -236,8 +229,8 @@ def environment(target: str) -> type[ToolEnvironment]:
 def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str], prefix: str) -> Iterator[Tool]:
     """Yield the tools of a server. Their names start with ``prefix`` and are not in ``used_names``.
 
-    A tool whose name is a Python identifier keeps it, if possible. A tool with an invalid schema is left out, and a
-    warning is logged.
+    A tool whose name is a Python identifier keeps it, if possible. A tool with an invalid schema is left out with a
+    warning.
     """
     tools = list(tools)
     names, own_names = [*used_names, *(() if prefix else RESERVED)], {tool.name for tool in tools}
@@ -288,7 +281,7 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 def is_wrapped(output: Schema | None) -> bool:
     """Return whether an output schema describes an object whose only property is ``result``.
 
-    If a tool's result is not an object, servers that use the SDK wrap it in such an object.
+    Servers that use the SDK wrap any result that is not an object in an object of this form.
     """
     return (
         output is not None and list(schemas.properties(output)) == ["result"] and output.get("required") == ["result"]

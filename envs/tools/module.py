@@ -1,10 +1,9 @@
 """``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: Python functions or methods as actions.
 
-If NAME is a class, its public methods become the actions. For each task, an instance of the class is created. NAME may
-also be a function that creates the instance. The function's return annotation must then be the class. The class or the
-function may take the parameters ``task``, ``params`` and ``seed``. If the class annotates an attribute with another
-class, the methods of the other class become actions, too. For example, with ``files: Files``, plans can call
-``agent.files.read``.
+If NAME is a class, its public methods become the actions, and each task gets its own instance. NAME may also be a
+function that creates the instance, if its return annotation is the class. The class or the function may take the
+parameters ``task``, ``params`` and ``seed``. If the class annotates an attribute with another class, the methods of
+that class become actions, too. For example, with ``files: Files``, plans can call ``agent.files.read``.
 
 Without NAME, the functions of the module become the actions. A module that is given as a file is executed again for
 each task.
@@ -39,7 +38,7 @@ class ModuleEnvironment(ToolEnvironment):
     """Functions of a module, or the methods of an object."""
 
     make: ClassVar[Callable[[Task], object]]
-    """A function that creates the state of a task. The state is an instance of the class, or the module."""
+    """A function that creates the state of a task: an instance of the class, or the module."""
     file: ClassVar[Path | None] = None
     """The file of the module, if it has one."""
 
@@ -71,7 +70,7 @@ class ModuleEnvironment(ToolEnvironment):
         return self._state
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict. If the state can be copied, undo the changes that the judge makes to it."""
+        """Return the judge's verdict. If the state can be copied, undo any change that the judge makes to it."""
         copy = self._save()
         try:
             return super().verdict()

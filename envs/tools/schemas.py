@@ -1,8 +1,8 @@
 """The signatures of tools, from JSON Schemas and from Python functions.
 
-The parameters of Python functions may have types that JSON does not have, such as an enum. The values that plans pass
-are converted to these types. The annotation that is derived from a schema accepts every value that the schema accepts.
-It may accept more values, since the tool itself validates each call.
+The parameters of Python functions may have types that JSON lacks, such as enums. The values that plans pass are
+converted to these types. An annotation that is derived from a schema accepts every value that the schema accepts. It
+may accept more, since the tool itself validates each call.
 """
 
 import inspect
@@ -29,8 +29,8 @@ MAX_DEPTH = 6
 SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 MAX_DESCRIPTION = 20_000
 """Maximum number of characters in a description. A schema with a longer one is described as "any"."""
-Known = dict[tuple[str, int], Any]
-"""What is known already about references, by their depth. Without it, a schema that refers to itself takes for ever."""
+ReferenceCache = dict[tuple[str, int], Any]
+"""Maps a reference and its depth to a result. Without it, reading a schema that refers to itself takes forever."""
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
 
@@ -47,9 +47,9 @@ class Argument:
     convert: Callable[[Any], Any] | None = None
     """Converts a JSON value to the type that the tool takes, or None if no conversion is needed."""
     omitted: bool = True
-    """True if a value that is equal to the default is not passed to the tool, so that the tool uses its own default."""
+    """True if a value equal to the default is not passed to the tool, so that the tool uses its own default."""
     structure: str = ""
-    """If values have named parts, their structure as ``describe_schema`` shows it. Set only for Python functions."""
+    """The structure of values with named parts, from ``describe_schema``. Set only for Python functions."""
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -89,7 +89,7 @@ def python_name(name: str, used_names: Iterable[str] = ()) -> str:
     taken, free = 1, 2
     while f"{plain}_{free}" in used:
         taken, free = free, 2 * free
-    while free - taken > 1:  # of many equal names, each is numbered in few steps
+    while free - taken > 1:  # a binary search, so that many equal names are numbered quickly
         middle = (taken + free) // 2
         taken, free = (middle, free) if f"{plain}_{middle}" in used else (taken, middle)
     return f"{plain}_{free}"
@@ -107,10 +107,10 @@ def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], boo
 
     If an optional property has no valid default, its parameter gets the default None, which is not passed to the tool.
     """
-    arguments, known = dict[str, Argument](), Known()
+    arguments, cache = dict[str, Argument](), ReferenceCache()
     for key, inner in properties(schema).items():
         name = python_name(key, arguments)
-        annotation = annotation_of(inner, schema, known=known)
+        annotation = annotation_of(inner, schema, cache=cache)
         default: Any = EMPTY
         if key not in schema.get("required", ()):
             default = inner.get("default") if isinstance(inner, Mapping) else None
@@ -126,14 +126,14 @@ def properties(schema: Schema) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def with_merged_properties(schema: Any, root: Schema, depth: int = 0, known: Known | None = None) -> Schema:
+def with_merged_properties(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCache | None = None) -> Schema:
     """Return an object schema that also contains the properties of the schemas in its ``$ref`` and ``allOf``."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return {}
-    known = {} if known is None else known
-    parts = [with_merged_properties(part, root, depth + 1, known) for part in schema.get("allOf", ())]
+    cache = {} if cache is None else cache
+    parts = [with_merged_properties(part, root, depth + 1, cache) for part in schema.get("allOf", ())]
     if "$ref" in schema:
-        parts.append(_referenced(with_merged_properties, schema["$ref"], root, depth, known))
+        parts.append(_referenced(with_merged_properties, schema["$ref"], root, depth, cache))
     if not parts:
         return schema
     whole = [schema, *parts]
@@ -144,37 +144,36 @@ def with_merged_properties(schema: Any, root: Schema, depth: int = 0, known: Kno
     return {**schema, "properties": inner, "required": [*required]}
 
 
-def _referenced(read: Callable[..., Any], reference: object, root: Schema, depth: int, known: Known) -> Any:
-    """Return what ``read`` returns for the schema to which a reference refers, which is read once for each depth."""
+def _referenced(read: Callable[..., Any], reference: object, root: Schema, depth: int, cache: ReferenceCache) -> Any:
+    """Return the result of ``read`` for the schema that ``reference`` names. It is read once for each depth."""
     key = str(reference), depth
-    if key not in known:
-        known[key] = read(resolve(reference, root), root, depth + 1, known)
-    return known[key]
+    if key not in cache:
+        cache[key] = read(resolve(reference, root), root, depth + 1, cache)
+    return cache[key]
 
 
-def annotation_of(schema: Any, root: Schema, depth: int = 0, known: Known | None = None) -> Any:
-    """Return an annotation that accepts every value that a schema accepts, and as few other values as possible."""
+def annotation_of(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCache | None = None) -> Any:
+    """Return an annotation that accepts every value that a schema accepts, and as few others as possible."""
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return Any
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     if "$ref" in schema:
-        return _referenced(annotation_of, schema["$ref"], root, depth, known)
+        return _referenced(annotation_of, schema["$ref"], root, depth, cache)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
-    for combinator in ("anyOf", "oneOf"):
-        if combinator in schema:
-            return union([annotation_of(choice, root, depth + 1, known) for choice in schema[combinator]])
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return union([annotation_of(choice, root, depth + 1, cache) for choice in choices])
     kinds = schema.get("type")
     if isinstance(kinds, list):
-        return union([annotation_of({**schema, "type": kind}, root, depth + 1, known) for kind in kinds])
+        return union([annotation_of({**schema, "type": kind}, root, depth + 1, cache) for kind in kinds])
     if kinds == "array":
-        items = Any if "prefixItems" in schema else annotation_of(schema.get("items"), root, depth + 1, known)
+        items = Any if "prefixItems" in schema else annotation_of(schema.get("items"), root, depth + 1, cache)
         return list[items]  # type: ignore[valid-type]
     return dict[str, Any] if kinds == "object" else SCALARS.get(kinds or "", Any)
 
 
 def resolve(reference: object, root: Schema) -> Any:
-    """Return the part of a schema to which a reference refers.
+    """Return the part of a schema that a reference names.
 
     If the part is missing or in another document, return True, which is a schema that accepts any value.
     """
@@ -202,31 +201,28 @@ def union(annotations: Sequence[Any]) -> Any:
     return Union[tuple(annotations)]  # noqa: UP007 - the members are known only here
 
 
-def describe_schema(schema: Any, root: Schema, depth: int = 0, known: Known | None = None) -> str:
+def describe_schema(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCache | None = None) -> str:
     """Return a schema as one short line, such as ``{"path": string, "depth"?: integer}``."""
-    text = _describe(schema, root, depth, {} if known is None else known)
+    text = _describe(schema, root, depth, {} if cache is None else cache)
     return text if len(text) <= MAX_DESCRIPTION else "any"
 
 
-def _describe(schema: Any, root: Schema, depth: int, known: Known) -> str:
+def _describe(schema: Any, root: Schema, depth: int, cache: ReferenceCache) -> str:
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
-        return str(_referenced(describe_schema, schema["$ref"], root, depth, known))
+        return str(_referenced(describe_schema, schema["$ref"], root, depth, cache))
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
-    for combinator in ("anyOf", "oneOf"):
-        if combinator in schema:
-            return " | ".join(
-                dict.fromkeys(describe_schema(choice, root, depth + 1, known) for choice in schema[combinator])
-            )
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return " | ".join(dict.fromkeys(describe_schema(choice, root, depth + 1, cache) for choice in choices))
     kind = schema.get("type", "any")
     if kind == "array":
-        return f"[{describe_schema(schema.get('items'), root, depth + 1, known)}]"
+        return f"[{describe_schema(schema.get('items'), root, depth + 1, cache)}]"
     if kind == "object" and properties(schema):
         required = schema.get("required", ())
         inner = [
-            f"{json.dumps(key)}{'' if key in required else '?'}: {describe_schema(value, root, depth + 1, known)}"
+            f"{json.dumps(key)}{'' if key in required else '?'}: {describe_schema(value, root, depth + 1, cache)}"
             for key, value in properties(schema).items()
         ]
         return f"{{{', '.join(inner)}}}"
@@ -235,11 +231,11 @@ def _describe(schema: Any, root: Schema, depth: int, known: Known) -> str:
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
     """Describe parameters, one per line. A parameter with neither a description nor named parts is left out."""
-    lines, known = [], Known()
+    lines, cache = [], ReferenceCache()
     for argument in arguments:
         inner = properties(schema)[argument.key]
         meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
-        structure = describe_schema(inner, schema, known=known)
+        structure = describe_schema(inner, schema, cache=cache)
         structure = structure if "{" in structure else ""
         if meaning or structure:
             lines.append(f"{argument.name}: {' '.join(filter(None, (meaning, structure)))}")

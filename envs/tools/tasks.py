@@ -27,17 +27,17 @@ from planbook.envs.yaml_files import FileFault, YamlFile, read_yaml
 from planbook.sandbox import FaultKind, Sandbox, SandboxError, Session, did_you_mean, parse_source
 
 SPLITS = ("all", "train", "test")
-"""The splits. The first split contains all tasks. A task that names no split is only in the first split.
+"""The splits. The first contains all tasks. A task that names no split is only in the first.
 
-There is one exception: if tasks name the split ``test``, but none names ``train``, all other tasks are in ``train``.
+There is one exception: if tasks name the split ``test`` and none names ``train``, all other tasks are in ``train``.
 """
 MAX_FAULTS = 100
 """Maximum number of faults that an error lists."""
 JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
-"""The names of the parameters that a judge's Python function may have."""
+"""The parameters that a judge's Python function may have."""
 PythonJudge = Callable[..., bool | float]
 FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""A function that returns, for each assertion that cannot be run, its index and the reason."""
+"""A function that returns the index of each assertion that cannot be run, and the reason."""
 
 
 class _FileModel(BaseModel):
@@ -69,7 +69,7 @@ class Judge(_FileModel):
         return (assertions,) if isinstance(assertions, str) else assertions
 
 
-class TaskGoal(_FileModel):
+class TaskEntry(_FileModel):
     """One task in a task file."""
 
     id: str = Field(pattern=r"^[\w.-]+(/[\w.-]+)*$")
@@ -84,14 +84,14 @@ class TaskGoal(_FileModel):
 class TaskFile(_FileModel):
     """The content of a task file."""
 
-    tasks: tuple[TaskGoal, ...]
+    tasks: tuple[TaskEntry, ...]
 
 
-def read_goals(path: Path, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
-    """Return a dict that maps the ids of tasks in a file to the tasks.
+def read_task_file(path: Path, find_faults: FindFaults) -> Mapping[str, TaskEntry]:
+    """Return the tasks of a file by id.
 
-    Raises BadSelection if the file has faults. The message lists all faults of the file's format, with their lines. If
-    the format is correct, the message lists all faults of ids and judges instead.
+    Raises BadSelection if the file has faults. The message lists all faults of its format with their lines or, if the
+    format is correct, all faults of ids and judges.
     """
     try:
         return _read(path, path.stat().st_mtime_ns, find_faults)
@@ -100,49 +100,49 @@ def read_goals(path: Path, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, mtime_ns: int, find_faults: FindFaults) -> Mapping[str, TaskGoal]:
+def _read(path: Path, mtime_ns: int, find_faults: FindFaults) -> Mapping[str, TaskEntry]:
     file = read_yaml(path.read_text(errors="replace"))
-    goals, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, find_faults)
+    tasks, faults = ((), file) if isinstance(file, list) else _check_file(file, path.parent, find_faults)
     if faults:
         more = [f"{path}: and {len(faults) - MAX_FAULTS:,} more"] if len(faults) > MAX_FAULTS else []
         raise BadSelection("\n".join([*(f"{path}:{fault}" for fault in faults[:MAX_FAULTS]), *more]))
-    if {goal.split for goal in goals} == {"test", None}:  # without a split train, a run could learn from test tasks
-        goals = tuple(goal if goal.split else goal.model_copy(update={"split": "train"}) for goal in goals)
-    return {goal.id: goal for goal in goals}
+    if {task.split for task in tasks} == {"test", None}:  # without a split train, a run could learn from test tasks
+        tasks = tuple(task if task.split else task.model_copy(update={"split": "train"}) for task in tasks)
+    return {task.id: task for task in tasks}
 
 
-def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[tuple[TaskGoal, ...], list[FileFault]]:
-    """Return the tasks of a file, and the faults of the file that ``read_goals`` reports."""
+def _check_file(file: YamlFile, folder: Path, find_faults: FindFaults) -> tuple[tuple[TaskEntry, ...], list[FileFault]]:
+    """Return the tasks of a file, and the faults of the file that ``read_task_file`` reports."""
     try:
-        goals = TaskFile.model_validate(file.value).tasks
+        tasks = TaskFile.model_validate(file.value).tasks
     except ValidationError as error:
         return (), sorted(file.fault(fault["loc"], _message(fault)) for fault in error.errors())
-    return goals, sorted(_goal_faults(file, goals, folder, find_faults))
+    return tasks, sorted(_task_faults(file, tasks, folder, find_faults))
 
 
 def _message(fault: Any) -> str:
-    """Return the message for a fault that pydantic found, in words of YAML."""
+    """Return the message for a fault that pydantic found, in YAML's terms."""
     path = fault["loc"]
     if fault["type"] == "extra_forbidden":
-        models: Mapping[int, type[BaseModel]] = {1: TaskFile, 3: TaskGoal}
+        models: Mapping[int, type[BaseModel]] = {1: TaskFile, 3: TaskEntry}
         keys = [field.alias or name for name, field in models.get(len(path), Judge).model_fields.items()]
         return f"there is no such key{did_you_mean(str(path[-1]), keys, 'the keys are')}"
     kinds = {"tuple_type": "list", "dict_type": "mapping", "model_type": "mapping"}
     return f"this must be a {kinds[fault['type']]}" if fault["type"] in kinds else str(fault["msg"])
 
 
-def _goal_faults(
-    file: YamlFile, goals: tuple[TaskGoal, ...], folder: Path, find_faults: FindFaults
+def _task_faults(
+    file: YamlFile, tasks: tuple[TaskEntry, ...], folder: Path, find_faults: FindFaults
 ) -> Iterator[FileFault]:
-    if not goals:
+    if not tasks:
         yield file.fault(("tasks",), "there are no tasks; write at least one")
     ids = set[str]()
-    for number, goal in enumerate(goals):
-        if goal.id in ids:
-            yield file.fault(("tasks", number, "id"), f"{goal.id} is used twice; give every task a different id")
-        ids.add(goal.id)
-        if goal.judge:
-            yield from _judge_faults(file, number, goal.judge, folder, find_faults)
+    for number, task in enumerate(tasks):
+        if task.id in ids:
+            yield file.fault(("tasks", number, "id"), f"{task.id} is used twice; give every task a different id")
+        ids.add(task.id)
+        if task.judge:
+            yield from _judge_faults(file, number, task.judge, folder, find_faults)
 
 
 def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, find: FindFaults) -> Iterator[FileFault]:
@@ -189,7 +189,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
 
 
 def judge_file(name: str, folder: Path) -> Path:
-    """Return the file in which ``judge_function`` finds the function of a judge, or the folder of its package."""
+    """Return the file, or the folder of the package, in which ``judge_function`` finds a judge's function."""
     source = name.rpartition(":")[0]
     if source.endswith(".py"):
         return (folder / source).resolve()
@@ -198,7 +198,7 @@ def judge_file(name: str, folder: Path) -> Path:
 
 
 def _required_parameters(function: Callable[..., Any]) -> set[str]:
-    """Return the names of a function's parameters that have no default."""
+    """Return the names of the parameters that have no default."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable}
@@ -223,7 +223,7 @@ class JudgeInput(NamedTuple):
     answers: Sequence[JsonValue]
     """The values that plans passed to ``agent.answer``."""
     file: Path
-    """The path of the task file. Paths of Python files in this file are relative to its folder."""
+    """The path of the task file. The paths of Python files in it are relative to its folder."""
 
     @property
     def answer(self) -> JsonValue:

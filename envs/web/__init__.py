@@ -1,9 +1,9 @@
-"""An environment of web pages. A real Chromium opens any address, and the agent reads pages as accessibility trees.
+"""The web environment. A real Chromium opens any address, and the agent reads pages as accessibility trees.
 
-- ``environment``: the environment's class, its options and its episodes. ``actions``: the actions of the agent.
+- ``environment``: the environment class, its options and its episodes. ``actions``: the actions of the agent.
 - ``tasks``: tasks and task files in planbook's format. ``webarena``: the task files and logins of the WebArena
-  benchmark. ``judging``: decides whether a task of either kind is solved.
-- ``sites``: the rules for which addresses the browser may visit, and our own site, the issue tracker Trac.
+  benchmark. ``judging``: the verdict on a task in either format.
+- ``sites``: the policy that says which addresses may be visited, and our own site, the issue tracker Trac.
   ``trac_process``: creates and serves that site in a separate process.
 - ``context``: a group of tabs with their own cookies, and the browser's events about these tabs. ``tabs``: mouse,
   keyboard and navigation in one tab, and the list of all tabs of an episode.

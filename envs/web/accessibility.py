@@ -38,7 +38,7 @@ def quote(text: str, limit: int = MAX_NAME) -> str:
 
 
 Snapshot = Mapping[str, Any]
-"""The answer to DevTools' ``DOMSnapshot.captureSnapshot``."""
+"""DevTools' answer to ``DOMSnapshot.captureSnapshot``."""
 
 STYLE_PROPERTIES = ("overflow-x", "overflow-y", "position")
 """The CSS properties that a snapshot contains for each element, in this order."""
@@ -71,7 +71,7 @@ UNBOUNDED = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
 
 
 class PageLayout:
-    """The positions of a page's elements in the tab's window, and the frames of the page."""
+    """The frames of a page, and the positions of its elements in the tab's window."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.boxes: dict[int, Rect] = {}
@@ -90,7 +90,7 @@ class PageLayout:
         """Add the boxes of one document, and return the documents inside its frames.
 
         The document's upper left corner is at (x, y), and ``clip`` is the visible part of its frame. Each returned
-        tuple holds the arguments for the call of this method that adds an inner document.
+        tuple contains the arguments with which this method adds an inner document.
         """
         document = self._documents[number]
         nodes, layout = document["nodes"], document["layout"]
@@ -143,10 +143,7 @@ INLINE_ROLES = ("InlineTextBox", "LineBreak")
 """Roles of nodes that only repeat part of their parent's text."""
 INSIGNIFICANT_ROLES = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section",
                        "form", "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that tell the agent nothing.
-
-A node with such a role is replaced by its children, unless the node has a name or the focus.
-"""
+"""Roles that tell the agent nothing. A node with one of them, but no name or focus, is replaced by its children."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts, and are therefore left out."""
 CONTAINER_ROLES = ("row", "cell", "gridcell", "listitem")
@@ -170,17 +167,17 @@ class AccessibilityNode:
     role: str
     name: str
     backend: int
-    """The backend id of the DOM node; 0 if there is none."""
+    """The backend id of the DOM node, or 0 if there is none."""
     frame: str
     """The id of the frame that contains the node."""
     value: str = ""
     link: str = ""
-    """The address to which a link leads; "" for other nodes."""
+    """The address to which a link leads, or "" for other nodes."""
     options: list[str] = field(default_factory=list)
     """The options of a select box."""
     properties: dict[str, JsonValue] = field(default_factory=dict)
     box: Rect | None = None
-    """The visible part of the node, in pixels of the tab's window; None if the node has no layout."""
+    """The visible part of the node, in pixels of the tab's window, or None if the node has no layout."""
     children: list["AccessibilityNode"] = field(default_factory=list)
     ordinal: int = 0
     """The node's index among the page's nodes with the same role and name."""
@@ -197,14 +194,14 @@ class AccessibilityNode:
 
     @property
     def is_wrapper(self) -> bool:
-        """True if the node has exactly one child and adds no information to this child."""
+        """True if the node has exactly one child, and adds no information to it."""
         adds_nothing = self.role in ("cell", "gridcell", "listitem") and not (self.name or self.properties)
         return adds_nothing and len(self.children) == 1
 
     def text(self) -> str:
         """Return the node's name or, if it has none, the text inside it.
 
-        This is a loop instead of a recursion, since pages may be nested deeply.
+        A loop is used instead of recursion, since pages may be nested deeply.
         """
         names: list[str] = []
         pending = [self]
@@ -215,6 +212,19 @@ class AccessibilityNode:
             else:
                 pending.extend(reversed(node.children))
         return " ".join(names)
+
+    def describe(self, number: int) -> dict[str, JsonValue]:
+        """Return the description of the node that the agent's query ``find`` returns. ``number`` is the node's id."""
+        return {
+            "id": number,
+            "role": self.role,
+            "name": self.text(),
+            "value": self.value,
+            "in_view": self.visible,
+            **({"options": list[JsonValue](self.options)} if self.options else {}),
+            **self.properties,
+            **({"url": self.link} if self.link else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -239,7 +249,7 @@ class AccessibilityTree:
     def _build(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
         """Return our node for a browser's node, or the nodes that replace it.
 
-        This is a loop instead of a recursion, since pages may be nested deeply.
+        A loop is used instead of recursion, since pages may be nested deeply.
         """
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
@@ -285,7 +295,7 @@ def _is_shown(role: str, name: str, value: JsonValue) -> bool:
 
 
 def _is_replaced(node: AccessibilityNode, role: str) -> bool:
-    """Return whether the node is to be replaced by its children. ``role`` is the browser's name for the node's role."""
+    """Return whether the node's children replace it. ``role`` is the browser's name for the node's role."""
     if node.role == "text":
         return node.name in ("", *SEPARATORS)
     if role == "ListMarker":

@@ -1,13 +1,12 @@
-"""The actions of the web environment, and the list of those that are possible on the current page."""
+"""The actions of the web environment, and the list of the actions that are possible on the current page."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
+from planbook.envs.devtools import Answer
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
 from planbook.envs.types import Action, Observation, Verdict
 from planbook.envs.web.accessibility import INTERACTIVE_ROLES, AccessibilityNode, quote
 from planbook.envs.web.context import Context
@@ -16,7 +15,7 @@ from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
 FIELD_ROLES = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
                "colorwell")  # fmt: skip
-"""Roles of form fields that a click alone does not change."""
+"""Roles of form fields, whose values no click alone can change."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
@@ -28,11 +27,11 @@ def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
 
 
 DIRECTIONS = {"down": 1, "up": -1}
-"""Maps a direction of scrolling to the sign of the distance."""
+"""Maps a direction to the sign of the scrolled distance."""
 
 
 class WebActions(Environment):
-    """The actions of the environment, on the tabs of one episode."""
+    """The actions of the web environment, which use the tabs of one episode."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -49,7 +48,7 @@ class WebActions(Environment):
 
         The element must not be hidden, disabled or covered. If a new tab opens, it becomes the current tab.
         """
-        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.click(ref), name))
+        return self._act_on(element, WebTab.click)
 
     @action("agent.type(7, 'blue shoes') -> the updated page")
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
@@ -59,17 +58,17 @@ class WebActions(Environment):
         ``select``, the text selects an option of a select box.
         """
 
-        def type_or_select(tab: WebTab, ref: ElementRef, name: str) -> str:
+        def type_or_select(tab: WebTab, ref: ElementRef) -> Answer:
             answer = tab.type(ref, text, enter)
             selects = "selects" in answer and "select" not in self.offer.actions
-            return _refusal_text(tab.ask(ref, "choose", text) if selects else answer, name)
+            return tab.ask(ref, "choose", text) if selects else answer
 
         return self._act_on(element, type_or_select)
 
     @action("agent.select(9, 'Large') -> the updated page", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Select an option of a select box by its text. If the box allows several, a selected option is deselected."""
-        return self._act_on(element, lambda tab, ref, name: _refusal_text(tab.ask(ref, "choose", option), name))
+        return self._act_on(element, lambda tab, ref: tab.ask(ref, "choose", option))
 
     @action("agent.scroll('down') -> the updated page")
     def scroll(self, direction: str, element: int = 0) -> Observation:
@@ -81,8 +80,8 @@ class WebActions(Environment):
             return self._do(lambda _: f"there is no direction {direction!r}; there are down and up")
         sign = DIRECTIONS[direction]
         if element:
-            return self._act_on(element, lambda tab, ref, _: str(tab.scroll(sign, ref).get("refused", "")))
-        return self._do(lambda tab: str(tab.scroll(sign, None).get("refused", "")))
+            return self._act_on(element, lambda tab, ref: tab.scroll(sign, ref))
+        return self._do(lambda tab: _refusal_text(tab.scroll(sign, None), "the page"))
 
     @action("agent.goto('http://example.org/shoes') -> the page there")
     def goto(self, url: str) -> Observation:
@@ -147,30 +146,27 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return some of the possible actions.
-
-        They are clicks and choices on the elements in view, scrolling, and going back and forward. Typing is left out.
-        """
+        """Return the possible clicks and choices on the elements in view, scrolling, and going back and forward."""
         browsing = self._open_browsing()
         page = browsing.page
         if page is None:
             return []
         on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
-        trail = browsing.tab.trail(page.trail)
+        history = browsing.tab.history(page.browser_history)
         page_actions = {
             Action("scroll", ("down", 0)): page.pixels_below > 0,
             Action("scroll", ("up", 0)): page.pixels_above > 0,
-            Action("go_back"): trail.index > 0,
-            Action("go_forward"): trail.index + 1 < len(trail.urls),
+            Action("go_back"): history.index > 0,
+            Action("go_forward"): history.index + 1 < len(history.urls),
         }
         return [*on_elements, *(action for action, possible in page_actions.items() if possible)]
 
-    def _act_on(self, element: int, act: Callable[[WebTab, ElementRef, str], str]) -> Observation:
+    def _act_on(self, element: int, act: Callable[[WebTab, ElementRef], Answer]) -> Observation:
         browsing = self._open_browsing()
 
         def act_if_present(tab: WebTab) -> str:
             ref = browsing.element_ref(element)
-            reason = ref if isinstance(ref, str) else act(tab, ref, browsing.name(element, ref))
+            reason = ref if isinstance(ref, str) else _refusal_text(act(tab, ref), browsing.name(element, ref))
             return reason if "select" in self.offer.actions else reason.replace("use select(", "use type(")
 
         return self._do(act_if_present)
@@ -178,16 +174,8 @@ class WebActions(Environment):
     def _do(self, tab_action: TabAction) -> Observation:
         browsing = self._open_browsing()
         self._verdict = None
-        with self._closing_if_broken():
+        with closing_if_broken(self._close_browsing):
             return browsing.do(tab_action)
-
-    @contextmanager
-    def _closing_if_broken(self) -> Iterator[None]:
-        try:
-            yield
-        except EnvironmentBroken:
-            self._close_browsing()
-            raise
 
     def _open_browsing(self) -> Browsing:
         """Return the episode's tabs.
@@ -208,7 +196,7 @@ class WebActions(Environment):
             self._context = None
 
 
-def _refusal_text(answer: Mapping[str, Any], name: str) -> str:
+def _refusal_text(answer: Answer, name: str) -> str:
     """Return the reason why an action on an element was refused, or "" if it was carried out.
 
     ``answer`` is what our script ``page.js`` returned, and ``name`` describes the element.

@@ -28,17 +28,17 @@ DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""Maps a kind of dialog to a flag, True if we accept the dialog, and the words that report this to the agent."""
+"""For each kind of dialog: whether we accept it, and the words that report this to the agent."""
 AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
-"""Types of requests whose end we wait for, since they may change a page. Requests for images and fonts cannot."""
+"""Types of requests to wait for, since they may change a page. Requests for images and fonts cannot."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 """HTTP methods that by definition do not change data on the server."""
 NAVIGATION_START_SECONDS = 1.0
-"""Seconds to wait for an expected navigation to begin. After that, it is no longer expected."""
+"""Seconds after which a navigation that has not begun is no longer expected."""
 QUIET_SECONDS = 0.03
-"""If a page has no pending requests and sends no events for this number of seconds, it counts as settled."""
+"""Seconds without pending requests and events after which a page counts as settled."""
 MAX_BUSY_SECONDS = 1.5
-"""If a page that does not navigate is still sending requests after this number of seconds, it is read anyway."""
+"""Seconds after which a page is read even if it is still sending requests, unless it is navigating."""
 Params = Mapping[str, Any]
 """The parameters of an event."""
 
@@ -53,7 +53,7 @@ class TabTarget:
     id: str
     """The id of the target. The tab's own frame has the same id."""
     session: str
-    """The id by which commands for this tab are addressed."""
+    """The id to which commands for this tab are addressed."""
     hidden: bool = False
     """True if nothing about the tab is reported to the agent. Judging and logging in use hidden tabs."""
     refused: bool = False
@@ -69,13 +69,13 @@ class TabTarget:
     document: str = ""
     """The loader id of the current document, which identifies it."""
     lasting: bool = False
-    """True if a request may have changed a server's data. The reader of this value must set it to False."""
-    failed: str = ""
-    """If the browser shows its own error page, the reason why the page did not load. Otherwise ""."""
-    _failure: str = ""
-    """The browser's name for the error of the last document that failed to load."""
+    """True if a request may have changed a server's data. Whoever reads this must reset it to False."""
+    load_failure: str = ""
+    """The reason why the page did not load, if the browser shows its own error page instead, or ""."""
+    _error_name: str = ""
+    """The browser's name for the error of the last document that did not load."""
     _expected_until: float = 0.0
-    """The time until which a navigation is expected to begin."""
+    """The time at which a navigation that has not begun is no longer expected."""
 
     def check(self) -> None:
         """Raise TabGone if the tab can no longer be used."""
@@ -113,7 +113,7 @@ class TabTarget:
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self.requests.pop(params["requestId"], None)
                 if params.get("type") == "Document":  # only a failure has a type
-                    self._failure = str(params.get("errorText", "")).removeprefix("net::ERR_")
+                    self._error_name = str(params.get("errorText", "")).removeprefix("net::ERR_")
             case "Page.frameRequestedNavigation":
                 if params.get("disposition") == "currentTab" and params["frameId"] == self.id:
                     self.expect_navigation()
@@ -141,7 +141,7 @@ class TabTarget:
     def _change_document(self, frame: Params) -> None:
         self.document = frame["loaderId"]
         missing = frame.get("unreachableUrl", "")
-        self.failed = f"{quote(missing)} could not be loaded ({self._failure})" if missing else ""
+        self.load_failure = f"{quote(missing)} could not be loaded ({self._error_name})" if missing else ""
         self.requests = {number: url for number, url in self.requests.items() if number == self.document}
 
 
@@ -155,12 +155,12 @@ class News:
     """One sentence for each refused navigation, with the reason."""
 
     def add(self, sentence: str) -> None:
-        """Add a sentence to report in the next observation, unless MAX_SENTENCES others are to be reported."""
+        """Add a sentence to the next observation, unless it already has MAX_SENTENCES others."""
         if sentence in self.sentences or len(self.sentences) < MAX_SENTENCES:
             self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
-        """Return one line for each sentence. A repeated sentence is followed by the number of times."""
+        """Return one line for each sentence. If a sentence is repeated, the number of times follows it."""
         return [f"{sentence} ({times} times)" if times > 1 else sentence for sentence, times in self.sentences.items()]
 
 
@@ -176,11 +176,11 @@ class Context:
         self.policy, self.patience = policy, patience
         self.news = News()
         self.popups: list[TabTarget] = []
-        """Tabs that pages opened and that the environment has not yet added to its own tabs."""
+        """Tabs that pages opened, and that the environment has not yet added to its own."""
         self._targets: dict[str, TabTarget] = {}
         """Maps the session id of a tab to the tab."""
         self._pending_popups = 0
-        """Number of tabs that pages opened, but to which we are not yet connected."""
+        """Number of tabs that pages opened, and to which we are not yet connected."""
         self.connection = Connection(browser.url, on_event=self._handle)
         created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
         self._id = str(created["browserContextId"])
@@ -196,7 +196,10 @@ class Context:
         self.connection.close()
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Set cookies, given as for ``Storage.setCookies``. Raises EnvironmentBroken if the browser refuses one."""
+        """Set cookies, given in the form of ``Storage.setCookies``.
+
+        Raises EnvironmentBroken if the browser refuses one.
+        """
         try:
             self.connection.call("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:
@@ -243,7 +246,7 @@ class Context:
     def catch_up(self, target: TabTarget) -> str:
         """Wait until a tab that a page opened has loaded, and return the tab's address.
 
-        The tab began to load before we were connected to it, so we may have missed events. We first ask for its state.
+        The tab began to load before we connected to it, so we may have missed events and must ask for its state.
         """
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
@@ -260,13 +263,13 @@ class Context:
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab has settled. If the tab's page does not load in time, stop loading it.
+        """Wait until a tab has settled. If its page does not load in time, stop loading it.
 
-        Return the reason why the page did not load, or "" if it loaded or if no page was being loaded. ``document`` is
+        Return the reason why the page did not load, or "" if it did or if there was nothing to load. ``document`` is
         the document that the tab showed before the navigation.
         """
         if self.settle(target):
-            return self._leave_error_page(target) if target.failed else ""
+            return self._leave_error_page(target) if target.load_failure else ""
         if target.document != document or not target.navigating:
             self.news.add(f"The page is still loading after {self.patience:g} seconds.")
             return ""
@@ -277,13 +280,13 @@ class Context:
 
     def _leave_error_page(self, target: TabTarget) -> str:
         """Go back from the browser's error page, and return a description of the error."""
-        failed, target.failed = target.failed, ""
+        failure, target.load_failure = target.load_failure, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
             previous = history["entries"][history["currentIndex"] - 1]["id"]
             self.start_navigation(target, "Page.navigateToHistoryEntry", entryId=previous)
             self.settle(target)
-        return failed
+        return failure
 
     def settle(self, target: TabTarget) -> bool:
         """Wait until a tab has settled. Return False if that takes longer than ``patience``."""
@@ -327,7 +330,7 @@ class Context:
             open_tabs = sum(not target.hidden for target in self._targets.values())
             if open_tabs + self._pending_popups >= MAX_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.add(f"A page wanted to open one more tab; {MAX_TABS} are open, it was not opened.")
+                self.news.add(f"A page wanted to open a tab, which was not opened, since {MAX_TABS} tabs are open.")
             else:
                 self._pending_popups += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
@@ -367,7 +370,7 @@ class Context:
     def _on_paused(self, target: TabTarget, params: Params) -> None:
         """Allow or refuse a paused request.
 
-        If the request is for a document and is refused, answer "204 No Content", so that the tab keeps its page.
+        A refused request for a document is answered with "204 No Content", so that the tab keeps its page.
         """
         request, url = params["requestId"], str(params["request"]["url"])
         if self.policy.allows_request(url):

@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from planbook.envs import chromium
-from planbook.envs.errors import BadSelection, EnvironmentBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken, closing_if_broken
 from planbook.envs.requirements import file_digest, package_version
 from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
@@ -50,10 +50,10 @@ class WebOptions(EnvironmentOptions):
         default_factory=dict, description="Maps the names in braces in a task file to addresses (http://...)."
     )
     introduction: str = Field(
-        default="", description="A text about the sites, such as instructions, for the descriptions that models see."
+        default="", description="Text about the sites, such as instructions, to add to the description for models."
     )
     start: Address | None = Field(
-        default=None, description="The address (http://...) where your own task begins; it excludes the option tasks."
+        default=None, description="The address (http://...) where your own task begins. Rules out the option tasks."
     )
     goal: str = Field(default="", description="The goal of your own task; by default, to look around at start.")
     allowed: tuple[str, ...] = Field(
@@ -85,14 +85,6 @@ class WebOptions(EnvironmentOptions):
         return self
 
 
-def judgeable_tasks(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """Return those tasks named by the options that can be judged.
-
-    Raises BadSelection if a task in ``ids`` cannot be judged.
-    """
-    return judgeable(all_tasks(options), ids)
-
-
 def all_tasks(options: BaseModel | None) -> list[WebTask]:
     """Return all tasks that the options name, including those that cannot be judged.
 
@@ -106,7 +98,7 @@ def all_tasks(options: BaseModel | None) -> list[WebTask]:
 
 
 def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return the rule for which addresses may be visited in a task.
+    """Return the policy that says which addresses may be visited in a task.
 
     ``tasks.with_site_addresses`` must have replaced the names of sites in the task.
     """
@@ -161,8 +153,8 @@ class Web(WebActions):
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the task file in the file's order, or the user's own task."""
-        tasks = judgeable_tasks(options, selection.ids)
-        for task in tasks:  # refuse an unknown site now and not only when the task begins
+        tasks = judgeable(all_tasks(options), selection.ids)
+        for task in tasks:  # refuse an unknown site now, not only when the task begins
             with_site_addresses(task, WebOptions.read(options).sites | ({task.site: ""} if task.site else {}))
         return [to_task(task) for task in tasks]
 
@@ -179,7 +171,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return a dict that maps each reason why tasks cannot be judged here to the number of these tasks."""
+        """Return the number of tasks that cannot be judged here, for each reason."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)
@@ -195,8 +187,9 @@ class Web(WebActions):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Reset our own site if the task uses it, open the start page in new tabs, and return the first observation."""
-        web_task = next((known for known in judgeable_tasks(self.options, (task.id,)) if known.id == task.id), None)
+        """Reset our own site if the task uses it, and open the start pages in new tabs."""
+        web_tasks = judgeable(all_tasks(self.options), (task.id,))
+        web_task = next((known for known in web_tasks if known.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} with these options")
         if web_task.site:
@@ -257,36 +250,33 @@ class Web(WebActions):
         return browsing.names.shorten(browsing.page.url) if browsing and browsing.page else ""
 
     def verdict(self) -> Verdict:
-        """Return the verdict that the task's checks give on the current state."""
+        """Return the verdict of the task's checks on the current state."""
         browsing, task = self._browsing, self._web_task
         if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
             end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
-            with self._closing_if_broken():
+            with closing_if_broken(self._close_browsing):
                 self._verdict = judge(task, end)
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged_result(self) -> str:
-        """Return the agent's answer if the task has no checks that could judge it, or "" if it has checks."""
+        """Return the agent's answer if the task has no checks, or "" if it has some."""
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return what the action changed.
-
-        This is the reason if the action was refused, the address and title if the page is new, or the changed lines.
-        """
+        """Return the reason if the action was refused, the address and title of a new page, or the changed lines."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.describe_change(before.text, observation.text)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the task file and, if a task uses our own site, of this site."""
+        """Return the digests of the task file and, if a task uses our own site, of the site."""
         chosen, ids = WebOptions.read(options), {task.id for task in tasks}
         digests = {} if chosen.start is not None else {"list of tasks": file_digest(chosen.tasks or SHIPPED)}
-        used_sites = {task.site for task in judgeable_tasks(options) if task.site and task.id in ids}
+        used_sites = {task.site for task in judgeable(all_tasks(options)) if task.site and task.id in ids}
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
     def versions(self) -> Mapping[str, str]:
@@ -301,5 +291,5 @@ class Web(WebActions):
         browsing_state, notes = saved
         self._notes, self._answer, self._verdict = list(notes), None, None
         browsing = self._open_browsing()
-        with self._closing_if_broken():
+        with closing_if_broken(self._close_browsing):
             return browsing.restore(browsing_state)

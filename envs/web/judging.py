@@ -1,8 +1,7 @@
 """Judge an episode: compare the answer, pages and stored data with the checks of the task.
 
 The score is the mean of the checks' scores. A task is solved if every check has the score 1. On our own site, the agent
-may change only the values that a server check names. If the task has no server check, the agent may change nothing
-there.
+may change only the values that a server check names, and nothing if the task has no server check.
 """
 
 import html
@@ -23,7 +22,7 @@ from planbook.envs.web.tasks import WebTask
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """The facts about the end of an episode that the checks use."""
+    """The facts about the end of an episode that the checks need."""
 
     answer: str | None
     """The argument of the agent's action ``stop``, or None if the episode ended without it."""
@@ -47,7 +46,7 @@ def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
 
 
 def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
-    """Return whether our own site was changed although the task does not require any change there."""
+    """Return whether our own site was changed although the task requires no change there."""
     if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
         return False
     return bool(facts.changes())
@@ -169,9 +168,9 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
 
 
 class ComparableAddress(NamedTuple):
-    """An address in a form in which two addresses of the same page are equal.
+    """An address in a form that is the same for all addresses of a page.
 
-    The form has no scheme, fragment, final slash or default port, and the query is decoded and sorted.
+    It has no scheme, fragment, final slash or default port, and its query is decoded and sorted.
     """
 
     host: str
@@ -180,7 +179,7 @@ class ComparableAddress(NamedTuple):
 
 
 def comparable(url: str) -> ComparableAddress:
-    """Return the address as a ComparableAddress. An address with http is equal to the same address with https."""
+    """Return the address as a ComparableAddress. The scheme, http or https, makes no difference."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
@@ -200,8 +199,7 @@ def equal(url: str, any_of: Sequence[str]) -> bool:
 def including(url: str, any_of: Sequence[str]) -> bool:
     """Return True if the address includes one of the addresses in ``any_of``.
 
-    This means that both have the same page, and that the address has all query parameters of the other one, with the
-    same values.
+    That is, both have the same page, and the address has all query parameters of the other, with the same values.
     """
     return any(_includes(comparable(url), expected) for expected in map(comparable, any_of))
 
@@ -238,9 +236,9 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, script: str) -> str:
     """Return text from a page in the agent's browser, without affecting the episode.
 
-    If ``script``, a JavaScript expression, is given, return its value, in which HTML entities such as ``&lt;`` are
-    replaced, as in WebArena. Otherwise, return the text of the whole page. Return "" if the page cannot be loaded or
-    the script fails, as it does if an element is missing. A page that is not the current one is loaded in a hidden tab.
+    If ``script``, a JavaScript expression, is given, return its value with HTML entities such as ``&lt;`` replaced, as
+    in WebArena. Otherwise, return the text of the whole page. Return "" if the page cannot be loaded or the script
+    fails, for example because an element is missing. A page other than the current one is loaded in a hidden tab.
 
     Raises EnvironmentBroken if the script or a CSS selector in it has a syntax error.
     """

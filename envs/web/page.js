@@ -10,10 +10,10 @@
       return {refused: "is disabled"};
     }
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    if (!this.placed()) return {refused: "is in a frame of another origin or a rotated one, which cannot be clicked on"};
+    if (!this.placed()) return {refused: "is in a frame that is rotated or has another origin, which cannot be clicked"};
     if (!this.points(node).length) this.show(element);
     let points = this.points(node);
-    if (!points.length) return {refused: "has no place on the page that could be clicked on"};
+    if (!points.length) return {refused: "has no area on the page that can be clicked"};
     let cover = null;
     for (const point of points) {
       cover = this.cover(node, point);
@@ -154,7 +154,7 @@
     element.value = text;
     if (element.value.toLowerCase() !== text.toLowerCase() && Number(element.value) !== Number(text || NaN)) {
       element.value = before;
-      return {refused: `takes no such text; it held ${JSON.stringify(before)}`};
+      return {refused: `does not accept this text; it keeps the value ${JSON.stringify(before)}`};
     }
     this.notify(element);
     return {};
@@ -164,7 +164,7 @@
   },
   choose(node, wanted) {
     const element = this.element(node)?.closest("select");
-    if (!node.isConnected || !element) return {refused: "is no select box"};
+    if (!node.isConnected || !element) return {refused: "is not a select box"};
     if (element.disabled) return {refused: "is disabled"};
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
     const plain = (text) => text.replace(/\s+/g, " ").trim();
@@ -180,30 +180,30 @@
     return {};
   },
   // For pages that are too large to be read whole: return the nodes in view with their ancestors, parents first.
-  inView(most) {
+  inView(maxNodes) {
     const nodes = [], shape = [];
     const isVisible = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
     const collect = (node, parent) => {
-      if (nodes.length >= most) return;
+      if (nodes.length >= maxNodes) return;
       const element = node.nodeType === Node.ELEMENT_NODE;
       const box = element ? node.getBoundingClientRect() : this.rects(node)[0];
       if (!box) return;
       if (box.width && box.height && !isVisible(box)) return;
       if (!element && !node.data.trim()) return;
-      const at = nodes.push(node) - 1;
+      const index = nodes.push(node) - 1;
       shape.push([parent, box.left, box.top, box.right, box.bottom]);
       if (!element) return;
       const style = getComputedStyle(node);
       if (style.display === "none") return;
       for (const child of (node.shadowRoot ?? node).childNodes) {
-        if (child.nodeType === Node.ELEMENT_NODE || child.nodeType === Node.TEXT_NODE) collect(child, at);
+        if (child.nodeType === Node.ELEMENT_NODE || child.nodeType === Node.TEXT_NODE) collect(child, index);
       }
     };
     collect(document.documentElement, -1);
     return {nodes, shape: JSON.stringify(shape)};
   },
-  // Scroll the nearest scrollable part around the node. Without one, scroll the page or, if the page has no room left,
-  // its largest part that can be scrolled.
+  // Scroll the nearest scrollable part around the node. If there is none, scroll the page or, if the page has no room
+  // left, its largest part that can be scrolled.
   scroll(node, sign) {
     const hasRoom = (part) => {
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;
@@ -223,7 +223,7 @@
       part = [...document.querySelectorAll("*")].filter((element) => hasRoom(element) && scrolls(element))
         .sort((one, other) => size(other) - size(one))[0];
     }
-    if (!part) return {refused: sign > 0 ? "there is nothing further down" : "there is nothing further up"};
+    if (!part) return {refused: `cannot be scrolled any further ${sign > 0 ? "down" : "up"}`};
     const height = part === whole ? innerHeight : part.clientHeight;
     part.scrollBy({top: sign * Math.max(40, Math.round(height * 0.85)), behavior: "instant"});
     return {};

@@ -29,16 +29,16 @@ MAX_NODES = 1_500
 
 
 @dataclass
-class Trail:
+class TabHistory:
     """The history of a tab: the addresses of its pages, and the index of the current page."""
 
     urls: list[str]
     index: int
 
     @classmethod
-    def from_history(cls, history: Answer) -> "Trail":
-        """Return the history that the browser reports. The empty page with which every tab begins is left out."""
-        urls, index = [entry["url"] for entry in history["entries"]], history["currentIndex"]
+    def from_devtools(cls, answer: Answer) -> "TabHistory":
+        """Return the history that the browser reports, without the empty page with which every tab begins."""
+        urls, index = [entry["url"] for entry in answer["entries"]], answer["currentIndex"]
         starts_blank = len(urls) > 1 and urls[0] == BLANK
         return cls(urls[starts_blank:], max(0, index - starts_blank))
 
@@ -51,8 +51,8 @@ class Page:
     title: str
     document: str
     """The id of the document, which changes whenever a page is loaded."""
-    trail: Trail
-    """The browser's history of the tab."""
+    browser_history: TabHistory
+    """The tab's history in the browser."""
     root: AccessibilityNode
     pixels_above: int
     """Height of the part of the page above the window, in pixels."""
@@ -67,11 +67,11 @@ class Page:
         return {node.backend: node for node in self.root.walk()}
 
 
-def read(context: Context, target: TabTarget) -> Page:
+def read_page(context: Context, target: TabTarget) -> Page:
     """Return the tab's current page.
 
-    Reading takes several commands. If the tab begins to navigate between two commands, the address and the elements
-    that were read could belong to different pages. In this case, the page is read again after the tab has settled.
+    Reading takes several commands. If the tab begins to navigate between two of them, the address and the elements
+    could belong to different pages. In this case, the page is read again after the tab has settled.
 
     Raises TabGone if the tab cannot be read, or EnvironmentBroken if the browser is gone.
     """
@@ -91,7 +91,7 @@ def read(context: Context, target: TabTarget) -> Page:
 
 
 def _read(context: Context, target: TabTarget) -> Page:
-    history, metrics, size = context.call_all(
+    navigation, metrics, size = context.call_all(
         target,
         [
             ("Page.getNavigationHistory", {}),
@@ -99,7 +99,7 @@ def _read(context: Context, target: TabTarget) -> Page:
             ("Runtime.evaluate", {"expression": "document.getElementsByTagName('*').length", "returnByValue": True}),
         ],
     )
-    entry = history["entries"][history["currentIndex"]]
+    entry, history = navigation["entries"][navigation["currentIndex"]], TabHistory.from_devtools(navigation)
     large = (size["result"].get("value") or 0) > LARGE_PAGE
     root = _read_visible_part(context, target) if large else _read_everything(context, target)
     view, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
@@ -107,7 +107,7 @@ def _read(context: Context, target: TabTarget) -> Page:
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
     number_duplicates(root)
-    return Page(entry["url"], entry["title"], target.document, Trail.from_history(history), root, above, below, large)
+    return Page(entry["url"], entry["title"], target.document, history, root, above, below, large)
 
 
 def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -120,7 +120,7 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def isolated_world(context: Context, target: TabTarget, frame: str) -> int:
-    """Return the id of a JavaScript context for our scripts. The page's own scripts cannot see or change ours."""
+    """Return the id of a JavaScript context for our scripts, which the page's own scripts cannot see or change."""
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
     return int(world["executionContextId"])
 
@@ -154,7 +154,7 @@ def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode
 def mark_visible(root: AccessibilityNode) -> None:
     """Mark the nodes in the window, and their ancestors, as visible.
 
-    If a marked node has no marked children, the nodes without a box inside it are marked, too.
+    If a marked node has no marked children, the nodes inside it that have no box are marked, too.
     """
     nodes = list(root.walk())
     has_box: dict[int, bool] = {}
@@ -178,10 +178,7 @@ def number_duplicates(root: AccessibilityNode) -> None:
 
 
 Signature = tuple[str, str, str, int]
-"""Identifies an element across loads of its page.
-
-It consists of the page's address, the element's role and name, and its index among the nodes with this role and name.
-"""
+"""Identifies an element across loads of its page: the page's address, the element's role and name, and its ordinal."""
 
 
 class ElementRef(NamedTuple):
@@ -222,7 +219,7 @@ def call_script(
 class ElementNumbers:
     """The numbers by which the agent refers to elements during one episode.
 
-    If a page is loaded again, its elements keep their numbers. Two elements that exist at the same time never have the
+    If a page is loaded again, its elements keep their numbers. No two elements that exist at the same time have the
     same number.
     """
 
@@ -261,20 +258,19 @@ MAX_OPTIONS = 40
 TEXT_ROLES = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
 """Roles of nodes whose names are whole texts. MAX_TEXT limits these names, MAX_NAME the names of other nodes."""
 MAX_CHANGE = 600
-"""Maximum number of characters in which the feedback on an action describes how the page changed."""
+"""Maximum number of characters in the description of how an action changed the page."""
 INDENT = "  "
 ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
-"""The beginnings of those lines of an observation that describe the tab, and of the line that introduces the page."""
+"""The beginnings of the lines of an observation that describe the tab, and of the line that introduces the page."""
 
 Numbering = Callable[[AccessibilityNode], int]
 """A function that returns the number of a node."""
 
 
 def render_page(page: Page, tabs: Sequence[str], number: Numbering, limit: int) -> str:
-    """Return the page as the agent sees it.
+    """Return the page as the agent sees it: the tabs (if there are several), address, title, and visible nodes.
 
-    The text lists the tabs (if there are several), the address, the title, and the visible nodes. ``limit`` is the
-    maximum total number of characters in the lines about nodes.
+    ``limit`` is the maximum total number of characters in the lines about nodes.
     """
     head = [f"{TABS}{', '.join(tabs)}"] if len(tabs) > 1 else []
     head += [f"{ADDRESS}{quote(page.url, 500)[1:-1]}", f"{TITLE}{quote(page.title)}"]
@@ -335,20 +331,6 @@ def _format_options(options: Sequence[str]) -> str:
     return shown if len(options) <= MAX_OPTIONS else f"{shown} | ({len(options) - MAX_OPTIONS} more)"
 
 
-def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
-    """Return the description of a node that the agent's query ``find`` returns."""
-    return {
-        "id": number,
-        "role": node.role,
-        "name": node.text(),
-        "value": node.value,
-        "in_view": node.visible,
-        **({"options": list[JsonValue](node.options)} if node.options else {}),
-        **node.properties,
-        **({"url": node.link} if node.link else {}),
-    }
-
-
 def describe_change(before: str, after: str) -> str:
     """Return a short description of how the observation ``after`` differs from the observation ``before``."""
     (old_head, old), (head, new) = _split_head(before), _split_head(after)
@@ -360,7 +342,7 @@ def describe_change(before: str, after: str) -> str:
 
 
 def _split_head(text: str) -> tuple[list[str], list[str]]:
-    """Split an observation, and return the lines about the tab and events, and the lines of the page."""
+    """Split an observation into the lines about the tab and events, and the lines of the page."""
     lines = text.split("\n")
     start = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
     return lines[:start], [line.strip().removesuffix(" focused") for line in lines[start:]]
@@ -371,7 +353,7 @@ def _after_prefix(head: Sequence[str], prefix: str) -> str:
 
 
 def _news(head: Sequence[str]) -> list[str]:
-    """Return those lines of an observation's head that report events."""
+    """Return the lines of an observation's head that report events."""
     return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
 
 

@@ -1,7 +1,7 @@
 """The sites of an episode: which addresses may be visited, the sites' short names, and our own site.
 
-Our own site is an issue tracker for tasks that change data on a server. It is served on this machine by Trac 1.6, and
-contains Tidemark, a fictional software project whose data is in the file ``trac_project.sql``.
+Our own site is an issue tracker for tasks that change data on a server. Trac 1.6 serves it on this machine. It contains
+Tidemark, a fictional software project whose data is in the file ``trac_project.sql``.
 
 Trac calls a folder with a project's database and settings an *environment*. We create one such environment, the *seed*,
 and every server has its own copy of it.
@@ -38,12 +38,12 @@ LOCAL_SCHEMES = ("about", "blob", "data")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 PRIVATE_HOSTS = (*(f"{digit}*" for digit in range(10)), "[*", "localhost*", "*.local*", "*.internal*")
 PRIVATE_PATTERNS = tuple(f"*://{host}" for host in PRIVATE_HOSTS)
-"""URL patterns that make the browser pause every request to an address of this machine or its network.
+"""URL patterns that make the browser pause every request to this machine or its network.
 
-The patterns also match some public addresses, so ``is_private`` has to decide about each paused request.
+The patterns also match some public addresses, so ``is_private`` has to decide on each paused request.
 """
 DEAD_PROXY = "http://127.0.0.1:1"
-"""The address of a proxy that does not exist. Forbidden requests are directed to it, so that they fail."""
+"""The address of a proxy that does not exist. Forbidden requests are directed there to make them fail."""
 
 
 def host_of(url: str) -> tuple[str, str]:
@@ -57,7 +57,7 @@ def host_of(url: str) -> tuple[str, str]:
 
 
 def is_private(host: str) -> bool:
-    """Return True if the host is this machine or is in its private network."""
+    """Return True if the host is this machine or in its private network."""
     host = host.rstrip(".")
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
@@ -70,7 +70,7 @@ def is_private(host: str) -> bool:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """The rule that says which addresses may be opened.
+    """The policy that says which addresses may be opened.
 
     Hosts that match one of ``patterns`` are allowed. A pattern with a port (``127.0.0.1:8000``) allows only that port.
     If ``public`` is true, every host on the internet is allowed, too.
@@ -85,7 +85,7 @@ class AddressPolicy:
             return ""
         scheme, colon, _ = url.partition(":")
         if not colon:
-            return "an address begins with http://, https://, or / for the same site"
+            return "an address must begin with http://, https://, or / for the same site"
         if scheme.lower() not in SCHEMES:
             return f"{scheme[:20]!r} addresses cannot be opened, only http and https"
         host, host_and_port = host_of(url)
@@ -118,13 +118,13 @@ class AddressPolicy:
 
 @dataclass(frozen=True)
 class SiteNames:
-    """Short names of sites: ``http://trac/wiki`` stands for a page of a server that we run on a local port.
+    """Short names of sites, as in ``http://trac/wiki``, for servers that we run on a local port.
 
     The agent sees only short names, since the port differs between runs.
     """
 
     sites: Mapping[str, str] = field(default_factory=dict)
-    """Maps the short name of a site to the site's real address, without a slash at its end."""
+    """Maps the short name of a site to its real address, without a slash at the end."""
 
     def shorten(self, text: str) -> str:
         """Return the text with the address of each site replaced by the site's short name."""
@@ -133,13 +133,13 @@ class SiteNames:
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return a copy of the dict in which ``shorten`` was applied to every string."""
+        """Return a copy of the dict with ``shorten`` applied to every string."""
         return {key: self.shorten(value) if isinstance(value, str) else value for key, value in description.items()}
 
     def resolve(self, url: str, base: str) -> str:
         """Return the real address for an address with a short name, or for a path such as ``/wiki``.
 
-        A path is on the site of the address ``base``. Other addresses are returned unchanged.
+        A path is on the site of the address ``base``. Other addresses are unchanged.
         """
         if url.startswith("/"):
             return urljoin(base, url)
@@ -176,7 +176,7 @@ STATE_QUERIES = (
 )  # fmt: skip
 """SQL queries, without the word SELECT, for pairs of a key, such as ``ticket/12/status``, and a value.
 
-Only those preferences are read that users set themselves, since Trac also stores the users' last searches there.
+They read only the preferences that users set themselves, since Trac also stores users' last searches there.
 """
 
 
@@ -194,7 +194,7 @@ def read_state(database: Path) -> dict[str, str]:
 
 
 def _to_text(value: str | int) -> str:
-    """Return a value of the database as text. A number is a time in microseconds, and is returned as a date."""
+    """Return a value of the database as text. A number is a time in microseconds, which becomes a date."""
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
@@ -222,7 +222,7 @@ def checksum() -> str:
 class TracSite:
     """A server with its own Trac environment. ``close`` returns the server to the pool.
 
-    The server ends when its standard input closes, at the latest when this process ends.
+    The server exits when its standard input closes, at the latest when this process ends.
     """
 
     def __init__(self, seed: Path, folder: Path) -> None:
@@ -248,9 +248,9 @@ class TracSite:
         self._read_answer()
 
     def changes(self) -> Mapping[str, str | None]:
-        """Return the values that differ from the original content, with the keys that ``read_state`` uses.
+        """Return the values that differ from the original content, by the keys of ``read_state``.
 
-        A value that was removed is given as None.
+        A removed value is given as None.
         """
         current = read_state(self.folder / DATABASE)
         keys = sorted(self._seeded.keys() | current.keys())
@@ -263,7 +263,7 @@ class TracSite:
                 _trac_pool.free.append(self)
 
     def _read_answer(self) -> str:
-        """Return the next line that the server prints. Raises EnvironmentBroken if it prints none in time."""
+        """Return the server's next line of output. Raises EnvironmentBroken if there is none in time."""
         assert self.server.stdout is not None
         ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT)
         answer = self.server.stdout.readline().strip() if ready else ""
@@ -323,7 +323,7 @@ def take_trac() -> TracSite:
 
 
 def _build(folder: Path) -> None:
-    """In a separate process, create the Trac environment that every server copies."""
+    """Create the seed, which every server copies, in a separate process."""
     process = _run("create", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:

@@ -1,6 +1,6 @@
 """The tabs of an episode. ``WebTab`` navigates one tab and uses its mouse and keyboard; ``Browsing`` holds all tabs.
 
-The agent refers to an element by a number, and the browser finds the element by an ``ElementRef``.
+The agent refers to an element by its number, the browser by its ``ElementRef``.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
 from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget
-from planbook.envs.web.page import ElementNumbers, ElementRef, Page, Trail, call_script, describe, read, render_page
+from planbook.envs.web.page import ElementNumbers, ElementRef, Page, TabHistory, call_script, read_page, render_page
 from planbook.envs.web.sites import BLANK, SiteNames
 
 MAX_TYPED = 100
@@ -27,8 +27,7 @@ MAX_TYPED = 100
 class WebTab:
     """A tab of the environment.
 
-    If a tab is restored, the browser opens a new tab, whose own history is empty. The rest of the tab's history is
-    stored here.
+    If a tab is restored, the browser opens a new tab, whose own history is empty. The rest of the history is kept here.
     """
 
     context: Context
@@ -52,22 +51,22 @@ class WebTab:
         document = self.target.document
         return self.load(url) or self.context.finish_loading(self.target, document)
 
-    def trail(self, browser_trail: Trail | None = None) -> Trail:
-        """Return the tab's complete history. If ``browser_trail`` is None, ask the browser for its part."""
-        browser_trail = browser_trail or Trail.from_history(self._history())
-        later = self.later_urls if len(browser_trail.urls) == 1 else []  # a new navigation removes the forward history
-        return Trail([*self.earlier_urls, *browser_trail.urls, *later], len(self.earlier_urls) + browser_trail.index)
+    def history(self, known: TabHistory | None = None) -> TabHistory:
+        """Return the tab's complete history. ``known`` is the browser's part of it, or None to ask the browser."""
+        part = known or TabHistory.from_devtools(self._ask_history())
+        later = self.later_urls if len(part.urls) == 1 else []  # a new navigation removes the forward history
+        return TabHistory([*self.earlier_urls, *part.urls, *later], len(self.earlier_urls) + part.index)
 
     def step(self, delta: int) -> bool:
         """Go one page back (-1) or forward (1) in the browser's history. Return False if there is no such page."""
-        history = self._history()
-        browser_trail, index = Trail.from_history(history), history["currentIndex"] + delta
-        if exists := 0 <= browser_trail.index + delta < len(browser_trail.urls):
-            entry = history["entries"][index]
+        answer = self._ask_history()
+        browser_history, index = TabHistory.from_devtools(answer), answer["currentIndex"] + delta
+        if exists := 0 <= browser_history.index + delta < len(browser_history.urls):
+            entry = answer["entries"][index]
             self.context.start_navigation(self.target, "Page.navigateToHistoryEntry", entryId=entry["id"])
         return exists
 
-    def _history(self) -> Answer:
+    def _ask_history(self) -> Answer:
         return self.context.call(self.target, "Page.getNavigationHistory")
 
     def scroll_position(self) -> tuple[float, float]:
@@ -85,8 +84,8 @@ class WebTab:
     def click(self, ref: ElementRef) -> dict[str, Any]:
         """Click on the visible part of an element.
 
-        If nothing could be done, the returned dict has the key ``refused``. Its value is the reason, as a sentence
-        without a subject ("is hidden"). The same holds for ``type``, ``scroll`` and ``ask``.
+        If nothing could be done, the returned dict has the key ``refused``. Its value is the reason, a sentence without
+        its subject ("is hidden"). The same holds for ``type``, ``scroll`` and ``ask``.
         """
         point = self.ask(ref, "aim")
         if "refused" not in point:
@@ -99,7 +98,7 @@ class WebTab:
         if "refused" in form_field:
             return form_field
         if "\n" in text and not form_field["lines"]:
-            return {"refused": "is a field of one line, and the text has several"}
+            return {"refused": "takes only one line, but the text has several"}
         if form_field["way"] == "set":
             answer = self.ask(ref, "set", text)
             if "refused" in answer:
@@ -118,7 +117,7 @@ class WebTab:
         return {}
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
-        """Scroll down (1) or up (-1): the part of the page around the element, or the page if ``ref`` is None."""
+        """Scroll the part of the page around the element, or the page if ``ref`` is None, down (1) or up (-1)."""
         return self.ask(ref, "scroll", sign)
 
     def ask(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
@@ -139,20 +138,20 @@ class WebTab:
         return None if "exceptionDetails" in answer else answer["result"].get("value")
 
 
-SavedTabs = tuple[list[tuple[Trail, tuple[float, float]]], int]
-"""A copy of the tabs: the history and the scroll position of each tab, and the index of the current tab."""
+SavedTabs = tuple[list[tuple[TabHistory, tuple[float, float]]], int]
+"""The history and the scroll position of each tab, and the index of the current tab."""
 
 REFUSED = "Nothing happens: "
 """The beginning of an observation after an action that was refused."""
 TabAction = Callable[[WebTab], str]
-"""A function that acts in a tab and returns "", or the reason why it did nothing."""
+"""A function that acts in a tab. It returns "", or the reason why it did nothing."""
 
 
 class Browsing:
     """The tabs of an episode, which share one browser context, and the page that the agent observed last."""
 
     def __init__(self, context: Context, names: SiteNames, characters: int) -> None:
-        """Open one empty tab. An observation shows at most ``characters`` characters of a page."""
+        """Open one empty tab. ``characters`` is the maximum number of page characters in an observation."""
         self.context, self.names, self._characters = context, names, characters
         self.tabs = [WebTab(context, context.open())]
         self.current = 0
@@ -160,7 +159,7 @@ class Browsing:
         self.page: Page | None = None
         """The page that was observed last."""
         self.base = ""
-        """The last observed address, not counting ``about:blank``. ``goto('/wiki')`` opens a page on the same site."""
+        """The last observed address other than ``about:blank``. ``goto('/wiki')`` opens a page on its site."""
         self._numbers = ElementNumbers()
 
     @property
@@ -170,18 +169,18 @@ class Browsing:
 
     def step(self, tab: WebTab, delta: int) -> str:
         """Go one page back (-1) or forward (1) in a tab. Return the reason why this is impossible, or ""."""
-        trail = tab.trail()
-        index = trail.index + delta
-        if not 0 <= index < len(trail.urls):
+        history = tab.history()
+        index = history.index + delta
+        if not 0 <= index < len(history.urls):
             return f"there is no page to go {'back' if delta < 0 else 'forward'} to"
         if not tab.step(delta):
-            self._reopen(tab, Trail(trail.urls, index))
+            self._reopen(tab, TabHistory(history.urls, index))
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab after the others, and make it the current tab. Return the reason if this fails, or ""."""
+        """Open an empty tab after the others, and make it the current tab. Return "", or the reason if this fails."""
         if len(self.tabs) >= MAX_TABS:
-            return "there are as many tabs as there can be"
+            return f"no more than {MAX_TABS} tabs can be open"
         self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
@@ -205,11 +204,11 @@ class Browsing:
         return [self._position(tab) for tab in self.tabs], self.current
 
     @staticmethod
-    def _position(tab: WebTab) -> tuple[Trail, tuple[float, float]]:
+    def _position(tab: WebTab) -> tuple[TabHistory, tuple[float, float]]:
         try:
-            return tab.trail(), tab.scroll_position()
+            return tab.history(), tab.scroll_position()
         except TabGone:
-            return Trail([BLANK], 0), (0, 0)
+            return TabHistory([BLANK], 0), (0, 0)
 
     def restore(self, saved: SavedTabs) -> Observation:
         """Restore saved tabs, and return the observation of the current tab.
@@ -222,19 +221,19 @@ class Browsing:
         del self.tabs[len(positions) :]
         while len(self.tabs) < len(positions):
             self.tabs.append(WebTab(self.context, self.context.open()))
-        for tab, (trail, scroll) in zip(self.tabs, positions, strict=True):
-            self._reopen(tab, trail, scroll)
+        for tab, (history, scroll) in zip(self.tabs, positions, strict=True):
+            self._reopen(tab, history, scroll)
         self.switch(current)
         return self.do(lambda _: "")
 
-    def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
-        """Replace the browser's tab with a new one, and load the current page of ``trail`` there."""
+    def _reopen(self, tab: WebTab, history: TabHistory, scroll: tuple[float, float] = (0, 0)) -> None:
+        """Replace the browser's tab with a new one, and load the current page of ``history`` there."""
         old, tab.target = tab.target, self.context.open()
-        later = [url for url in trail.urls[trail.index + 1 :] if url != BLANK]
-        tab.earlier_urls, tab.later_urls = trail.urls[: trail.index], later
+        later = [url for url in history.urls[history.index + 1 :] if url != BLANK]
+        tab.earlier_urls, tab.later_urls = history.urls[: history.index], later
         self.context.drop(old)
         try:
-            reason = tab.fetch(trail.urls[trail.index])
+            reason = tab.fetch(history.urls[history.index])
             if not reason and scroll != (0, 0):
                 tab.scroll_to(*scroll)
         except TabGone as gone:
@@ -242,10 +241,10 @@ class Browsing:
             self.context.drop(tab.target)
             tab.target = self.context.open()
         if reason:
-            self.context.news.add(f"{quote(trail.urls[trail.index])} could not be loaded again: {reason}.")
+            self.context.news.add(f"{quote(history.urls[history.index])} could not be loaded again: {reason}.")
 
     def replace_lost(self, tab: WebTab, reason: str) -> None:
-        """Replace a tab that can no longer be used with an empty tab, which can go back to the pages of the old tab.
+        """Replace a tab that can no longer be used with an empty tab, from which the old tab's pages can be reached.
 
         If the old tab was closed and other tabs are open, do nothing.
         """
@@ -253,15 +252,15 @@ class Browsing:
         if old.closed and len(self.tabs) > 1:
             return
         shows_last_page = last is None or old.document == last.document
-        trail = tab.trail(last.trail) if last else Trail([], 0)
-        tab.earlier_urls, tab.later_urls = trail.urls[: trail.index + (not shows_last_page)], []
+        history = tab.history(last.browser_history) if last else TabHistory([], 0)
+        tab.earlier_urls, tab.later_urls = history.urls[: history.index + (not shows_last_page)], []
         tab.target = self.context.open()
         if not old.closed:
             self.context.drop(old)
         self.context.news.add(f"The tab was lost and replaced by an empty one: {reason}.")
 
     def take_popups(self) -> None:
-        """Add the tabs that pages opened and whose addresses are allowed. The last of them becomes the current tab."""
+        """Add the tabs that pages opened, if their addresses are allowed. The last of them becomes the current tab."""
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
@@ -289,7 +288,7 @@ class Browsing:
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
     def pop_lasting(self) -> bool:
-        """Return True if requests may have changed data on servers since the last call of this method."""
+        """Return True if requests may have changed data on servers since the last call."""
         lasting = any(tab.target.lasting for tab in self.tabs)
         for tab in self.tabs:
             tab.target.lasting = False
@@ -337,13 +336,13 @@ class Browsing:
         return f"[{number}] {node.role} {quote(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Describe the elements of the page that have the role, and that contain ``name`` in their name or text.
+        """Describe the elements of the page that have the role, and whose name or text contains ``name``.
 
         Both arguments are in lower case. An empty argument matches every element.
         """
         nodes = list(self.page.root.walk())[1:] if self.page else []
         matches = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
-        return [self.names.shorten_values(describe(node, self.number(node))) for node in matches]
+        return [self.names.shorten_values(node.describe(self.number(node))) for node in matches]
 
     def _is_open_elsewhere(self, document: str) -> bool:
         """Return True if a tab other than the current one shows the document."""
@@ -356,15 +355,15 @@ class Browsing:
     def _observe(self, refusal: str, same_document: bool) -> Observation:
         """Read the current tab, and return the observation.
 
-        ``same_document`` is True if the tab shows the same document as before the action. In this case, a refused
-        navigation is reported as the reason why nothing happened.
+        ``same_document`` is True if the tab shows the same document as before the action. A refused navigation is then
+        reported as the reason why nothing happened.
         """
         try:
-            page = read(self.context, self.tab.target)
+            page = read_page(self.context, self.tab.target)
         except TabGone as gone:
             self.replace_lost(self.tab, str(gone))
             self.remove_closed()
-            page = read(self.context, self.tab.target)
+            page = read_page(self.context, self.tab.target)
         self.page = page
         self.base = page.url if page.url != BLANK else self.base
         news, self.context.news = self.context.news, News()

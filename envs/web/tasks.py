@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 from urllib.parse import urljoin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
@@ -42,7 +42,7 @@ def _expected_address(text: str) -> str:
 Address = Annotated[str, AfterValidator(_web_address)]
 """An address that may begin with the name of a site in braces, such as ``{trac}/wiki``."""
 SiteAddress = Annotated[str, AfterValidator(_site_address)]
-"""The address of a site, which replaces the site's name in other addresses. It contains no names in braces."""
+"""The address of a site, which replaces the site's name in other addresses. It must not contain such names itself."""
 
 
 class _FrozenModel(BaseModel):
@@ -100,10 +100,10 @@ class UrlCheck(_FrozenModel):
 class PageCheck(_FrozenModel):
     """Checks texts that must or must not be on the page at ``url``.
 
-    If ``url`` is "last", the check is about the page in the current tab at the end of the episode. A ``url`` that
-    begins with / is on the site where the task starts.
+    If ``url`` is "last", the page is the one in the current tab at the end of the episode. A ``url`` that begins with /
+    is on the site where the task starts.
 
-    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare. Without it, it is the text
+    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare; by default, it is the text
     of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
     alternatives, ``a |OR| b``.
     """
@@ -125,10 +125,10 @@ class PageCheck(_FrozenModel):
 
 
 class ServerCheck(_FrozenModel):
-    """Checks the changes to the data of our own site: those in ``changes`` must all have been made, and no others.
+    """Checks that exactly the ``changes`` were made to the data of our own site.
 
     ``changes`` maps a key such as ``ticket/12/status`` or ``wiki/Roadmap`` (see ``sites.read_state``) to the value that
-    the key must have. None means that the value must have been removed.
+    it must have. None means that the value must have been removed.
     """
 
     kind: Literal["server"] = "server"
@@ -146,8 +146,9 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 SHIPPED = Path(__file__).with_name("trac.json")
 """The task file that ships with planbook."""
-KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""The kinds of tasks, by what they require of the agent. Each kind is also a split.
+Kind = Literal["look_up", "navigate", "edit", "backtrack", "loop", "unachievable"]
+KINDS: tuple[str, ...] = get_args(Kind)
+"""The kinds of tasks, by their demands on the agent. Each kind is also a split.
 
 In ``backtrack`` tasks, the obvious path is wrong, so the agent has to go back.
 """
@@ -161,7 +162,7 @@ class WebTask(BaseModel):
 
     id: str
     type: str
-    kind: Literal["look_up", "navigate", "edit", "backtrack", "loop", "unachievable"]
+    kind: Kind
     goal: str
     start: Address
     more_tabs: tuple[Address, ...] = ()
@@ -169,7 +170,7 @@ class WebTask(BaseModel):
     site: Literal["", "trac"] = ""
     """The name of our own site if the task uses it, or "". The site is reset before the task begins."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """The parts of the goal as data, for plans. They reveal nothing that the agent has to find out."""
+    """The parts of the goal as data, for plans. They reveal nothing that the agent is to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudgeable: str = ""
     """The reason why the task cannot be judged here, or "". A task that cannot be judged is left out."""
@@ -188,9 +189,9 @@ def load_tasks(
 ) -> list[WebTask]:
     """Return the tasks of a file in the file's order. If ``path`` is None, read the file that ships with planbook.
 
-    The other arguments are for WebArena's files. ``sites`` maps the name of each site to its address, which replaces
-    the site's placeholder. ``logins`` is the folder with the login files that tasks name. Raises BadSelection if the
-    file cannot be read or is not a task file.
+    The other arguments are for WebArena's files. ``sites`` maps the name of each site to the address that replaces its
+    placeholder. ``logins`` is the folder with the login files that tasks name. Raises BadSelection if the file cannot
+    be read or is not a task file.
     """
     if path is None:
         return list(_shipped())
@@ -233,7 +234,7 @@ def _task(entry: webarena.Entry, location: str, convert: Callable[[webarena.Entr
 
 
 def to_task(task: WebTask) -> Task:
-    """Return the task in the form that all environments share. This form has neither a start address nor checks."""
+    """Return the task in the form that all environments share, without the start address and the checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
@@ -246,10 +247,10 @@ def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask
 
 
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
-    """Return a copy of the task in which the names of sites in braces are replaced with the sites' addresses.
+    """Return a copy of the task in which addresses replace the names of sites in braces.
 
-    In checks, an address that begins with / is completed with the site where the task starts. Raises BadSelection if
-    the address of a site is unknown.
+    In checks, an address that begins with / is on the site where the task starts. Raises BadSelection if the address of
+    a site is unknown.
     """
 
     def fill_in(text: str) -> str:

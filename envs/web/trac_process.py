@@ -7,13 +7,13 @@ The module ``sites`` runs this file as a separate process. The file imports noth
   fictional and fixed.
 - ``trac_process.py serve FOLDER SEEDED_DATABASE`` serves an environment on this machine.
 
-The server works like that of ``tracd -s`` (Trac's own command), with four differences:
+The server works like ``tracd -s`` (Trac's own command), with four differences:
 
 - Everyone is logged in as the same user.
 - The clock is fictional.
 - The line ``reset`` on standard input restores the seeded database without a restart.
 - When the process that started the server ends, the server's standard input closes. The server then removes the folder
-  with all Trac environments of that process, and ends.
+  with all Trac environments of that process, and exits.
 """
 
 import itertools
@@ -79,7 +79,7 @@ def reset(seeded: Path, database: Path) -> None:
 
 def serve(folder: Path, seeded: Path) -> None:
     """Serve until standard input closes. Print the port when the server is ready, and a line after each reset."""
-    open_environment(str(folder), use_cache=True)  # if the environment is damaged, fail here and not on every page
+    open_environment(str(folder), use_cache=True)  # if the environment is damaged, fail here, not on every page
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(folder)}, start_response)

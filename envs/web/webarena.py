@@ -10,15 +10,14 @@ The published tasks use six sites, which users have to run themselves. In a task
 Some tasks cannot be judged here. They are left out, and their field ``unjudgeable`` gives the reason. These are 161 of
 the 812 published tasks:
 
-- 82 tasks with ``fuzzy_match``. In the original, a language model judges the answers.
-- 79 tasks with ``func:`` in addresses or locators. This calls Python functions of the original.
+- 82 tasks with ``fuzzy_match``, for which a language model judges the answers in the original
+- 79 tasks with ``func:`` in addresses or locators, which calls Python functions of the original
 
 Tasks that begin logged in (``storage_state``) are left out, too, unless the folder ``logins`` has the file that they
 name.
 
 If the expected answer is "N/A", the agent's answer must begin with "N/A". The original also accepts an answer that only
-gives a reason, if its model considers this reason right. Our environment uses its own prompts, actions and waiting
-times, not those of WebArena.
+gives a reason, if its model considers the reason right. Prompts, actions and waiting times are our own, not WebArena's.
 """
 
 import json
@@ -27,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, validation_faults
 from planbook.envs.web.context import Context
@@ -69,8 +68,6 @@ class _Eval(BaseModel):
 
 
 class _WebArenaTask(BaseModel):
-    model_config = ConfigDict(populate_by_name=True)
-
     task_id: int | str
     intent: str
     start_url: str
@@ -127,7 +124,7 @@ def _with_sites(text: str, location: str, sites: Mapping[str, str]) -> str:
 
 
 def _kind(evaluation: _Eval) -> str:
-    """Return the kind of a task. It is derived from the checks, since WebArena's files do not state it."""
+    """Return the kind of a task, derived from its checks, since WebArena's files do not state it."""
     if "program_html" in evaluation.eval_types:
         return "edit"
     if "url_match" in evaluation.eval_types:
@@ -239,9 +236,8 @@ class Login(BaseModel):
 def _to_devtools(cookie: _Cookie) -> Entry:
     """Return the cookie in the form that DevTools expects.
 
-    A cookie that lasts as long as the browser context has -1 or 0 as ``expires``. Playwright writes "None" for a cookie
-    without ``sameSite``. Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left
-    out.
+    A session cookie has -1 or 0 as ``expires``. Playwright writes "None" for a cookie without ``sameSite``. Chromium
+    silently ignores a cookie with "None" that is not ``secure``, so "None" is then left out.
     """
     entry = cookie.model_dump(by_alias=True, exclude_none=True)
     if cookie.expires is not None and cookie.expires <= 0:

@@ -69,11 +69,11 @@ def test_fields_boxes_and_lists_can_be_filled_in(web: Web) -> None:
         ("file", "click", (), "takes a file"),
         ("size", "select", ("huge",), "is disabled"),
         ("size", "select", ("tiny",), "it has 'Small', 'Large', 'Huge'"),
-        ("press", "select", ("x",), "is no select box"),
+        ("press", "select", ("x",), "is not a select box"),
         ("press", "type", ("x",), "is not a field"),
         ("fixed", "type", ("x",), "is read-only"),
-        ("query", "type", ("x\ny",), "a field of one line"),
-        ("day", "type", ("tomorrow",), "takes no such text"),
+        ("query", "type", ("x\ny",), "takes only one line"),
+        ("day", "type", ("tomorrow",), "does not accept this text"),
     ],
 )
 def test_a_refusal_gives_the_reason(web: Web, name: str, action: str, more: tuple[str, ...], reason: str) -> None:
@@ -116,7 +116,7 @@ def test_scrolling_shows_elements_out_of_view(web: Web) -> None:
     assert "Deep" not in seen.text
     deep = element_number(web, "deep")
     assert "Deep" in act(web, "click", deep).text
-    assert "there is nothing further down" in act(web, "scroll", "down").text
+    assert "the page cannot be scrolled any further down" in act(web, "scroll", "down").text
     assert act(web, "scroll", "up").accepted
     assert element_number(web, "deep") == deep
 
@@ -141,7 +141,7 @@ def test_clicks_in_a_frame_of_another_origin_are_refused(base: str) -> None:
         environment = open_page(base, f"/inset?{other}/two", allowed=hosts)
         seen = act(environment, "click", element_number(environment, "home", "link"))
         environment.close()
-    assert "is in a frame of another origin" in seen.text
+    assert "is in a frame that is rotated or has another origin" in seen.text
     assert "Title: 'Inset'" in seen.text
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from planbook.envs.web.accessibility import AccessibilityNode, quote
 from planbook.envs.web.environment import WebOptions, address_policy
-from planbook.envs.web.page import Trail, describe_change, number_duplicates
+from planbook.envs.web.page import TabHistory, describe_change, number_duplicates
 from planbook.envs.web.sites import BLANK, AddressPolicy, SiteNames
 from planbook.envs.web.tasks import WebTask
 
@@ -81,8 +81,8 @@ def test_nodes_with_the_same_role_and_name_are_numbered() -> None:
 
 def test_only_an_empty_page_that_others_follow_is_left_out_of_the_history() -> None:
     blank, page = {"url": BLANK}, {"url": "http://a.org/"}
-    assert Trail.from_history({"entries": [blank], "currentIndex": 0}) == Trail([BLANK], 0)
-    assert Trail.from_history({"entries": [blank, page], "currentIndex": 1}) == Trail(["http://a.org/"], 0)
+    assert TabHistory.from_devtools({"entries": [blank], "currentIndex": 0}) == TabHistory([BLANK], 0)
+    assert TabHistory.from_devtools({"entries": [blank, page], "currentIndex": 1}) == TabHistory(["http://a.org/"], 0)
 
 
 def test_a_cut_text_states_the_missing_length() -> None:

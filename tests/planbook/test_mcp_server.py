@@ -300,7 +300,7 @@ def test_a_procedure_solves_tasks_of_its_type_with_params_from_the_goal(tmp_path
 def test_a_tool_server_that_dies_is_reported_and_restarted() -> None:
     async def use(client: Any) -> None:
         broken = await call_tool(client, "run_plan", code="print('before')\nagent.die()")
-        assert "the MCP server unruly died while calling die; its error output: out of luck" in broken["ended"]
+        assert "the MCP server unruly died during a call of die; its error output: out of luck" in broken["ended"]
         assert "Begin a task with begin_task" in broken["ended"]
         assert broken["printed"] == "before\n"
         assert "Begin a task with begin_task" in await call_tool(client, "run_plan", code="agent.fail()")
