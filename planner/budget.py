@@ -56,7 +56,7 @@ class Ledger(Protocol):
         """Replace the reservation of a call with its actual cost."""
 
     def release(self, call: str) -> None:
-        """Remove the reservation of a call, if there still is one."""
+        """Remove the reservation of a call, if there is one."""
 
     def count_actions(self, number: int) -> int:
         """Add ``number`` to the actions of the run. Return how many actions all its processes have taken so far."""
@@ -108,7 +108,7 @@ class Spending(Record):
     money: float | None = 0.0
     actions: int = 0
     waited: float = 0.0
-    """The seconds that the calls took, summed over all calls, including calls at the same time."""
+    """The seconds that the calls took. Calls that overlap are each counted in full."""
     seconds: float = 0.0
     """Wall-clock seconds during which the run was active."""
 
@@ -299,8 +299,8 @@ class Meter:
         """Return a larger limit with which to continue, such as ``calls=120``.
 
         ``more`` is an amount that the run is likely to spend next. The new limit is at least twice the old one, and at
-        least the amount spent plus ``more``. Even after the manual's share is reserved, the amount spent plus half of
-        ``more`` fit into it.
+        least the amount spent plus ``more``. Without the manual's share, it still covers the amount spent plus half of
+        ``more``.
         """
         share = self.budget.formulator or 0
         return _budget_option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
@@ -313,20 +313,20 @@ def _budget_option(name: str, limit: float) -> str:
 
 
 def _format_amount(name: str, amount: float) -> str:
-    """Return an amount in words, such as "1 call", "2,000 tokens" or "$0.06"."""
+    """Return an amount with its unit, such as "1 call", "2,000 tokens" or "$0.06"."""
     number = _number(name, amount)
     return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
 
 
 def _number(name: str, amount: float) -> str:
-    """Return an amount as text without a unit, except that money has a dollar sign."""
+    """Return an amount without its unit, except that money has a dollar sign."""
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
     return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"
 
 
 def amount_of(spent: Spending) -> Amount:
-    """Return the part of the spending that model calls caused. Money counts as zero if a price is unknown."""
+    """Return the cost of the model calls in ``spent``. Money counts as zero if a price is unknown."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 

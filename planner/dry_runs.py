@@ -1,7 +1,7 @@
 """Dry runs: check the actions of a plan against their declared preconditions, before any action is taken.
 
-The sandbox's dry run walks through the code of a plan without running it. From this module, the dry run learns what is
-known about the environment's state, and what each action would change.
+The sandbox's dry run walks through the code of a plan without running it. This module tells it what is known about the
+environment's state, and what each action would change.
 """
 
 import inspect
@@ -35,7 +35,7 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call of the function ``path``, and why the call cannot succeed (None if it may).
+        """Return the state after a call of the function ``path``, and why the call must fail (None if it may succeed).
 
         A query changes nothing. A function that does not belong to ``agent``, or an action without declared effects,
         may change anything.

@@ -45,7 +45,7 @@ from planbook.planner.types import (
 from planbook.sandbox import Sandbox
 
 MAX_REFUSED = 10
-"""PlansRefused is raised after this many ``refused_plans`` in a row, since a model may repeat a fault forever."""
+"""After this many refused plans in a row, PlansRefused is raised, since a model may repeat a fault forever."""
 
 
 class Episode:
@@ -69,7 +69,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to new values, unseen by the environment."""
+        """``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
@@ -256,7 +256,7 @@ class Episode:
         return self.restore(mark.environment, mark.steps)
 
     def restore(self, snapshot: Snapshot, steps: int) -> Observation:
-        """Return the environment alone to a snapshot made after this number of steps. Later steps become undone."""
+        """Return the environment, but no frame, to a snapshot made after ``steps`` steps. Later steps become undone."""
         with environment_errors():
             observation = self.environment.restore(snapshot)
         self.steps[steps:] = [step.model_copy(update={"undone": True}) for step in self.steps[steps:]]

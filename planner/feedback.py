@@ -14,7 +14,7 @@ from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 LAST_OBSERVATION = "Current observation:\n"
-"""The heading of the last observation in feedback. It appears if the report above shows only its short form."""
+"""The heading of the last observation in feedback, if the report above shows only the observation's short form."""
 
 
 @dataclass(frozen=True)

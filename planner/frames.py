@@ -36,8 +36,7 @@ class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
     ``path`` is the scope of the frame. ``session`` is the number of the matching mark in the sandbox session. ``names``
-    are the names that were defined when the mark was made, and ``steps`` is the number of steps that the round had by
-    then.
+    are the names that were defined when the mark was made, and ``steps`` is the round's number of steps by then.
     """
 
     path: str
@@ -109,7 +108,7 @@ class Frame:
     def faults(self, code: str, *, allow_definitions_only: bool = False) -> list[Fault]:
         """Return the faults that the static check finds in the next cell or, if it finds none, those of the dry run.
 
-        If not ``allow_definitions_only``, a cell that only defines functions has a fault.
+        Unless ``allow_definitions_only``, a cell must do more than define functions.
         """
         faults = check(
             code,
@@ -131,7 +130,7 @@ class Frame:
             return cell.run(code)
 
     def add_names(self, code: str, result: CellResult) -> None:
-        """Make the names that a cell has defined known to later cells. A cell that exceeded a limit defines nothing."""
+        """Let later cells use the names that a cell has defined. A cell that exceeded a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_by_part(code)
             self.executed_code.append(code)

@@ -27,7 +27,7 @@ POLL_SECONDS = 0.05
 
 
 class Sample(NamedTuple):
-    """Which of several replies to the same prompt to ask for: ``sample`` is its number, from 0.
+    """One of several replies to the same prompt: ``sample`` is its index, from 0.
 
     ``temperature`` replaces the temperature of the role, unless it is None.
     """
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """Return the sampling parameters of a role with the number and the temperature of this sample."""
+        """Return the sampling parameters of a role with the index and the temperature of this sample."""
         temperature = sampling.temperature if self.temperature is None else self.temperature
         return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
 

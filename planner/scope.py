@@ -27,7 +27,7 @@ NO_ANSWER = "(no answer)"
 class Scope:
     """A place in the journal, with a path such as ``task/17/round/1``.
 
-    In a scope, the events of each kind are numbered from 0, and so are the inner scopes of each name. An episode has a
+    In a scope, events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a
     scope. Inside it, each round (the part between two resets of the environment) and each frame (a namespace of plan
     code) has a scope. Other code that asks models, such as the learning after an episode, has its own scopes.
     """
@@ -45,7 +45,7 @@ class Scope:
 
     @property
     def recorded_reply_count(self) -> int:
-        """Number of replies that the journal holds for this scope, including replies that are not read yet."""
+        """Number of replies that the journal holds for this scope, including replies not yet read."""
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
@@ -100,7 +100,7 @@ class Scope:
         ``read`` raises ValueError for an unusable reply. The model is then shown the error, and may repair its reply up
         to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``.
 
-        Raises UnusableReply if the last repair is not usable either or if the prompt does not fit into the context,
+        Raises UnusableReply if the last repair is not usable either, or if the prompt does not fit into the context,
         ModelError if the model does not answer, or BudgetEnded if the budget does not suffice.
         """
         return self.stream(role, prompt, lambda record: WholeReply(read), history=history, sample=sample, **variables)
@@ -115,7 +115,7 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask like ``ask``, but pass each reply to a new reader while the reply arrives.
+        """Ask like ``ask``, but pass each reply to a new reader as the reply arrives.
 
         The reader records each piece in the journal before it acts on the piece. A reader that ``needs_whole_reply``
         gets the reply only when it is complete. The reader also decides what later prompts show as the reply.

@@ -3,9 +3,9 @@
 A reader may act on a part of the reply before the rest has arrived. That part is recorded first. So the final reply
 begins with it, even if the process is killed and the model answers differently when it is asked again.
 
-A plan is run up to its first fault. It makes no difference in which pieces the reply arrives: the same statements run,
-with the same result. All statements of a plan form one cell, which is a piece of plan code that is run as a unit. The
-cell grows statement by statement.
+A plan is run up to its first fault. However the reply is split into pieces, the same statements run, with the same
+result. All statements of a plan form one cell, which is a piece of plan code that is run as a unit. The cell grows
+statement by statement.
 """
 
 import re
@@ -105,8 +105,7 @@ class ReplyStream(Generic[Read_co]):
     The part that the reader has acted on stays in the reply, no matter what the model sends later. For example, if the
     connection breaks and the model then sends a different reply, only that part is kept and the new reply is dropped.
 
-    ``recorded`` is the part that an earlier invocation of the run acted on before it was killed. If the model's new
-    reply does not begin with this part, ``contradicted`` becomes True.
+    ``recorded`` is the part that an earlier invocation of the run acted on before it was killed.
     """
 
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], recorded: str) -> None:
@@ -118,7 +117,7 @@ class ReplyStream(Generic[Read_co]):
         """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
-        """Take the next piece. Once the recorded part is repeated, pass the text on. Return False to stop the reply."""
+        """Take the next piece. Pass on the text once it contains the recorded part. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._recorded[: len(self._text)]):
             return False
@@ -186,7 +185,7 @@ After any other error, the episode may be resumed. So the whole reply is receive
 need not pay for it again.
 """
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
-"""A plan is checked as a whole after each new statement, but more rarely if it has more than ``_LONG_PLAN`` lines.
+"""A plan is checked as a whole after each new statement, but less often if it has more than ``_LONG_PLAN`` lines.
 
 Then the next check waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
 """
@@ -336,7 +335,7 @@ class StreamingPlan:
     def _ready_statements(self) -> list[Statement]:
         """Return the waiting statements that can be run now: those before the first that needs code not yet received.
 
-        Return none of them if they all only define something.
+        Return none if all of them are definitions.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []

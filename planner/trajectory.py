@@ -60,7 +60,7 @@ class RunFacts(TrajectoryPart):
     environment: dict[str, str] = Field(default={}, alias="world")
     """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
     answer_action: str = Field(default="", exclude_if=lambda action: not action)
-    """The action that delivers an answer. It and ``milestones`` are given only for an environment of your own."""
+    """The action that delivers an answer. Like ``milestones``, it is given only for an environment of your own."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """All milestones of the environment, if they are the same for every task."""
 
@@ -281,7 +281,7 @@ _OrderedEvent = tuple[int, str, EventKind, Body]
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
-    """Return the events that a run would have recorded if it had played the episode in the scope ``path``, in order."""
+    """Return the events, in order, as a run that played the episode in the scope ``path`` would have recorded them."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
     rows: list[TrajectoryRow] = []
     for _, scope, kind, body in sorted(_ordered_events(trajectory, path), key=itemgetter(0)):

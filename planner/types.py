@@ -1,4 +1,4 @@
-"""The records of an episode: settings, steps, cells, feedback and ending. Texts with a digest of their data.
+"""The records of an episode (settings, steps, cells, feedback, ending), and texts with a digest of their data.
 
 A step is one action. A cell is a piece of plan code that is run as a unit; it may take any number of steps.
 A round is the part of an episode between two resets of the environment.

@@ -1,7 +1,7 @@
 """Load a language model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names.
 
 - ``types``: the protocol ``Model``, with its messages, sampling parameters, replies, tokens and prices.
-- ``stand_ins``: models without a language model: replies come from a function, a list, or files that a person writes.
+- ``stand_ins``: stand-ins for language models, which reply from a function, a list, or files that a person writes.
 - ``openai_api``: models behind a server that speaks OpenAI's API for chat completions. Import this module only when it
   is needed, because importing OpenAI's SDK takes most of a second.
 - ``openai_replies``: read the replies and the failures of a server that speaks OpenAI's API.

@@ -58,7 +58,7 @@ class OpenAIModel:
     """A model behind a server that speaks OpenAI's API. Replies are streamed.
 
     A failed request is retried if the failure may be temporary. The first wait takes ``backoff`` seconds, and each
-    later wait twice as long as the wait before, unless the server names a time. If the server does not support a
+    later wait twice as long as the one before, unless the server names a time. If the server does not support a
     parameter, later requests use another parameter in its place or leave it out.
 
     The retries of OpenAI's SDK are switched off. Its waits cannot be interrupted, it does not let all threads wait if
@@ -79,8 +79,8 @@ class OpenAIModel:
     ) -> None:
         """``base_url`` and ``api_key`` default to the environment variables OPENAI_BASE_URL and OPENAI_API_KEY.
 
-        If OPENAI_BASE_URL is missing, too, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made with
-        the URL, the key or the network settings.
+        Without OPENAI_BASE_URL, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made with the URL,
+        the key or the network settings.
         """
         self.name, self._model = f"openai:{name}", name
         url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).strip()

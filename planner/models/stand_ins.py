@@ -1,4 +1,4 @@
-"""Models without a language model: replies come from a function, a list, or files that a person or script writes."""
+"""Stand-ins for language models, which reply from a function, a list, or files that a person or script writes."""
 
 import logging
 import os
@@ -181,7 +181,7 @@ def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str, ans
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file atomically: nobody sees a part of the new text."""
+    """Write a file atomically, so that nobody reads an incomplete text."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     temporary.replace(path)

@@ -318,8 +318,8 @@ class Prices(Record):
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or None if it is unknown.
 
-        A model whose name ends in a date or "latest" has the price of the model without this ending. Other endings
-        count as other models: gpt-4o-audio does not have the price of gpt-4o.
+        A model whose name ends in a date or "latest" has the price of the model without this ending. Any other ending
+        makes another model: gpt-4o-audio does not have the price of gpt-4o.
         """
         if model in self.models:
             return self.models[model]
