@@ -141,7 +141,7 @@ def _function_head(function: ast.FunctionDef) -> str:
 
 
 def action_docs_of(environment: Environment) -> ActionDocs:
-    """Return ``action_docs`` for an environment in use, with its own options and the goal of its current task."""
+    """Return ``action_docs`` for an environment object, with its options and the goal of its current task."""
     return action_docs(type(environment), environment.options, environment.task.goal if environment.task else "")
 
 

@@ -2,7 +2,7 @@
 
 A meter enforces the budget and counts what the run spends. Before each call of a model, it reserves the highest
 possible cost of the call in a ledger, which all processes of the run share. Every cost follows from a recorded event,
-so the amount spent can always be computed again from the journal.
+so the amount spent can always be recomputed from the journal.
 """
 
 import math
@@ -128,8 +128,8 @@ class Meter:
     """Counts what all threads of a run spend, and enforces the budget.
 
     ``price`` takes the name of a model and its reply. It returns the cost in dollars, or None if the model's price is
-    unknown. ``spent`` is what earlier invocations of the run have spent: a run that is resumed has several invocations.
-    The ``ledger`` is required if the budget limits calls, tokens, money or actions.
+    unknown. ``spent`` is what earlier invocations of a resumed run have spent. The ``ledger`` is required if the budget
+    limits calls, tokens, money or actions.
 
     Calls, tokens and money never exceed the budget, because the highest possible cost of each call is reserved before
     the call. Actions are counted only after they are taken, so several episodes that act at the same time may exceed
@@ -171,7 +171,7 @@ class Meter:
 
     @contextmanager
     def formulating(self) -> Iterator[None]:
-        """Inside the ``with`` block, allow spending the part of the budget that is reserved for the manual."""
+        """Allow the run to spend the manual's share of the budget inside the ``with`` block."""
         self._formulating = True
         try:
             yield

@@ -64,7 +64,7 @@ class KnownState:
         return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent`` if it can only have one value. Otherwise return UNKNOWN."""
+        """Return the value of an attribute of ``agent``, or UNKNOWN unless only one value is possible."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.values(fact) if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN

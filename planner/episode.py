@@ -164,8 +164,8 @@ class Episode:
     ) -> Feedback:
         """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
-        ``source`` names the origin of the code, and ``thought`` is the text that came with it. When the cell tries to
-        take more than ``actions`` actions, it is ended. What a cell has defined is forgotten if it is ended early.
+        ``source`` names the origin of the code, and ``thought`` is the text that came with it. A cell that tries to
+        take more than ``actions`` actions is ended. What it has defined is then forgotten.
         """
         frame, thought = self._innermost(), thought or Thought()
         frame.begin_cell(actions, len(self.steps))
@@ -192,8 +192,8 @@ class Episode:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
         With ``settings.stream``, each statement runs as soon as it has arrived, and the reply is stopped after a
-        statement that fails, is refused or ends the cell. If the reply holds code after that statement, the returned
-        conversation has a note in front of this code, which says that it was not run.
+        statement that fails, is refused or ends the cell. If code follows that statement in the reply, a note in the
+        returned conversation says that this code was not run.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -315,7 +315,7 @@ class Episode:
         return innermost.scope if innermost else self._round
 
     def write_ending(self, ending: Ending) -> None:
-        """Write the ending to the journal. From then on the episode counts as played."""
+        """Write the ending to the journal. From then on, the episode counts as played."""
         self._scope.record("outcome", **ending.model_dump(mode="json"))
 
     def close(self) -> None:

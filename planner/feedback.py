@@ -28,7 +28,7 @@ class CellSteps:
     def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
         """Join the parts into one text. The digest of the text is made from the steps, the output and the faults.
 
-        So the wording of the parts can change, and recorded replies to a prompt with this text are still found.
+        So recorded replies to a prompt with this text are still found if the wording of the parts changes.
         """
         steps = [(step.action, step.observation) for step in self.steps]
         return RenderedText.of("\n".join(part.rstrip() for part in parts if part), steps, self.previous, output, faults)

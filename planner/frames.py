@@ -138,7 +138,7 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Replace a FunctionError with the error in it: the error of a planning method's function that plan code called.
+    """Replace a FunctionError with the error that it wraps: an error of a method's function that plan code called.
 
     Inside the plan, the error was wrapped so that the plan could not catch it.
     """

@@ -197,7 +197,7 @@ class Span(Generic[AnyPayload]):
             self.end()
 
     def _apply(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
-        """Change the payload. Return those of its fields whose values are now different."""
+        """Change the payload. Return the fields whose values have changed."""
         before: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         self.payload = type(self.payload).model_validate({**dict(self.payload), **changes})
         now: dict[str, JsonValue] = self.payload.model_dump(mode="json")

@@ -216,9 +216,9 @@ def without_reasoning(reply: Reply) -> Reply:
 
 
 class ReasoningFilter:
-    """Takes the pieces of a reply while they arrive, and passes on only the text after the reasoning.
+    """Takes the pieces of a reply as they arrive, and passes on only the text after the reasoning.
 
-    If the server has removed the opening tag, reasoning cannot be recognised before it ends, and is passed on as well.
+    If the server has removed the opening tag, reasoning cannot be recognised before it ends, so it is passed on too.
     """
 
     def __init__(self, on_text: OnText) -> None:

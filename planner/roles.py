@@ -21,9 +21,9 @@ DEFAULT_ROLE = "default"
 PLANNER_ROLE = "planner"
 """The role that writes the plans in most methods."""
 REPAIRS = 2
-"""How often a model is asked to repair an unusable reply."""
+"""How many times a model may be asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
-"""While a call waits for other calls to end, the budget is checked again after this number of seconds."""
+"""While a call waits for other calls to end, the budget is checked at intervals of this many seconds."""
 
 
 class Sample(NamedTuple):

@@ -24,7 +24,7 @@ DROP_ORDER = (
     "example of a rule",
     "demonstration",
 )
-"""The names of the blocks that may be left out, in the order in which this happens.
+"""The names of the blocks that may be left out, in this order.
 
 If several blocks have the same name, the last of them is left out first. At EXCHANGES, whole exchanges are left out,
 the oldest first.

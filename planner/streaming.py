@@ -185,9 +185,9 @@ After any other error, the episode may be resumed. So the whole reply is receive
 need not pay for it again.
 """
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
-"""A plan is checked as a whole after each new statement, but less often if it has more than ``_LONG_PLAN`` lines.
+"""A plan of up to ``_LONG_PLAN`` lines is checked as a whole after each new statement.
 
-Then the next check waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
+In a longer plan, each check also waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
 """
 REVISED = Fault(
     FaultKind.CHECK,
@@ -276,7 +276,7 @@ class StreamingPlan:
         return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
-        """Run the rest of the plan. Raises ValueError if the reply has no plan that can be run, and nothing was run."""
+        """Run the rest of the plan, and return its result. Raises ValueError if nothing in the reply could be run."""
         if self._ending_statement is None:
             self._run_rest(reply)
         if self._refused and not self.has_acted and self._refused[0].type == "syntax":
@@ -342,8 +342,8 @@ class StreamingPlan:
         last = self._waiting[-1].last_line
         self._next_check = last + max(0, last - _LONG_PLAN) // _GROWTH_DIVISOR
         faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
-        first = min((fault.line or 0 for fault in faults), default=last + 1)
-        ready = [statement for statement in self._waiting if statement.last_line < first]
+        first_fault = min((fault.line or 0 for fault in faults), default=last + 1)
+        ready = [statement for statement in self._waiting if statement.last_line < first_fault]
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:

@@ -280,7 +280,7 @@ OBSERVATION = TypeAdapter(Observation)
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of one round. For an episode, the judgement with the highest ``rank`` counts."""
+    """The environment's judgement of one round. By default, the one with the highest ``rank`` decides the episode."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()

@@ -74,7 +74,7 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
 
         return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
-    from planbook.planner.models.stand_ins import ExchangeModel, load_script  # runs without a model need neither
+    from planbook.planner.models.stand_ins import ExchangeModel, load_script  # needed only by these models
 
     if kind == "exchange":
         if Path(rest).is_file():

@@ -289,7 +289,7 @@ _OUT_OF_RANGE = re.compile(
 
 
 class Parameters:
-    """The parameters that a server accepts, as far as its refusals have shown. All threads share this knowledge."""
+    """The parameters that a server accepts, as far as refusals have shown. All threads share this knowledge."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}

@@ -4,8 +4,8 @@ A recording has a header line, and then a line of JSON for each reply. A reply i
 recording does not have this prompt, the reply is found by the data of the prompt: the role, the template, and a digest
 of the template's variables. So the wording of prompts can change, and recordings remain usable.
 
-If several replies were recorded for the same data, they are told apart by a number: how often the template had been
-used before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
+If several replies were recorded for the same data, they are told apart by a number: how many times the template had
+been used before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
 recordings of planbook 0.1.0 have neither data nor numbers.
 """
 

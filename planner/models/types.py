@@ -61,9 +61,9 @@ class Sampling(Record):
 
 
 class Usage(Record):
-    """The tokens of a call: those of the prompt, of the reply (``completion``), and prompt tokens that were ``cached``.
+    """The tokens of a call: of its prompt, and of the reply (``completion``).
 
-    ``prompt`` includes the cached tokens. ``estimated`` is True if the server did not count the tokens.
+    ``cached`` counts the prompt tokens that were cached. ``estimated`` is True if the server did not count the tokens.
     """
 
     prompt: int = 0
@@ -112,7 +112,7 @@ class Reply(Record):
     text: str
     """The text of the reply, without the model's reasoning."""
     finish: Finish = "stop"
-    """The reason why the reply ended. It is "length" if the reply was cut off at ``max_tokens``."""
+    """Why the reply ended. It is "length" if the reply was cut off at ``max_tokens``."""
     usage: Usage = Usage()
     """The tokens of the call, for budgets and costs. By default, the call counts as using no tokens."""
     model: str = ""
@@ -278,7 +278,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
+    """Prices in USD per million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
