@@ -127,7 +127,7 @@ if TYPE_CHECKING:
         pass_on,
         request_key,
     )
-    from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
+    from planbook.planner.models.waiting import DEFAULT_TIMEOUTS, IsStopped, Timeouts, never_stopped
     from planbook.planner.procedure_files import (
         Procedure,
         checked_procedure,
@@ -189,6 +189,7 @@ else:
 __all__ = [
     "AGENT",
     "DEFAULT_ROLE",
+    "DEFAULT_TIMEOUTS",
     "ERROR_KINDS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
@@ -206,7 +207,6 @@ __all__ = [
     "SPAN_MOMENT",
     "TASK",
     "TRAJECTORY_SCHEMA",
-    "USUAL_TIMEOUTS",
     "AllowsCall",
     "Amount",
     "Answer",

@@ -183,7 +183,7 @@ class Meter:
         self._check_limit("seconds", self.spent.seconds)
 
     @contextmanager
-    def call(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def reserve(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Reserve the highest possible cost of a call until its reply is recorded or the call fails.
 
         If the budget has room for the call, but other calls have reserved that room, ``wait`` is called repeatedly
@@ -243,8 +243,8 @@ class Meter:
             self._check_limit(name, before)
             if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
-                    f"the budget of {_format_amount(name, limit)} has {_number(name, available - before)} left, and "
-                    f"the next call may take {_number(name, cost)}{self._manual_note(name)}",
+                    f"the budget of {_format_amount(name, limit)} has {_format_number(name, available - before)} left, "
+                    f"and the next call may take {_format_number(name, cost)}{self._manual_note(name)}",
                     self._suggest_limit(name, before + cost),
                 )
 
@@ -291,7 +291,7 @@ class Meter:
     def _check_limit(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit - self._manual_share(name):
-            spent = f": {_number(name, amount)} spent" if amount > limit else ""
+            spent = f": {_format_number(name, amount)} spent" if amount > limit else ""
             message = f"the budget of {_format_amount(name, limit)} is used up{self._manual_note(name)}{spent}"
             raise BudgetEnded(message, self._suggest_limit(name, amount, limit or 1))
 
@@ -314,11 +314,11 @@ def _budget_option(name: str, limit: float) -> str:
 
 def _format_amount(name: str, amount: float) -> str:
     """Return an amount with its unit, such as "1 call", "2,000 tokens" or "$0.06"."""
-    number = _number(name, amount)
+    number = _format_number(name, amount)
     return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
 
 
-def _number(name: str, amount: float) -> str:
+def _format_number(name: str, amount: float) -> str:
     """Return an amount without its unit, except that money has a dollar sign."""
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")

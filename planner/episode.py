@@ -82,7 +82,7 @@ class Episode:
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
         self.actions, self._answers, self._actions_used_up, self.refused_plans = 0, 0, False, 0
-        self._earlier: Judgement | None = None
+        self._earlier_judgement: Judgement | None = None
         self._best_counts = True
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -117,7 +117,7 @@ class Episode:
         Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode or,
         if ``best_counts`` is False, the last one with an action.
         """
-        self._earlier, self._best_counts = self._judgement(), best_counts
+        self._earlier_judgement, self._best_counts = self._judgement(), best_counts
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -277,11 +277,11 @@ class Episode:
     def _judgement(self) -> Judgement:
         with environment_errors():
             current = Judgement.of(self.environment)
-        if self._earlier is None:
+        if self._earlier_judgement is None:
             return current
         if self._best_counts:
-            return max(self._earlier, current, key=lambda judgement: judgement.rank)
-        return current if self.steps else self._earlier
+            return max(self._earlier_judgement, current, key=lambda judgement: judgement.rank)
+        return current if self.steps else self._earlier_judgement
 
     def ending(self, no_plan: str = "") -> Ending:
         """Return the ending for the current state. ``no_plan`` is the reason if no plan was usable, otherwise empty."""

@@ -65,7 +65,7 @@ class Frame:
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
     """Number of the round's steps before the running cell."""
-    withheld: str = ""
+    limit_message: str = ""
     """If the running cell had no actions left: a message that names the action that was not taken. Otherwise empty."""
     marks: list[Mark] = field(default_factory=list)
     """The marks to which the frame can return, in the order in which they were made."""
@@ -88,14 +88,14 @@ class Frame:
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:
         """Begin a cell that may take this number of actions. None means that only the episode limits them."""
-        self.actions, self.first_step, self._printed, self.withheld = actions, first_step, 0, ""
+        self.actions, self.first_step, self._printed, self.limit_message = actions, first_step, 0, ""
 
     def count_down(self, action: Action) -> None:
         """Count an action that the running cell is about to take. Raises CellOver if the cell has none left."""
         if self.actions == 0:
             message = f"This code has taken all the actions it is allowed to take: {action} was not taken."
-            self.withheld = f"{message} What it defined has been forgotten."
-            raise CellOver(self.withheld)
+            self.limit_message = f"{message} What it defined has been forgotten."
+            raise CellOver(self.limit_message)
         if self.actions is not None:
             self.actions -= 1
 

@@ -81,7 +81,7 @@ class Recall(Record):
         if isinstance(self.text, RenderedText):
             object.__setattr__(self, "data", self.text.data_digest)
         elif self.data:
-            object.__setattr__(self, "text", RenderedText.known(self.text, self.data))
+            object.__setattr__(self, "text", RenderedText.with_digest(self.text, self.data))
         return self
 
 

@@ -96,7 +96,7 @@ class Roles:
         Entering it raises BudgetEnded if the budget does not suffice, or EpisodeStopped if the run is stopped while the
         call waits for other calls.
         """
-        return self._meter.call(self._load(role).name, max_usage(messages, self.sampling(role)), self._wait)
+        return self._meter.reserve(self._load(role).name, max_usage(messages, self.sampling(role)), self._wait)
 
     def _wait(self) -> None:
         self._guard()

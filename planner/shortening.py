@@ -206,7 +206,7 @@ def _pieces(content: str) -> tuple[_MessagePiece, ...]:
 def _with_pieces(message: Message, pieces: Iterable[_MessagePiece]) -> Message:
     """Return the message with the text of these pieces. Its digest does not change, so recorded replies still match."""
     text, content = "".join(piece.text for piece in pieces), message.content
-    rendered = RenderedText.known(text, content.data_digest) if isinstance(content, RenderedText) else text
+    rendered = RenderedText.with_digest(text, content.data_digest) if isinstance(content, RenderedText) else text
     return message if text == content else message.model_copy(update={"content": rendered})
 
 

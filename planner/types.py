@@ -30,10 +30,10 @@ class RenderedText(str):
     @classmethod
     def of(cls, text: str, *data: object) -> "RenderedText":
         """Return the text with a digest of these data."""
-        return cls.known(text, digest_of(*data))
+        return cls.with_digest(text, digest_of(*data))
 
     @classmethod
-    def known(cls, text: str, data_digest: str) -> "RenderedText":
+    def with_digest(cls, text: str, data_digest: str) -> "RenderedText":
         """Return the text with a digest that is already known."""
         rendered = cls(text)
         rendered.data_digest = data_digest
@@ -77,9 +77,9 @@ def data_of(value: object) -> JsonValue:
     if isinstance(value, type):
         return value.__name__
     if isinstance(value, BaseModel):
-        return _record(value, {name: field.get_default() for name, field in type(value).model_fields.items()})
+        return _record_data(value, {name: field.get_default() for name, field in type(value).model_fields.items()})
     if is_dataclass(value):
-        return _record(value, {field.name: field.default for field in fields(value)})
+        return _record_data(value, {field.name: field.default for field in fields(value)})
     if isinstance(value, Mapping):
         return {str(name): data_of(item) for name, item in value.items() if name not in WORDING}
     if isinstance(value, Set):
@@ -95,7 +95,7 @@ def unnamed_data(values: Mapping[str, object]) -> JsonValue:
     return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
 
 
-def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
+def _record_data(record: object, defaults: Mapping[str, object]) -> JsonValue:
     """Return the data in those fields of a record that differ from their defaults."""
     wording_fields: frozenset[str] = getattr(record, "wording_fields", frozenset())
     values = {name: getattr(record, name) for name in defaults}

@@ -15,8 +15,8 @@ from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
 from planbook.planner import (
     DEFAULT_ROLE,
+    DEFAULT_TIMEOUTS,
     METHODS,
-    USUAL_TIMEOUTS,
     IsStopped,
     Message,
     Model,
@@ -77,7 +77,7 @@ def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Role
 
 
 def open_model(
-    spec: str, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
+    spec: str, stopped: IsStopped = never_stopped, timeouts: Timeouts = DEFAULT_TIMEOUTS, *, strict: bool = False
 ) -> Model:
     """Open the model that is specified by ``spec``, such as openai:NAME or recorded:NAME.
 

@@ -34,8 +34,8 @@ from planbook.planner.models.openai_replies import (
 )
 from planbook.planner.models.types import Message, OnText, Reply, Sampling, estimated_usage
 from planbook.planner.models.waiting import (
+    DEFAULT_TIMEOUTS,
     QUIET_SECONDS,
-    USUAL_TIMEOUTS,
     Gate,
     IsStopped,
     Timeouts,
@@ -71,7 +71,7 @@ class OpenAIModel:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        timeouts: Timeouts = USUAL_TIMEOUTS,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
@@ -90,7 +90,7 @@ class OpenAIModel:
         self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
-        self._was_there = False
+        self._was_reachable = False
         """True once something has listened on the server's host and port."""
         self._client = openai.OpenAI(
             api_key=self._key,
@@ -114,14 +114,14 @@ class OpenAIModel:
             except (openai.APIError, BrokenStream) as error:
                 kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
-                never_there = _is_refused(error) and not self._was_there  # most likely, the server was not started
-                self._was_there |= not _is_refused(error)
-                if failures[kind] >= limit or never_there or is_too_long(error) or not is_retryable(error):
+                self._was_reachable |= not _is_connection_refused(error)
+                not_started = not self._was_reachable  # most likely
+                if failures[kind] >= limit or not_started or is_too_long(error) or not is_retryable(error):
                     # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
                 self._wait(error, failures[kind], limit)
             else:
-                self._was_there = True
+                self._was_reachable = True
                 return self._reply(received, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, requests: int, limit: int) -> None:
@@ -160,7 +160,7 @@ class OpenAIModel:
             try:
                 return self._request(messages, sampling, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                refused = None if is_too_long(error) else self._parameters.learn(error, parameters)
+                refused = None if is_too_long(error) else self._parameters.replace_refused(error, parameters)
                 if refused is None:
                     raise
                 if REPLACEMENTS[refused] is None and refused in Sampling.model_fields:
@@ -236,7 +236,7 @@ def _check_url(url: str) -> str:
     return f"{parts.scheme}://{host}{parts.path}"
 
 
-def _is_refused(error: Failure) -> bool:
+def _is_connection_refused(error: Failure) -> bool:
     """Return True if nothing listens on the server's host and port."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
@@ -310,7 +310,7 @@ class Parameters:
         names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
-    def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
+    def replace_refused(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
         """Stop sending the parameter that the server does not support, and return its name.
 
         Return None if the message does not say that a parameter is not supported.

@@ -167,7 +167,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
     ]
 
 
-def append(path: Path, header: Header, entry: RecordedReply) -> None:
+def append_reply(path: Path, header: Header, entry: RecordedReply) -> None:
     """Add a reply to a recording, and wait until it is on the disk. Remove a last line that a crash left incomplete.
 
     Raises ModelRefused if the file cannot be written.
@@ -263,7 +263,7 @@ class RecordedModel:
         reply = inner.complete(messages, sampling)
         entry = RecordedReply.of(messages, sampling, reply)
         with self._lock:
-            append(self.path, self._header, entry)
+            append_reply(self.path, self._header, entry)
             self._entries.add(entry)
         text, finish = pass_on(reply.text, on_text)
         return reply.model_copy(update={"text": text, "finish": "cut"}) if finish == "cut" else reply

@@ -78,16 +78,16 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
     return answer
 
 
-def load_script(rest: str) -> Model:
+def load_script(script: str) -> Model:
     """Return the model of the script ``FILE.py:NAME``, a function or a list. Raises UnknownModel if it is neither."""
-    file, _, name = rest.rpartition(":")
+    file, _, name = script.rpartition(":")
     if not file.endswith(".py") or not name:
-        raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
+        raise UnknownModel(f"scripted:{script} does not name a function in a file: write scripted:FILE.py:NAME")
     try:
         module = execute_module(Path(file))
     except ModuleLoadError as error:
         raise UnknownModel(str(error)) from error
-    return ScriptedModel(_checked_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
+    return ScriptedModel(_checked_script(vars(module).get(name), file, name), name=f"scripted:{script}")
 
 
 def _checked_script(member: Any, file: str, name: str) -> Any:
