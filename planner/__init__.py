@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         RecordedReply,
         explain_missing,
         read_recording,
+        replayed_reply,
     )
     from planbook.planner.models.stand_ins import ScriptedModel
     from planbook.planner.models.types import (
@@ -121,10 +122,8 @@ if TYPE_CHECKING:
         Reply,
         Sampling,
         Usage,
+        current_question,
         estimate_tokens,
-        journal_place,
-        partial_usage,
-        pass_on,
         request_key,
     )
     from planbook.planner.models.waiting import DEFAULT_TIMEOUTS, IsStopped, Timeouts, never_stopped
@@ -136,7 +135,7 @@ if TYPE_CHECKING:
         procedure_faults,
         read_procedure,
     )
-    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
+    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, fenced
     from planbook.planner.replies import as_json, as_plan
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
@@ -301,10 +300,12 @@ __all__ = [
     "code_of",
     "conclude",
     "cost_of",
+    "current_question",
     "estimate_tokens",
     "explain_missing",
     "fault_of_random",
     "fence_around",
+    "fenced",
     "figures_of",
     "format_call",
     "function_heads",
@@ -318,7 +319,6 @@ __all__ = [
     "in_reading_order",
     "is_method_file",
     "is_procedure",
-    "journal_place",
     "known_method",
     "load_model",
     "mean_of",
@@ -326,8 +326,6 @@ __all__ = [
     "never_stopped",
     "no_model",
     "parse_procedure",
-    "partial_usage",
-    "pass_on",
     "paths_overlap",
     "plan_attributes",
     "plan_task",
@@ -341,6 +339,7 @@ __all__ = [
     "register_model",
     "registered_methods",
     "render_trajectory",
+    "replayed_reply",
     "request_key",
     "rows_of",
     "run_pass",

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from planbook.planner.errors import BudgetEnded
 from planbook.planner.journal import Body, EventKind
-from planbook.planner.models.types import Reply, Usage, journal_place
+from planbook.planner.models.types import Reply, Usage, current_question
 from planbook.planner.types import Record
 
 
@@ -194,7 +194,7 @@ class Meter:
             yield
             return
         price = self._price(model, Reply(text="", usage=max_usage)) or 0.0
-        key, amount = journal_place(), Amount(1, max_usage.total, price)
+        key, amount = current_question().place, Amount(1, max_usage.total, price)
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
@@ -270,7 +270,7 @@ class Meter:
         with self._lock:
             self._own = self._own + cost
         if cost.calls and self.limits_calls:
-            self._ledger.settle(journal_place(), amount_of(cost))
+            self._ledger.settle(current_question().place, amount_of(cost))
         if cost.actions and self.budget.actions is not None:
             self._actions = self._ledger.count_actions(cost.actions)
 

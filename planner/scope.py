@@ -162,7 +162,7 @@ class Scope:
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
         earlier = self._earlier_pieces(number)
-        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text)), earlier)
+        stream = ReplyStream(lambda: new_reader(lambda text: self.record("heard", ask=number, text=text)), earlier)
         question = asking(f"{role}: {template}", f"{self.path}/{number}", prompt_data)
         with question, self.roles.reserve_cost(role, fitted.messages):
             on_text = None if stream.reader.needs_whole_reply else stream
@@ -201,14 +201,10 @@ class Scope:
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _select(recorded, different), _select(request, different))
-        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text, to_write=False)), "")
-        stream.repeat(reply := Reply.model_validate(recorded["reply"]))
-        return reply, stream.reader
-
-    def _record_piece(self, ask: int, text: str, *, to_write: bool = True) -> None:
-        number = self._next("heard")
-        if to_write:
-            record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
+        reply = Reply.model_validate(recorded["reply"])
+        reader = new_reader(lambda text: self._next("heard"))  # the pieces are already recorded
+        reader.feed(reply.text)
+        return reply, reader
 
     def _earlier_pieces(self, ask: int) -> str:
         """Return the part of a reply that an earlier invocation of the run recorded before it was interrupted."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from planbook.planner.frames import Frame
 
 Read_co = TypeVar("Read_co", covariant=True)
-RecordPiece = Callable[[str], None]
+RecordPiece = Callable[[str], object]
 """Records the next piece of a reply in the journal. A reader calls it before it acts on the piece."""
 
 
@@ -122,11 +122,6 @@ class ReplyStream(Generic[Read_co]):
         if not self._text.startswith(self._recorded[: len(self._text)]):
             return False
         return len(self._text) < len(self._recorded) or self._pass_on()
-
-    def repeat(self, reply: Reply) -> None:
-        """Pass on a complete reply that comes from the journal."""
-        self._recorded, self._text = "", reply.text
-        self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
         """Pass on the rest of the complete reply. Return the final reply, without the seconds that the reader took.

@@ -17,8 +17,8 @@ from planbook.planner.models.types import (
     OnText,
     Reply,
     Sampling,
+    current_question,
     estimated_usage,
-    label,
     pass_on,
     request_key,
 )
@@ -173,7 +173,8 @@ def _answer_path(prompt: Path) -> Path:
 def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str, answer: str) -> str:
     """Return the text of a prompt's file. Its first line names the request's key and the file for the answer."""
     parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
-    prompt = f"prompt {label()}; " if label() else ""
+    label = current_question().label
+    prompt = f"prompt {label}; " if label else ""
     parts = [f"<!-- {prompt}{parameters}; key {key}; write the reply to {answer} -->"]
     for number, message in enumerate(messages, 1):
         parts.append(f"# ===== message {number} of {len(messages)}: {message.role} =====\n\n{message.content}")

@@ -157,7 +157,8 @@ class PromptData(Record):
 class CurrentQuestion(NamedTuple):
     """The question that a thread is asking at the moment.
 
-    ``label`` names its role and template. ``place`` is its place in the journal, and ``data`` identifies its prompt.
+    ``label`` names its role and template. ``place`` is its place in the journal, as ``SCOPE/NUMBER``. ``data``
+    identifies its prompt.
     """
 
     label: str = ""
@@ -179,19 +180,9 @@ def asking(label: str = "", place: str = "", data: PromptData | None = None) -> 
         _current_question.reset(token)
 
 
-def label() -> str:
-    """Return the role and the template of the question that this thread is asking, or "" if there is none."""
-    return _current_question.get().label
-
-
-def journal_place() -> str:
-    """Return where the journal records the question that this thread is asking, as ``SCOPE/NUMBER``."""
-    return _current_question.get().place
-
-
-def prompt_data() -> PromptData | None:
-    """Return the data that identify the prompt of this thread's current question, or None if there is none."""
-    return _current_question.get().data
+def current_question() -> CurrentQuestion:
+    """Return the question that this thread is asking. If there is none, its fields are empty."""
+    return _current_question.get()
 
 
 def data_digest(messages: Sequence[Message]) -> str:

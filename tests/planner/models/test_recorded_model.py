@@ -201,7 +201,7 @@ def test_a_missing_reply_names_the_prompt_and_what_may_have_changed(tmp_path: Pa
     with question, pytest.raises(NotRecorded) as error:
         RecordedModel(path).complete(conversation("rules", "yes", "Your task is 2"), Sampling())
     assert (
-        f"{path} has no answer to this prompt of planner: plan.j2, number 2 in its place: its data, such as the "
+        f"{path} has no answer to this prompt of planner: plan.j2, number 2 in its scope: its data, such as the "
         "task, or its template or sampling parameters are not those recorded"
     ) in str(error.value)
     assert f"copy {path} to a FILE of your own, and use --model recorded:FILE+MODEL" in str(error.value)
