@@ -8,7 +8,7 @@ import ast
 import json
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Protocol
+from typing import Concatenate
 
 from pydantic import BaseModel, JsonValue
 
@@ -19,13 +19,8 @@ AGENT = "agent"
 """The variable in plan code whose methods are the actions and queries of the environment."""
 TASK = "task"
 """The variable in plan code that holds the task."""
-
-
-class CallFunction(Protocol):
-    """Carries out one call that plan code makes."""
-
-    def __call__(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        """Return the value that the plan receives."""
+CallFunction = Callable[Concatenate[ActionSpec, ...], JsonValue]
+"""Carries out one call that plan code makes. Returns the value that the plan receives."""
 
 
 def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:

@@ -198,11 +198,11 @@ class Meter:
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
-        outer, self._thread_state.is_asking = self._is_asking, True
+        was_asking, self._thread_state.is_asking = self._is_asking, True
         try:
             yield
         finally:
-            self._thread_state.is_asking = outer
+            self._thread_state.is_asking = was_asking
             self._ledger.release(key)
 
     @property

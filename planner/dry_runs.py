@@ -6,7 +6,7 @@ environment's state, and what each action would change.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -53,15 +53,15 @@ class KnownState:
             return self.after_unknown_actions(), None
         after, refusal = self.beliefs.after(contract)
         impossible = Impossible(str(Action(name, tuple(arguments))), refusal) if refusal else None
-        return KnownState(self.declared, self.specs, after), impossible
+        return replace(self, beliefs=after), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
         """Return what is known when the actual state may be this one or ``other``."""
-        return KnownState(self.declared, self.specs, self.beliefs.merged_with(other.beliefs))
+        return replace(self, beliefs=self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
         """Return the known state after actions with unknown effects: nothing that could have changed is known."""
-        return KnownState(self.declared, self.specs, Beliefs({}, {}))
+        return replace(self, beliefs=Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
         """Return the value of an attribute of ``agent``, or UNKNOWN unless only one value is possible."""

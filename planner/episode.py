@@ -206,14 +206,14 @@ class Episode:
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
         streamed = answer.value
-        cell = frame, streamed.code, role, streamed.thought
+        cell_parts = frame, streamed.code, role, streamed.thought
         if isinstance(streamed.error, CellOver | EpisodeOver):
-            return PlanResult(self._end_cell(*cell, streamed.error), answer.history)
+            return PlanResult(self._end_cell(*cell_parts, streamed.error), answer.history)
         if streamed.error is not None:
             raise streamed.error
         feedback = stream_feedback(streamed, self._steps_of_cell(frame))
         self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
-        return PlanResult(self._close_cell(*cell, feedback), answer.history)
+        return PlanResult(self._close_cell(*cell_parts, feedback), answer.history)
 
     @contextmanager
     def frame(

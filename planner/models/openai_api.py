@@ -91,7 +91,7 @@ class OpenAIModel:
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
         self._was_reachable = False
-        """True once something has listened on the server's host and port."""
+        """True once something has listened on the server's host and port. Until then, the server is not asked again."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -115,8 +115,7 @@ class OpenAIModel:
                 kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
                 self._was_reachable |= not _is_connection_refused(error)
-                not_started = not self._was_reachable  # most likely
-                if failures[kind] >= limit or not_started or is_too_long(error) or not is_retryable(error):
+                if failures[kind] >= limit or not self._was_reachable or is_too_long(error) or not is_retryable(error):
                     # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
                 self._wait(error, failures[kind], limit)
@@ -124,20 +123,20 @@ class OpenAIModel:
                 self._was_reachable = True
                 return self._reply(received, messages, time.monotonic() - start)
 
-    def _wait(self, error: Failure, requests: int, limit: int) -> None:
+    def _wait(self, error: Failure, failures: int, limit: int) -> None:
         """Log the failure, and wait before the request is retried.
 
         If the server limits the rate of requests or asks for a wait, all threads that use this model wait.
         """
         requested = retry_after(error)
-        back_off = min(self._backoff * 2.0 ** (requests - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
+        back_off = min(self._backoff * 2.0 ** (failures - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if requested is None else requested
         LOG.warning(
             "%s: %s; trying again in %.1f s (try %d of %d)",
             self._title,
             describe(error, self._key),
             seconds,
-            requests + 1,
+            failures + 1,
             limit,
         )
         if is_rate_limited(error) or requested is not None:

@@ -260,8 +260,8 @@ def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
 SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 """The path of the price table that comes with planbook."""
 MILLION = 1_000_000
-_VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
-_VENDOR = re.compile(r"^(openai[:/]|(scripted|exchange):(.*/)?)")
+_VERSION_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
+_KIND_PREFIX = re.compile(r"^(openai[:/]|(scripted|exchange):(.*/)?)")
 
 
 class BadPrices(PlannerError):
@@ -314,5 +314,6 @@ class Prices(Record):
         """
         if model in self.models:
             return self.models[model]
-        name, prices = _VENDOR.sub("", model), {_VENDOR.sub("", known): price for known, price in self.models.items()}
-        return prices.get(name) or prices.get(_VERSION.sub("", name))
+        name = _KIND_PREFIX.sub("", model)
+        prices = {_KIND_PREFIX.sub("", known): price for known, price in self.models.items()}
+        return prices.get(name) or prices.get(_VERSION_SUFFIX.sub("", name))
