@@ -21,8 +21,6 @@ from typing import Any, ClassVar, Final, Generic, Literal, Protocol, Self, TypeV
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planbook.planner.errors import JournalFailed, JournalMismatch
-
 OldSpanKind = Literal["subtask", "goal", "plan", "branch", "node"]
 """The kinds of events that only planbook 0.1 wrote, which had no spans."""
 EpisodeKind = Literal["task", "recall", "heard", "ask", "act", "rewind", "cell", "outcome", "span"]
@@ -59,32 +57,6 @@ class Journal(Protocol):
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
         """Add an event, which must not be lost if this process is killed."""
-
-
-def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event or, if the journal already holds an event with the same scope, kind and number, compare the two.
-
-    Raises JournalMismatch if the two differ, or JournalFailed if the event cannot be written.
-    """
-    recorded = journal.get(scope, kind, number)
-    if recorded is None:
-        write(journal, scope, kind, number, body)
-    elif _compared_part(recorded) != _compared_part(body):
-        raise JournalMismatch(scope, kind, number, dict(recorded), dict(body))
-
-
-def _compared_part(body: Body) -> Body:
-    """Return the event without the text of a cell's feedback, which other versions of planbook may word differently."""
-    feedback = body.get("feedback")
-    return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
-
-
-def write(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Add an event. Raises JournalFailed, which plan code cannot catch, for any error of the journal."""
-    try:
-        journal.put(scope, kind, number, body)
-    except Exception as error:
-        raise JournalFailed(str(error)) from error
 
 
 class MemoryJournal:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
-from planbook.planner.journal import AnyPayload, Body, EventKind, Journal, Payload, Span, instant_event, record, write
+from planbook.planner.journal import AnyPayload, Body, EventKind, Journal, Payload, Span, instant_event
 from planbook.planner.models.types import Message, PromptData, Reply, asking, data_digest
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
@@ -54,12 +54,18 @@ class Scope:
         self._children[name] += 1
         return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)
 
-    def record(self, kind: EventKind, **body: JsonValue) -> None:
-        """Write the next event of a kind or, if it is already recorded, compare it with the recorded one.
+    def record(self, kind: EventKind, **body: JsonValue) -> int:
+        """Write the next event of a kind or, if one is already recorded, compare the two. Return the event's number.
 
         Raises JournalMismatch if the two differ, or JournalFailed if the event cannot be written.
         """
-        record(self.journal, self.path, kind, self._next(kind), body)
+        number = self._next(kind)
+        recorded = self.journal.get(self.path, kind, number)
+        if recorded is None:
+            self._write(kind, number, body)
+        elif _compared_part(recorded) != _compared_part(body):
+            raise JournalMismatch(self.path, kind, number, dict(recorded), body)
+        return number
 
     def span(self, payload: AnyPayload) -> Span[AnyPayload]:
         """Begin a span: the record of a part of the method's work, such as a subtask. ``with`` or ``end()`` ends it."""
@@ -70,9 +76,7 @@ class Scope:
         self._record_span(instant_event(payload))
 
     def _record_span(self, body: Body) -> int:
-        number = self._next("span")
-        record(self.journal, self.path, "span", number, body)
-        return number
+        return self.record("span", **body)
 
     def get_or_record(self, kind: EventKind, make: Callable[[], Body]) -> Body:
         """Return the event of a kind that occurs only once in a scope. If it is not recorded yet, ``make`` creates it.
@@ -82,8 +86,15 @@ class Scope:
         recorded = self.journal.get(self.path, kind, 0)
         if recorded is None:
             recorded = make()
-            write(self.journal, self.path, kind, 0, recorded)
+            self._write(kind, 0, recorded)
         return recorded
+
+    def _write(self, kind: EventKind, number: int, body: Body) -> None:
+        """Add an event to the journal. Raises JournalFailed, which plan code cannot catch, for any error."""
+        try:
+            self.journal.put(self.path, kind, number, body)
+        except Exception as error:
+            raise JournalFailed(str(error)) from error
 
     def ask(
         self,
@@ -179,7 +190,7 @@ class Scope:
                 "cut_characters": fitted.cut_characters,
                 "reply": reply.model_dump(),
             }
-            write(self.journal, self.path, "ask", number, body)
+            self._write("ask", number, body)
         if stream.contradicted:
             raise JournalMismatch(self.path, "heard", number, reply.text, "another reply of the model")
         return reply, stream.reader
@@ -216,6 +227,12 @@ class Scope:
         number = self._events[kind]
         self._events[kind] += 1
         return number
+
+
+def _compared_part(body: Body) -> Body:
+    """Return the event without the text of a cell's feedback, which other versions of planbook may word differently."""
+    feedback = body.get("feedback")
+    return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
 
 
 def _reply_message(text: str) -> Message:
