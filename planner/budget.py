@@ -254,7 +254,7 @@ class Meter:
     def _manual_note(self, name: str) -> str:
         """Return a note on the part of the limit that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
-        return f" ({_format_amount(name, share)} kept for the manual)" if share else ""
+        return f" ({_format_amount(name, share)} reserved for the manual)" if share else ""
 
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""

@@ -81,7 +81,7 @@ class Frame:
         if mark.path != self.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {self.path}")
         if mark not in self.marks:
-            raise WrongMark(f"this mark of {self.path} was undone by an earlier rewind; make a new one there")
+            raise WrongMark(f"this mark of {self.path} was removed by an earlier rewind; make a new one")
         del self.marks[self.marks.index(mark) + 1 :]
         self.session.rewind(mark.session)
         self.names = mark.names

@@ -181,7 +181,7 @@ def append_reply(path: Path, header: Header, entry: RecordedReply) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}. Solve this problem") from error
+        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}") from error
 
 
 def _cut_last_line(file: IO[bytes]) -> int:
@@ -291,4 +291,4 @@ def explain_missing(
     problem = f"{path} has no answer to this prompt{f' of {label}{number}' if label else ''}"
     if strict and entries.find(messages, sampling):
         return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
-    return f"{problem}: its data, such as the task, or its template or sampling parameters are not those recorded"
+    return f"{problem}: its data (such as the task), template or sampling parameters differ from those recorded"

@@ -135,7 +135,7 @@ class ExchangeModel:
                 prompt = self._ask(messages, sampling)
             reply = self._wait(_answer_path(prompt))
         except OSError as error:
-            raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}. Solve this problem") from error
+            raise ModelRefused(f"the exchange of prompts in {self.folder} failed: {error}") from error
         text, finish = pass_on(reply, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
