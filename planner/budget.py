@@ -190,7 +190,7 @@ class Meter:
         until they have ended. Raises BudgetEnded if the budget does not suffice for the call.
         """
         self.check_time()
-        if not self.limits_calls:
+        if not self._limits_calls:
             yield
             return
         price = self._price(model, Reply(text="", usage=max_usage)) or 0.0
@@ -212,7 +212,7 @@ class Meter:
         return self._shared_ledger
 
     @property
-    def limits_calls(self) -> bool:
+    def _limits_calls(self) -> bool:
         """True if the budget limits the cost of model calls."""
         return any(limit is not None for limit in (self.budget.calls, self.budget.tokens, self.budget.money))
 
@@ -269,7 +269,7 @@ class Meter:
             return
         with self._lock:
             self._own = self._own + cost
-        if cost.calls and self.limits_calls:
+        if cost.calls and self._limits_calls:
             self._ledger.settle(current_question().place, amount_of(cost))
         if cost.actions and self.budget.actions is not None:
             self._actions = self._ledger.count_actions(cost.actions)

@@ -311,17 +311,17 @@ class Judgement(NamedTuple):
         """
         errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
-        is_done = cause == FeedbackKind.DONE
-        fault = self.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
+        message = self.verdict.fault if cause in (FeedbackKind.DONE, FeedbackKind.UNFINISHED) else ""
         if cause == FeedbackKind.PARSE:
-            fault = feedbacks[-1].faults[0].message
-        if no_plan and outcome is Outcome.FAILURE and no_plan != fault:
-            problems = [fault, no_plan] if cause == FeedbackKind.PARSE else [no_plan]
-            cause, fault, is_done = NO_PLAN, "; ".join(problems), False
+            message = feedbacks[-1].faults[0].message
+        if no_plan and outcome is Outcome.FAILURE and no_plan != message:
+            cause, message = NO_PLAN, f"{message}; {no_plan}" if cause == FeedbackKind.PARSE else no_plan
+        elif self.unjudged_result and cause == FeedbackKind.DONE:
+            cause, message = NOT_JUDGED, self.unjudged_result
         return Ending(
             outcome=outcome,
-            cause=NOT_JUDGED if self.unjudged_result and is_done else cause,
-            message=(self.unjudged_result if is_done else "") or fault,
+            cause=cause,
+            message=message,
             verdict=self.verdict,
             actions=actions,
             error_steps=errors,
@@ -330,7 +330,7 @@ class Judgement(NamedTuple):
         )
 
 
-def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
+def broken_ending(message: str, feedbacks: Sequence[Feedback], actions: int) -> Ending:
     """Return the ending of an episode that failed because of the environment or the engine, not because of the plan."""
     cause = Outcome.BROKEN.value
     errors = _count_errors(feedbacks)

@@ -37,6 +37,7 @@ class Timeouts(Record):
 
 
 DEFAULT_TIMEOUTS = Timeouts()
+"""The timeouts that apply unless a run sets others."""
 
 
 def never_stopped() -> bool:
