@@ -30,7 +30,7 @@ from markdown_it import MarkdownIt
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from planbook.manuals.errors import BadManual
-from planbook.planner import fence_around
+from planbook.planner import fenced
 from planbook.rules import Rule, RuleType, read_type, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
@@ -220,18 +220,13 @@ def render_rule(rule: Rule, *, example: bool = True) -> str:
         raise BadManual(str(error)) from error
     parts = [f"### {rule.id}" + (f" ({rule.type})" if rule.type else "")]
     if rule.content:
-        parts.append(rule.content if _is_plain(rule.content) else _fenced(rule.content, _VERBATIM))
+        parts.append(rule.content if _is_plain(rule.content) else fenced(rule.content, _VERBATIM))
     if rule.builds_on:
         parts.append(f"{BUILDS_ON}{', '.join(rule.builds_on)}.")
     if rule.example:
         info = _VERBATIM if isinstance(parse_python(rule.example), Fault) else "python"
-        parts += [EXAMPLE, _fenced(rule.example, info)] if example else [f"{EXAMPLE} {LEFT_OUT}"]
+        parts += [EXAMPLE, fenced(rule.example, info)] if example else [f"{EXAMPLE} {LEFT_OUT}"]
     return "\n\n".join(parts)
-
-
-def _fenced(text: str, info: str) -> str:
-    fence = fence_around(text)
-    return f"{fence}{info}\n{text}\n{fence}"
 
 
 def _is_plain(content: str) -> bool:

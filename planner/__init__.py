@@ -1,17 +1,17 @@
 """Play episodes: ask models for plans, run the plans in the sandbox, and record every step.
 
 An episode is one attempt at one task. A planning method (a strategy) decides what to ask the models and which code to
-run. Everything that happens is written to a journal, so that an interrupted run can be resumed.
+run. Everything that happens is written to a journal, so an interrupted run can be resumed.
 
 Protocols that you can implement yourself
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode. It also has the spans, which record the
-  parts of an episode, such as its subtasks, goals or branches.
+- ``journal``: the protocol ``Journal``, which stores the events of an episode, and spans, which record parts of an
+  episode, such as subtasks, goals or branches.
 - ``memory``: the protocol ``Memory``, which provides knowledge about a task.
 - ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
 - ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
-- ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. Its module "base" plays an episode
-  with a method. Its module "automanual" asks for conclusions from an episode.
+- ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. ``strategies.base`` plays an
+  episode with a method. ``strategies.automanual`` also asks for conclusions from an episode.
 
 Playing an episode
 
@@ -19,7 +19,7 @@ Playing an episode
 - ``frames``: the namespaces in which plan code runs.
 - ``agent``: the environment's actions and queries, as functions for plans and as documentation for prompts.
 - ``dry_runs``: before a plan runs, check it against the preconditions of its actions.
-- ``feedback``: the report for the planner on what a piece of plan code did.
+- ``feedback``: reports to the planner on what a piece of plan code did.
 
 Asking models
 
@@ -29,13 +29,13 @@ Asking models
 - ``shortening``: shorten a conversation that is too long for a model.
 - ``replies``: read the plan or the JSON in a reply.
 - ``streaming``: run the plan in a reply while the reply arrives.
-- ``graph``: ask several questions that depend on each other, as described in a YAML file. The files that come with
-  planbook are in its folder "shipped".
+- ``graph``: ask several questions that depend on each other, as described in a YAML file. planbook's own files are in
+  ``graph/shipped``.
 
 Records
 
-- ``types``: the records of an episode, and texts with a digest of the data from which they were made.
-- ``procedure_files``: read and check procedures, files of stored plan code for a type of task.
+- ``types``: the records of an episode, and texts with a digest of their data.
+- ``procedure_files``: read and check procedures, which are files of plan code for one type of task.
 - ``trajectory``: read a whole episode back from its events.
 - ``errors``: the exceptions.
 """
@@ -110,6 +110,7 @@ if TYPE_CHECKING:
         RecordedReply,
         explain_missing,
         read_recording,
+        replayed_reply,
     )
     from planbook.planner.models.stand_ins import ScriptedModel
     from planbook.planner.models.types import (
@@ -121,13 +122,11 @@ if TYPE_CHECKING:
         Reply,
         Sampling,
         Usage,
+        current_question,
         estimate_tokens,
-        journal_place,
-        partial_usage,
-        pass_on,
         request_key,
     )
-    from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
+    from planbook.planner.models.waiting import DEFAULT_TIMEOUTS, IsStopped, Timeouts, never_stopped
     from planbook.planner.procedure_files import (
         Procedure,
         checked_procedure,
@@ -136,7 +135,7 @@ if TYPE_CHECKING:
         procedure_faults,
         read_procedure,
     )
-    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
+    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around, fenced
     from planbook.planner.replies import as_json, as_plan
     from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, no_model
     from planbook.planner.scope import NO_ANSWER, Scope
@@ -189,6 +188,7 @@ else:
 __all__ = [
     "AGENT",
     "DEFAULT_ROLE",
+    "DEFAULT_TIMEOUTS",
     "ERROR_KINDS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
@@ -206,7 +206,6 @@ __all__ = [
     "SPAN_MOMENT",
     "TASK",
     "TRAJECTORY_SCHEMA",
-    "USUAL_TIMEOUTS",
     "AllowsCall",
     "Amount",
     "Answer",
@@ -301,10 +300,12 @@ __all__ = [
     "code_of",
     "conclude",
     "cost_of",
+    "current_question",
     "estimate_tokens",
     "explain_missing",
     "fault_of_random",
     "fence_around",
+    "fenced",
     "figures_of",
     "format_call",
     "function_heads",
@@ -318,7 +319,6 @@ __all__ = [
     "in_reading_order",
     "is_method_file",
     "is_procedure",
-    "journal_place",
     "known_method",
     "load_model",
     "mean_of",
@@ -326,8 +326,6 @@ __all__ = [
     "never_stopped",
     "no_model",
     "parse_procedure",
-    "partial_usage",
-    "pass_on",
     "paths_overlap",
     "plan_attributes",
     "plan_task",
@@ -341,6 +339,7 @@ __all__ = [
     "register_model",
     "registered_methods",
     "render_trajectory",
+    "replayed_reply",
     "request_key",
     "rows_of",
     "run_pass",

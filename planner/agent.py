@@ -8,7 +8,7 @@ import ast
 import json
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import Protocol
+from typing import Concatenate
 
 from pydantic import BaseModel, JsonValue
 
@@ -19,13 +19,8 @@ AGENT = "agent"
 """The variable in plan code whose methods are the actions and queries of the environment."""
 TASK = "task"
 """The variable in plan code that holds the task."""
-
-
-class CallFunction(Protocol):
-    """Carries out one call that plan code makes."""
-
-    def __call__(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        """Return the value that the plan receives."""
+CallFunction = Callable[Concatenate[ActionSpec, ...], JsonValue]
+"""Carries out one call that plan code makes. Returns the value that the plan receives."""
 
 
 def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:
@@ -36,7 +31,7 @@ def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]
 
 
 def plan_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """Return the value of ``task`` in plan code. ``observation`` is the first one, which the reset returned."""
+    """Return the value of ``task`` in plan code. ``observation`` is the one that the reset returned."""
     fields = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**fields, "observation": observation.text}
 
@@ -70,9 +65,9 @@ def plan_attributes(environment: type[Environment]) -> tuple[str, ...]:
 def functions_to_check(
     environment: type[Environment], options: BaseModel | None = None
 ) -> dict[str, Callable[..., object]]:
-    """Return the functions that plan code may call, for a static check of such code.
+    """Return the functions that plan code may call, for a static check.
 
-    The check needs only their signatures. Calling one of the functions raises RuntimeError.
+    The check needs only their signatures. Calling one of them raises RuntimeError.
     """
     return plan_functions(environment.offered(options), _not_callable, _not_callable)
 
@@ -93,7 +88,7 @@ class ActionDoc(BaseModel):
 class ActionDocs(BaseModel):
     """The documentation of everything that an environment offers to plans, for prompts.
 
-    ``attributes`` holds a pair of name and meaning for each attribute. ``helpers`` is the code of the environment's
+    ``attributes`` holds pairs of an attribute's name and its meaning. ``helpers`` is the code of the environment's
     helper functions.
     """
 
@@ -122,15 +117,15 @@ def function_heads(code: str) -> str:
 
     If the code does anything besides defining functions, return all of the code.
     """
-    parts = parse_source(code).body
-    functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
-    return "\n\n".join(map(_function_head, functions)) if len(functions) == len(parts) else code.strip()
+    statements = parse_source(code).body
+    functions = [statement for statement in statements if isinstance(statement, ast.FunctionDef)]
+    return "\n\n".join(map(_function_head, functions)) if len(functions) == len(statements) else code.strip()
 
 
 def function_signatures(code: str, names: Collection[str]) -> list[str]:
-    """Return the signatures, such as ``find(agent, name)``, of the functions in the code that are in ``names``."""
-    functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
-    return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]
+    """Return the signatures, such as ``find(agent, name)``, of those functions in the code that ``names`` contains."""
+    functions = (statement for statement in parse_source(code).body if isinstance(statement, ast.FunctionDef))
+    return [f"{function.name}({ast.unparse(function.args)})" for function in functions if function.name in names]
 
 
 def _function_head(function: ast.FunctionDef) -> str:
@@ -141,12 +136,12 @@ def _function_head(function: ast.FunctionDef) -> str:
 
 
 def action_docs_of(environment: Environment) -> ActionDocs:
-    """Return ``action_docs`` for an environment in use, with its own options and the goal of its current task."""
+    """Return ``action_docs`` for an environment object, with its options and the goal of its current task."""
     return action_docs(type(environment), environment.options, environment.task.goal if environment.task else "")
 
 
 def format_call(action: Action) -> str:
-    """Return an action as plan code would call it, such as ``agent.open('box')``."""
+    """Return an action as a call in plan code, such as ``agent.open('box')``."""
     return f"{AGENT}.{action}"
 
 

@@ -2,7 +2,7 @@
 
 A meter enforces the budget and counts what the run spends. Before each call of a model, it reserves the highest
 possible cost of the call in a ledger, which all processes of the run share. Every cost follows from a recorded event,
-so the amount spent can always be computed again from the journal.
+so the amount spent can always be recomputed from the journal.
 """
 
 import math
@@ -17,7 +17,7 @@ from pydantic import Field
 
 from planbook.planner.errors import BudgetEnded
 from planbook.planner.journal import Body, EventKind
-from planbook.planner.models.types import Reply, Usage, journal_place
+from planbook.planner.models.types import Reply, Usage, current_question
 from planbook.planner.types import Record
 
 
@@ -56,7 +56,7 @@ class Ledger(Protocol):
         """Replace the reservation of a call with its actual cost."""
 
     def release(self, call: str) -> None:
-        """Remove the reservation of a call, if there still is one."""
+        """Remove the reservation of a call, if there is one."""
 
     def count_actions(self, number: int) -> int:
         """Add ``number`` to the actions of the run. Return how many actions all its processes have taken so far."""
@@ -108,7 +108,7 @@ class Spending(Record):
     money: float | None = 0.0
     actions: int = 0
     waited: float = 0.0
-    """The seconds that the calls took, summed over all calls, including calls at the same time."""
+    """The seconds that the calls took. Calls that overlap are each counted in full."""
     seconds: float = 0.0
     """Wall-clock seconds during which the run was active."""
 
@@ -128,8 +128,8 @@ class Meter:
     """Counts what all threads of a run spend, and enforces the budget.
 
     ``price`` takes the name of a model and its reply. It returns the cost in dollars, or None if the model's price is
-    unknown. ``spent`` is what earlier invocations of the run have spent: a run that is resumed has several invocations.
-    The ``ledger`` is required if the budget limits calls, tokens, money or actions.
+    unknown. ``spent`` is what earlier invocations of a resumed run have spent. The ``ledger`` is required if the budget
+    limits calls, tokens, money or actions.
 
     Calls, tokens and money never exceed the budget, because the highest possible cost of each call is reserved before
     the call. Actions are counted only after they are taken, so several episodes that act at the same time may exceed
@@ -171,7 +171,7 @@ class Meter:
 
     @contextmanager
     def formulating(self) -> Iterator[None]:
-        """Inside the ``with`` block, allow spending the part of the budget that is reserved for the manual."""
+        """Allow the run to spend the manual's share of the budget inside the ``with`` block."""
         self._formulating = True
         try:
             yield
@@ -185,26 +185,26 @@ class Meter:
         self._check_limit("seconds", seconds)
 
     @contextmanager
-    def call(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def reserve(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Reserve the highest possible cost of a call until its reply is recorded or the call fails.
 
         If the budget has room for the call, but other calls have reserved that room, ``wait`` is called repeatedly
         until they have ended. Raises BudgetEnded if the budget does not suffice for the call.
         """
         self.check_time()
-        if not self.limits_calls:
+        if not self._limits_calls:
             yield
             return
         price = self._price(model, Reply(text="", usage=max_usage)) or 0.0
-        key, amount = journal_place(), Amount(1, max_usage.total, price)
+        key, amount = current_question().place, Amount(1, max_usage.total, price)
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
-        outer, self._thread_state.is_asking = self._is_asking, True
+        was_asking, self._thread_state.is_asking = self._is_asking, True
         try:
             yield
         finally:
-            self._thread_state.is_asking = outer
+            self._thread_state.is_asking = was_asking
             self._ledger.release(key)
 
     @property
@@ -214,7 +214,7 @@ class Meter:
         return self._shared_ledger
 
     @property
-    def limits_calls(self) -> bool:
+    def _limits_calls(self) -> bool:
         """True if the budget limits the cost of model calls."""
         return any(limit is not None for limit in (self.budget.calls, self.budget.tokens, self.budget.money))
 
@@ -245,8 +245,8 @@ class Meter:
             self._check_limit(name, before)
             if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
-                    f"the budget of {_format_amount(name, limit)} has {_number(name, available - before)} left, and "
-                    f"the next call may take {_number(name, cost)}{self._manual_note(name)}",
+                    f"the budget of {_format_amount(name, limit)} has {_format_number(name, available - before)} left, "
+                    f"and the next call may take {_format_number(name, cost)}{self._manual_note(name)}",
                     self._suggest_limit(name, before + cost),
                 )
 
@@ -256,7 +256,7 @@ class Meter:
     def _manual_note(self, name: str) -> str:
         """Return a note on the part of the limit that is reserved for the manual, or "" if there is none."""
         share = self._manual_share(name)
-        return f" ({_format_amount(name, share)} kept for the manual)" if share else ""
+        return f" ({_format_amount(name, share)} reserved for the manual)" if share else ""
 
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""
@@ -272,8 +272,8 @@ class Meter:
             return
         with self._lock:
             self._own = self._own + cost
-        if cost.calls and self.limits_calls:
-            self._ledger.settle(journal_place(), amount_of(cost))
+        if cost.calls and self._limits_calls:
+            self._ledger.settle(current_question().place, amount_of(cost))
         if cost.actions and self.budget.actions is not None:
             self._actions = self._ledger.count_actions(cost.actions)
 
@@ -294,7 +294,7 @@ class Meter:
     def _check_limit(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
         if limit is not None and amount >= limit - self._manual_share(name):
-            spent = f": {_number(name, amount)} spent" if amount > limit else ""
+            spent = f": {_format_number(name, amount)} spent" if amount > limit else ""
             message = f"the budget of {_format_amount(name, limit)} is used up{self._manual_note(name)}{spent}"
             raise BudgetEnded(message, self._suggest_limit(name, amount, limit or 1))
 
@@ -302,8 +302,8 @@ class Meter:
         """Return a larger limit with which to continue, such as ``calls=120``.
 
         ``more`` is an amount that the run is likely to spend next. The new limit is at least twice the old one, and at
-        least the amount spent plus ``more``. Even after the manual's share is reserved, the amount spent plus half of
-        ``more`` fit into it.
+        least the amount spent plus ``more``. Without the manual's share, it still covers the amount spent plus half of
+        ``more``.
         """
         share = self.budget.formulator or 0
         return _budget_option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
@@ -316,20 +316,20 @@ def _budget_option(name: str, limit: float) -> str:
 
 
 def _format_amount(name: str, amount: float) -> str:
-    """Return an amount in words, such as "1 call", "2,000 tokens" or "$0.06"."""
-    number = _number(name, amount)
+    """Return an amount with its unit, such as "1 call", "2,000 tokens" or "$0.06"."""
+    number = _format_number(name, amount)
     return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
 
 
-def _number(name: str, amount: float) -> str:
-    """Return an amount as text without a unit, except that money has a dollar sign."""
+def _format_number(name: str, amount: float) -> str:
+    """Return an amount without its unit, except that money has a dollar sign."""
     if name == "money":
         return f"${amount:,.4f}".rstrip("0").rstrip(".")
     return f"{round(amount, 2):,.12g}" if name == "seconds" else f"{amount:,}"
 
 
 def amount_of(spent: Spending) -> Amount:
-    """Return the part of the spending that model calls caused. Money counts as zero if a price is unknown."""
+    """Return the cost of the model calls in ``spent``. Money counts as zero if a price is unknown."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 

@@ -1,12 +1,12 @@
 """Dry runs: check the actions of a plan against their declared preconditions, before any action is taken.
 
-The sandbox's dry run walks through the code of a plan without running it. From this module, the dry run learns what is
-known about the environment's state, and what each action would change.
+The sandbox's dry run walks through the code of a plan without running it. This module tells it what is known about the
+environment's state, and what each action would change.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -35,7 +35,7 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call of the function ``path``, and why the call cannot succeed (None if it may).
+        """Return the state after a call of the function ``path``, and why the call must fail (None if it may succeed).
 
         A query changes nothing. A function that does not belong to ``agent``, or an action without declared effects,
         may change anything.
@@ -53,18 +53,18 @@ class KnownState:
             return self.after_unknown_actions(), None
         after, refusal = self.beliefs.after(contract)
         impossible = Impossible(str(Action(name, tuple(arguments))), refusal) if refusal else None
-        return KnownState(self.declared, self.specs, after), impossible
+        return replace(self, beliefs=after), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
         """Return what is known when the actual state may be this one or ``other``."""
-        return KnownState(self.declared, self.specs, self.beliefs.merged_with(other.beliefs))
+        return replace(self, beliefs=self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
         """Return the known state after actions with unknown effects: nothing that could have changed is known."""
-        return KnownState(self.declared, self.specs, Beliefs({}, {}))
+        return replace(self, beliefs=Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent`` if it can only have one value. Otherwise return UNKNOWN."""
+        """Return the value of an attribute of ``agent``, or UNKNOWN unless only one value is possible."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.values(fact) if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN

@@ -45,7 +45,7 @@ from planbook.planner.types import (
 from planbook.sandbox import Sandbox
 
 MAX_REFUSED = 10
-"""PlansRefused is raised after this many ``refused_plans`` in a row, since a model may repeat a fault forever."""
+"""After this many refused plans in a row, PlansRefused is raised, since a model may repeat a fault forever."""
 
 
 class Episode:
@@ -69,7 +69,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to new values, unseen by the environment."""
+        """``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see."""
         self.environment, self.settings, self.path = environment, settings, path
         self._own_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
@@ -82,7 +82,7 @@ class Episode:
         """True if each plan should do the whole task. A plan that does not is then counted as an error."""
         self.cells: list[Cell] = []
         self.actions, self._answers, self._actions_used_up, self.refused_plans = 0, 0, False, 0
-        self._earlier: Judgement | None = None
+        self._earlier_judgement: Judgement | None = None
         self._best_counts = True
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
@@ -117,7 +117,7 @@ class Episode:
         Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode or,
         if ``best_counts`` is False, the last one with an action.
         """
-        self._earlier, self._best_counts = self._judgement(), best_counts
+        self._earlier_judgement, self._best_counts = self._judgement(), best_counts
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -164,8 +164,8 @@ class Episode:
     ) -> Feedback:
         """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
-        ``source`` names the origin of the code, and ``thought`` is the text that came with it. When the cell tries to
-        take more than ``actions`` actions, it is ended. What a cell has defined is forgotten if it is ended early.
+        ``source`` names the origin of the code, and ``thought`` is the text that came with it. A cell that tries to
+        take more than ``actions`` actions is ended. What it has defined is then forgotten.
         """
         frame, thought = self._innermost(), thought or Thought()
         frame.begin_cell(actions, len(self.steps))
@@ -192,8 +192,8 @@ class Episode:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
         With ``settings.stream``, each statement runs as soon as it has arrived, and the reply is stopped after a
-        statement that fails, is refused or ends the cell. If the reply holds code after that statement, the returned
-        conversation has a note in front of this code, which says that it was not run.
+        statement that fails, is refused or ends the cell. If code follows that statement in the reply, a note in the
+        returned conversation says that this code was not run.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
@@ -206,14 +206,14 @@ class Episode:
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
         streamed = answer.value
-        cell = frame, streamed.code, role, streamed.thought
+        cell_parts = frame, streamed.code, role, streamed.thought
         if isinstance(streamed.error, CellOver | EpisodeOver):
-            return PlanResult(self._end_cell(*cell, streamed.error), answer.history)
+            return PlanResult(self._end_cell(*cell_parts, streamed.error), answer.history)
         if streamed.error is not None:
             raise streamed.error
         feedback = stream_feedback(streamed, self._steps_of_cell(frame))
         self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
-        return PlanResult(self._close_cell(*cell, feedback), answer.history)
+        return PlanResult(self._close_cell(*cell_parts, feedback), answer.history)
 
     @contextmanager
     def frame(
@@ -256,7 +256,7 @@ class Episode:
         return self.restore(mark.environment, mark.steps)
 
     def restore(self, snapshot: Snapshot, steps: int) -> Observation:
-        """Return the environment alone to a snapshot made after this number of steps. Later steps become undone."""
+        """Return the environment, but no frame, to a snapshot made after ``steps`` steps. Later steps become undone."""
         with environment_errors():
             observation = self.environment.restore(snapshot)
         self.steps[steps:] = [step.model_copy(update={"undone": True}) for step in self.steps[steps:]]
@@ -277,11 +277,11 @@ class Episode:
     def _judgement(self) -> Judgement:
         with environment_errors():
             current = Judgement.of(self.environment)
-        if self._earlier is None:
+        if self._earlier_judgement is None:
             return current
         if self._best_counts:
-            return max(self._earlier, current, key=lambda judgement: judgement.rank)
-        return current if self.steps else self._earlier
+            return max(self._earlier_judgement, current, key=lambda judgement: judgement.rank)
+        return current if self.steps else self._earlier_judgement
 
     def ending(self, no_plan: str = "") -> Ending:
         """Return the ending for the current state. ``no_plan`` is the reason if no plan was usable, otherwise empty."""
@@ -315,7 +315,7 @@ class Episode:
         return innermost.scope if innermost else self._round
 
     def write_ending(self, ending: Ending) -> None:
-        """Write the ending to the journal. From then on the episode counts as played."""
+        """Write the ending to the journal. From then on, the episode counts as played."""
         self._scope.record("outcome", **ending.model_dump(mode="json"))
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ BaseException: plan code cannot catch these, so they pass through any number of 
 ├── FunctionError    a function of the planning method raised an error, which the plan that called it must not catch
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        the environment's episode ended; another round may begin
-│   ├── PlansRefused     too many plans in a row failed the check; a method may go on with another subtask
+│   ├── PlansRefused     too many plans in a row failed the check; a method may try another subtask
 │   └── NoPlan           no model gave a plan that could be run
 ├── EpisodeBroken    the environment or the engine failed: the outcome of the episode is BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode can be resumed later
@@ -121,7 +121,7 @@ class RoundOver(EpisodeOver):
 
 
 class PlansRefused(EpisodeOver):
-    """Too many plans in a row failed the check. A method that has other subtasks or rounds may go on with these."""
+    """Too many plans in a row failed the check. A method may try another subtask or round."""
 
 
 class NoPlan(EpisodeOver):
@@ -154,7 +154,7 @@ class JournalFailed(BaseException):
 
 
 class JournalMismatch(BaseException):
-    """An event of a resumed episode differs from the event that was recorded at its place.
+    """An event of a resumed episode differs from the event that was recorded in its place.
 
     ``recorded`` and ``actual`` are the recorded event and the new one, or those parts of them that differ.
     """

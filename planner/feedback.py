@@ -14,7 +14,7 @@ from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 LAST_OBSERVATION = "Current observation:\n"
-"""The heading of the last observation in feedback. It appears if the report above shows only its short form."""
+"""The heading of the last observation in feedback, if the report above shows only the observation's short form."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class CellSteps:
     steps: Sequence[Step]
     previous: Observation
 
-    def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
+    def join(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
         """Join the parts into one text. The digest of the text is made from the steps, the output and the faults.
 
-        So the wording of the parts can change, and recorded replies to a prompt with this text are still found.
+        So recorded replies to a prompt with this text are still found if the wording of the parts changes.
         """
         steps = [(step.action, step.observation) for step in self.steps]
         return RenderedText.of("\n".join(part.rstrip() for part in parts if part), steps, self.previous, output, faults)
@@ -48,7 +48,7 @@ class CellSteps:
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
         ]
         printed = [f"Printed:\n{self.without_repeats(output)}"] if output else []
-        return self.feedback(output, (), "\n".join([*actions, *printed]))
+        return self.join(output, (), "\n".join([*actions, *printed]))
 
     def without_repeats(self, text: str) -> str:
         """Return the text with a short note in place of each observation that the report already shows in full."""
@@ -111,13 +111,13 @@ def end_feedback(over: CellOver | EpisodeOver, output: str, steps: CellSteps) ->
     kind = FeedbackKind.DONE if steps.environment.ended else FeedbackKind.LIMIT
     kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
     faults = (Fault(FaultKind.LIMIT, "actions", str(over)),) if kind is FeedbackKind.LIMIT else ()
-    text = steps.feedback(output, faults, steps.report(output), str(over), _state(steps.environment))
+    text = steps.join(output, faults, steps.report(output), str(over), _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
 def _feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps, faults: Sequence[Fault] = ()) -> Feedback:
     parts = steps.report(output), ending, steps.last_observation(), _state(steps.environment)
-    text = steps.feedback(output, faults, *parts)
+    text = steps.join(output, faults, *parts)
     line = faults[0].line if faults else None
     return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)
 

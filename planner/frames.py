@@ -36,8 +36,7 @@ class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
     ``path`` is the scope of the frame. ``session`` is the number of the matching mark in the sandbox session. ``names``
-    are the names that were defined when the mark was made, and ``steps`` is the number of steps that the round had by
-    then.
+    are the names that were defined when the mark was made, and ``steps`` is the round's number of steps by then.
     """
 
     path: str
@@ -66,7 +65,7 @@ class Frame:
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
     """Number of the round's steps before the running cell."""
-    withheld: str = ""
+    limit_message: str = ""
     """If the running cell had no actions left: a message that names the action that was not taken. Otherwise empty."""
     marks: list[Mark] = field(default_factory=list)
     """The marks to which the frame can return, in the order in which they were made."""
@@ -82,21 +81,21 @@ class Frame:
         if mark.path != self.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {self.path}")
         if mark not in self.marks:
-            raise WrongMark(f"this mark of {self.path} was undone by an earlier rewind; make a new one there")
+            raise WrongMark(f"this mark of {self.path} was removed by an earlier rewind; make a new one")
         del self.marks[self.marks.index(mark) + 1 :]
         self.session.rewind(mark.session)
         self.names = mark.names
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:
         """Begin a cell that may take this number of actions. None means that only the episode limits them."""
-        self.actions, self.first_step, self._printed, self.withheld = actions, first_step, 0, ""
+        self.actions, self.first_step, self._printed, self.limit_message = actions, first_step, 0, ""
 
     def count_down(self, action: Action) -> None:
         """Count an action that the running cell is about to take. Raises CellOver if the cell has none left."""
         if self.actions == 0:
             message = f"This code has taken all the actions it is allowed to take: {action} was not taken."
-            self.withheld = f"{message} What it defined has been forgotten."
-            raise CellOver(self.withheld)
+            self.limit_message = f"{message} What it defined has been forgotten."
+            raise CellOver(self.limit_message)
         if self.actions is not None:
             self.actions -= 1
 
@@ -109,7 +108,7 @@ class Frame:
     def faults(self, code: str, *, allow_definitions_only: bool = False) -> list[Fault]:
         """Return the faults that the static check finds in the next cell or, if it finds none, those of the dry run.
 
-        If not ``allow_definitions_only``, a cell that only defines functions has a fault.
+        Unless ``allow_definitions_only``, a cell must do more than define functions.
         """
         faults = check(
             code,
@@ -131,7 +130,7 @@ class Frame:
             return cell.run(code)
 
     def add_names(self, code: str, result: CellResult) -> None:
-        """Make the names that a cell has defined known to later cells. A cell that exceeded a limit defines nothing."""
+        """Let later cells use the names that a cell has defined. A cell that exceeded a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_by_part(code)
             self.executed_code.append(code)
@@ -139,7 +138,7 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Replace a FunctionError with the error in it: the error of a planning method's function that plan code called.
+    """Replace a FunctionError with the error that it wraps: an error of a method's function that plan code called.
 
     Inside the plan, the error was wrapped so that the plan could not catch it.
     """

@@ -1,11 +1,11 @@
 """The journal: the record of an episode as a sequence of events, some of which form spans.
 
 Each event belongs to a scope, which is a place in the journal such as ``task/17/round/0``. To resume an episode, its
-method is run again from the beginning. As long as the journal already holds the next event, the new event is compared
-with the recorded one. The replies of models are then read from the journal, and no model is asked.
+method is run again from the beginning. Each new event is compared with the recorded one, if there is one. The recorded
+replies of models are read from the journal, and no model is asked for them.
 
 A span is a named part of a method's work, such as a subtask, a goal, a branch or a node of a graph. One event records
-its beginning, and another one its end. A method writes, for example:
+its beginning, and another its end. A method writes, for example:
 
     with scope.span(Subtask(text="open the door", depth=2)) as span:
         ...
@@ -21,14 +21,12 @@ from typing import Any, ClassVar, Final, Generic, Literal, Protocol, Self, TypeV
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planbook.planner.errors import JournalFailed, JournalMismatch
-
 OldSpanKind = Literal["subtask", "goal", "plan", "branch", "node"]
 """The kinds of events that only planbook 0.1 wrote, which had no spans."""
 EpisodeKind = Literal["task", "recall", "heard", "ask", "act", "rewind", "cell", "outcome", "span"]
 RunKind = Literal["learnt", "undo", "versions", "sitting", "control"]
 INVOCATION: Final = "sitting"
-"""The kind of the events at the beginning, at the pauses and at the end of an invocation of planbook."""
+"""The kind of the events that record the beginning, the pauses and the end of an invocation of planbook."""
 EventKind = EpisodeKind | RunKind | OldSpanKind
 """The kinds of events: those of an episode, and those of a whole run."""
 Body = Mapping[str, JsonValue]
@@ -58,33 +56,7 @@ class Journal(Protocol):
         """Return the body of a recorded event, or None if it is not recorded."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event. It must not be lost if this process is killed."""
-
-
-def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event or, if the journal already holds an event with the same scope, kind and number, compare the two.
-
-    Raises JournalMismatch if the two differ, or JournalFailed if the event cannot be written.
-    """
-    recorded = journal.get(scope, kind, number)
-    if recorded is None:
-        write(journal, scope, kind, number, body)
-    elif _compared_part(recorded) != _compared_part(body):
-        raise JournalMismatch(scope, kind, number, dict(recorded), dict(body))
-
-
-def _compared_part(body: Body) -> Body:
-    """Return the event without the text of a cell's feedback, which other versions of planbook may word differently."""
-    feedback = body.get("feedback")
-    return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
-
-
-def write(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Add an event. For any error of the journal, raises JournalFailed, which plan code cannot catch."""
-    try:
-        journal.put(scope, kind, number, body)
-    except Exception as error:
-        raise JournalFailed(str(error)) from error
+        """Add an event, which must not be lost if this process is killed."""
 
 
 class MemoryJournal:
@@ -169,7 +141,7 @@ class Span(Generic[AnyPayload]):
         self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_labels(payload), "data": data})
 
     def update(self, **changes: object) -> AnyPayload:
-        """Change fields of the payload. If a value is different from before, record the change. Return the payload."""
+        """Change fields of the payload. If any value differs from before, record the change. Return the payload."""
         if changed := self._apply(changes):
             self._write_change(SPAN_UPDATE, changed)
         return self.payload
@@ -197,7 +169,7 @@ class Span(Generic[AnyPayload]):
             self.end()
 
     def _apply(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
-        """Change the payload. Return those of its fields whose values are now different."""
+        """Change the payload. Return the fields whose values have changed."""
         before: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         self.payload = type(self.payload).model_validate({**dict(self.payload), **changes})
         now: dict[str, JsonValue] = self.payload.model_dump(mode="json")

@@ -16,7 +16,7 @@ from planbook.planner.types import Record, RenderedText, Text
 
 
 class MatchCandidate(Record):
-    """A task type to which a goal may belong, as it is shown to a model. planbook found the type by itself."""
+    """A task type to which a goal may belong, as shown to a model. planbook has derived the type from episodes."""
 
     name: str
     summary: str = ""
@@ -81,7 +81,7 @@ class Recall(Record):
         if isinstance(self.text, RenderedText):
             object.__setattr__(self, "data", self.text.data_digest)
         elif self.data:
-            object.__setattr__(self, "text", RenderedText.known(self.text, self.data))
+            object.__setattr__(self, "text", RenderedText.with_digest(self.text, self.data))
         return self
 
 

@@ -41,7 +41,6 @@ class Procedure(Record):
 
 
 REQUIRED_HEADERS = ("world", "type", "source")
-OPTIONAL_HEADERS = ("uses",)
 HEADER_FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: ENVIRONMENT
     type: TASK TYPE
@@ -56,7 +55,7 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     fields = {key.strip(): value.strip() for key, colon, value in lines if colon}
     if missing := [key for key in REQUIRED_HEADERS if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {HEADER_FORM}")
-    if unknown := sorted(set(fields) - {*REQUIRED_HEADERS, *OPTIONAL_HEADERS}):
+    if unknown := sorted(set(fields) - {*REQUIRED_HEADERS, "uses"}):
         raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {HEADER_FORM}")
     uses = fields["uses"].split(",") if "uses" in fields else ()
     helpers = "\n\n".join(_read_helper(helper.strip(), name, helpers_folder) for helper in uses)

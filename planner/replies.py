@@ -35,7 +35,7 @@ RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
 SEGMENTS = {"understanding": "understanding", "mistake": "mistakes", "rule": "rules", "plan": "plan", "code": "code"}
 """Maps a word in a heading to the name of the segment under the heading.
 
-If a heading has several of these words, the first of them decides.
+If a heading has several of these words, the first counts.
 """
 _SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,2}[.)]\s*")
@@ -130,8 +130,9 @@ None stands for a value of any kind.
 def as_json(text: str, kind: type | None = None) -> JsonValue:
     """Return the JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
 
-    It is the last value that is alone between two fences, or else the value that begins at the first bracket or, if
-    that begins no JSON, at the first one that begins a line. Raises ValueError if no value of this kind is there.
+    The last value that is alone between two fences is returned. If there is none, JSON is read from the first bracket
+    on or, if that fails, from the first bracket at the beginning of a line. Raises ValueError if there is no value of
+    this kind.
     """
     text = as_text(text)
     opener, name = _KINDS[kind]
@@ -183,7 +184,7 @@ _TAGS = ("<think>", "<thinking>")
 def split_reasoning(text: str) -> tuple[str, str]:
     """Return the reasoning at the beginning of a text, and the text after the reasoning.
 
-    If the tag of the reasoning is never closed, all of the text is reasoning.
+    If the opening tag is never closed, all of the text is reasoning.
     """
     reasoning, rest = _tagged_blocks(text)
     closed = _CLOSE_ALONE.search(text) if rest == text else None
@@ -206,7 +207,7 @@ def _tagged_blocks(text: str) -> tuple[str, str]:
 def without_reasoning(reply: Reply) -> Reply:
     """Return the reply with its reasoning moved from the field ``text`` to the field ``reasoning``.
 
-    The reasoning was already moved if the reply is repeated from a run. The rest may have another tag, which stays.
+    A reply replayed from a run is already split. If its text begins with another tag, that tag stays in the text.
     """
     reasoning, text = split_reasoning(reply.text)
     if text == reply.text or (reply.replayed and reply.reasoning):
@@ -215,9 +216,9 @@ def without_reasoning(reply: Reply) -> Reply:
 
 
 class ReasoningFilter:
-    """Takes the pieces of a reply while they arrive, and passes on only the text after the reasoning.
+    """Takes the pieces of a reply as they arrive, and passes on only the text after the reasoning.
 
-    If the server has removed the opening tag, reasoning cannot be recognised before it ends, and is passed on as well.
+    If the server has removed the opening tag, reasoning cannot be recognised before it ends, so it is passed on too.
     """
 
     def __init__(self, on_text: OnText) -> None:

@@ -21,13 +21,13 @@ DEFAULT_ROLE = "default"
 PLANNER_ROLE = "planner"
 """The role that writes the plans in most methods."""
 REPAIRS = 2
-"""How often a model is asked to repair an unusable reply."""
+"""How many times a model may be asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
-"""While a call waits for other calls to end, the budget is checked again after this number of seconds."""
+"""While a call waits for other calls to end, the budget is checked at intervals of this many seconds."""
 
 
 class Sample(NamedTuple):
-    """Which of several replies to the same prompt to ask for: ``sample`` is its number, from 0.
+    """One of several replies to the same prompt: ``sample`` is its index, from 0.
 
     ``temperature`` replaces the temperature of the role, unless it is None.
     """
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """Return the sampling parameters of a role with the number and the temperature of this sample."""
+        """Return the sampling parameters of a role with the index and the temperature of this sample."""
         temperature = sampling.temperature if self.temperature is None else self.temperature
         return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
 
@@ -96,7 +96,7 @@ class Roles:
         Entering it raises BudgetEnded if the budget does not suffice, or EpisodeStopped if the run is stopped while the
         call waits for other calls.
         """
-        return self._meter.call(self._load(role).name, max_usage(messages, self.sampling(role)), self._wait)
+        return self._meter.reserve(self._load(role).name, max_usage(messages, self.sampling(role)), self._wait)
 
     def _wait(self) -> None:
         self._guard()

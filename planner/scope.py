@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
-from planbook.planner.journal import AnyPayload, Body, EventKind, Journal, Payload, Span, instant_event, record, write
+from planbook.planner.journal import AnyPayload, Body, EventKind, Journal, Payload, Span, instant_event
 from planbook.planner.models.types import Message, PromptData, Reply, asking, data_digest
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
@@ -27,7 +27,7 @@ NO_ANSWER = "(no answer)"
 class Scope:
     """A place in the journal, with a path such as ``task/17/round/1``.
 
-    In a scope, the events of each kind are numbered from 0, and so are the inner scopes of each name. An episode has a
+    In a scope, events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a
     scope. Inside it, each round (the part between two resets of the environment) and each frame (a namespace of plan
     code) has a scope. Other code that asks models, such as the learning after an episode, has its own scopes.
     """
@@ -45,7 +45,7 @@ class Scope:
 
     @property
     def recorded_reply_count(self) -> int:
-        """Number of replies that the journal holds for this scope, including replies that are not read yet."""
+        """Number of replies that the journal holds for this scope, including replies not yet read."""
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
@@ -54,12 +54,18 @@ class Scope:
         self._children[name] += 1
         return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)
 
-    def record(self, kind: EventKind, **body: JsonValue) -> None:
-        """Write the next event of a kind or, if it is already recorded, compare it with the recorded one.
+    def record(self, kind: EventKind, **body: JsonValue) -> int:
+        """Write the next event of a kind or, if one is already recorded, compare the two. Return the event's number.
 
         Raises JournalMismatch if the two differ, or JournalFailed if the event cannot be written.
         """
-        record(self.journal, self.path, kind, self._next(kind), body)
+        number = self._next(kind)
+        recorded = self.journal.get(self.path, kind, number)
+        if recorded is None:
+            self._write(kind, number, body)
+        elif _compared_part(recorded) != _compared_part(body):
+            raise JournalMismatch(self.path, kind, number, dict(recorded), body)
+        return number
 
     def span(self, payload: AnyPayload) -> Span[AnyPayload]:
         """Begin a span: the record of a part of the method's work, such as a subtask. ``with`` or ``end()`` ends it."""
@@ -70,9 +76,7 @@ class Scope:
         self._record_span(instant_event(payload))
 
     def _record_span(self, body: Body) -> int:
-        number = self._next("span")
-        record(self.journal, self.path, "span", number, body)
-        return number
+        return self.record("span", **body)
 
     def get_or_record(self, kind: EventKind, make: Callable[[], Body]) -> Body:
         """Return the event of a kind that occurs only once in a scope. If it is not recorded yet, ``make`` creates it.
@@ -82,8 +86,15 @@ class Scope:
         recorded = self.journal.get(self.path, kind, 0)
         if recorded is None:
             recorded = make()
-            write(self.journal, self.path, kind, 0, recorded)
+            self._write(kind, 0, recorded)
         return recorded
+
+    def _write(self, kind: EventKind, number: int, body: Body) -> None:
+        """Add an event to the journal. Raises JournalFailed, which plan code cannot catch, for any error."""
+        try:
+            self.journal.put(self.path, kind, number, body)
+        except Exception as error:
+            raise JournalFailed(str(error)) from error
 
     def ask(
         self,
@@ -100,7 +111,7 @@ class Scope:
         ``read`` raises ValueError for an unusable reply. The model is then shown the error, and may repair its reply up
         to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``.
 
-        Raises UnusableReply if the last repair is not usable either or if the prompt does not fit into the context,
+        Raises UnusableReply if the last repair is not usable either, or if the prompt does not fit into the context,
         ModelError if the model does not answer, or BudgetEnded if the budget does not suffice.
         """
         return self.stream(role, prompt, lambda record: WholeReply(read), history=history, sample=sample, **variables)
@@ -115,7 +126,7 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask like ``ask``, but pass each reply to a new reader while the reply arrives.
+        """Ask like ``ask``, but pass each reply to a new reader as the reply arrives.
 
         The reader records each piece in the journal before it acts on the piece. A reader that ``needs_whole_reply``
         gets the reply only when it is complete. The reader also decides what later prompts show as the reply.
@@ -162,7 +173,7 @@ class Scope:
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
         earlier = self._earlier_pieces(number)
-        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text)), earlier)
+        stream = ReplyStream(lambda: new_reader(lambda text: self.record("heard", ask=number, text=text)), earlier)
         question = asking(f"{role}: {template}", f"{self.path}/{number}", prompt_data)
         with question, self.roles.reserve_cost(role, fitted.messages):
             on_text = None if stream.reader.needs_whole_reply else stream
@@ -179,7 +190,7 @@ class Scope:
                 "cut_characters": fitted.cut_characters,
                 "reply": reply.model_dump(),
             }
-            write(self.journal, self.path, "ask", number, body)
+            self._write("ask", number, body)
         if stream.contradicted:
             raise JournalMismatch(self.path, "heard", number, reply.text, "another reply of the model")
         return reply, stream.reader
@@ -201,14 +212,10 @@ class Scope:
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _select(recorded, different), _select(request, different))
-        stream = ReplyStream(lambda: new_reader(lambda text: self._record_piece(number, text, to_write=False)), "")
-        stream.repeat(reply := Reply.model_validate(recorded["reply"]))
-        return reply, stream.reader
-
-    def _record_piece(self, ask: int, text: str, *, to_write: bool = True) -> None:
-        number = self._next("heard")
-        if to_write:
-            record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
+        reply = Reply.model_validate(recorded["reply"])
+        reader = new_reader(lambda text: self._next("heard"))  # the pieces are already recorded
+        reader.feed(reply.text)
+        return reply, reader
 
     def _earlier_pieces(self, ask: int) -> str:
         """Return the part of a reply that an earlier invocation of the run recorded before it was interrupted."""
@@ -220,6 +227,12 @@ class Scope:
         number = self._events[kind]
         self._events[kind] += 1
         return number
+
+
+def _compared_part(body: Body) -> Body:
+    """Return the event without the text of a cell's feedback, which other versions of planbook may word differently."""
+    feedback = body.get("feedback")
+    return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
 
 
 def _reply_message(text: str) -> Message:

@@ -24,7 +24,7 @@ DROP_ORDER = (
     "example of a rule",
     "demonstration",
 )
-"""The names of the blocks that may be left out, in the order in which this happens.
+"""The names of the blocks that may be left out, in this order.
 
 If several blocks have the same name, the last of them is left out first. At EXCHANGES, whole exchanges are left out,
 the oldest first.
@@ -57,7 +57,7 @@ def blocks(text: str, name: str) -> str:
 # Shortening a conversation.
 
 MIN_CUT = 400
-"""A text that is cut keeps about this many characters, or more."""
+"""A text that is cut keeps at least about this many characters."""
 MAX_MESSAGE = 16_000
 """Before whole exchanges are left out, longer texts after the first user message are cut to this many characters."""
 
@@ -91,7 +91,7 @@ def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
     after the first user message are cut to ``MAX_MESSAGE`` characters, so that one long text does not displace all
     others.
 
-    If the conversation is still too long after that, all longer texts that may be cut get one common length: the
+    If the conversation is still too long after that, the longest texts that may be cut are cut to a common length: the
     greatest with which the conversation fits. A text loses its middle, in whole lines if possible, and a note says how
     many characters are missing.
     """
@@ -129,7 +129,7 @@ class _MessagePiece:
         return _MessagePiece(f"{head}{note}{tail}", self.name, text, missing)
 
     def left_out(self) -> "_MessagePiece":
-        """Return a piece with a note that replaces this one."""
+        """Return a note that replaces this piece."""
         text = self.original or self.text
         return _MessagePiece(f"[left out to fit the context: {self.name}]\n", WHOLE, text, len(text))
 
@@ -206,7 +206,7 @@ def _pieces(content: str) -> tuple[_MessagePiece, ...]:
 def _with_pieces(message: Message, pieces: Iterable[_MessagePiece]) -> Message:
     """Return the message with the text of these pieces. Its digest does not change, so recorded replies still match."""
     text, content = "".join(piece.text for piece in pieces), message.content
-    rendered = RenderedText.known(text, content.data_digest) if isinstance(content, RenderedText) else text
+    rendered = RenderedText.with_digest(text, content.data_digest) if isinstance(content, RenderedText) else text
     return message if text == content else message.model_copy(update={"content": rendered})
 
 
@@ -248,7 +248,7 @@ def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[
 
 
 def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _ShortenedConversation:
-    """Cut all longer pieces to one common length: the greatest length with which the conversation fits."""
+    """Cut the longest pieces to a common length: the greatest with which the conversation fits."""
     fitting = conversation.cut(MIN_CUT)
     if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(

@@ -3,9 +3,9 @@
 A reader may act on a part of the reply before the rest has arrived. That part is recorded first. So the final reply
 begins with it, even if the process is killed and the model answers differently when it is asked again.
 
-A plan is run up to its first fault. It makes no difference in which pieces the reply arrives: the same statements run,
-with the same result. All statements of a plan form one cell, which is a piece of plan code that is run as a unit. The
-cell grows statement by statement.
+A plan is run up to its first fault. However the reply is split into pieces, the same statements run, with the same
+result. All statements of a plan form one cell, which is a piece of plan code that is run as a unit. The cell grows
+statement by statement.
 """
 
 import re
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from planbook.planner.frames import Frame
 
 Read_co = TypeVar("Read_co", covariant=True)
-RecordPiece = Callable[[str], None]
+RecordPiece = Callable[[str], object]
 """Records the next piece of a reply in the journal. A reader calls it before it acts on the piece."""
 
 
@@ -105,8 +105,7 @@ class ReplyStream(Generic[Read_co]):
     The part that the reader has acted on stays in the reply, no matter what the model sends later. For example, if the
     connection breaks and the model then sends a different reply, only that part is kept and the new reply is dropped.
 
-    ``recorded`` is the part that an earlier invocation of the run acted on before it was killed. If the model's new
-    reply does not begin with this part, ``contradicted`` becomes True.
+    ``recorded`` is the part that an earlier invocation of the run acted on before it was killed.
     """
 
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], recorded: str) -> None:
@@ -118,16 +117,11 @@ class ReplyStream(Generic[Read_co]):
         """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
-        """Take the next piece. Once the recorded part is repeated, pass the text on. Return False to stop the reply."""
+        """Take the next piece. Pass on the text once it contains the recorded part. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._recorded[: len(self._text)]):
             return False
         return len(self._text) < len(self._recorded) or self._pass_on()
-
-    def repeat(self, reply: Reply) -> None:
-        """Pass on a complete reply that comes from the journal."""
-        self._recorded, self._text = "", reply.text
-        self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
         """Pass on the rest of the complete reply. Return the final reply, without the seconds that the reader took.
@@ -186,9 +180,9 @@ After any other error, the episode may be resumed. So the whole reply is receive
 need not pay for it again.
 """
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
-"""A plan is checked as a whole after each new statement, but more rarely if it has more than ``_LONG_PLAN`` lines.
+"""A plan of up to ``_LONG_PLAN`` lines is checked as a whole after each new statement.
 
-Then the next check waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
+In a longer plan, each check also waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
 """
 REVISED = Fault(
     FaultKind.CHECK,
@@ -277,7 +271,7 @@ class StreamingPlan:
         return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
-        """Run the rest of the plan. Raises ValueError if the reply has no plan that can be run, and nothing was run."""
+        """Run the rest of the plan, and return its result. Raises ValueError if nothing in the reply could be run."""
         if self._ending_statement is None:
             self._run_rest(reply)
         if self._refused and not self.has_acted and self._refused[0].type == "syntax":
@@ -336,15 +330,15 @@ class StreamingPlan:
     def _ready_statements(self) -> list[Statement]:
         """Return the waiting statements that can be run now: those before the first that needs code not yet received.
 
-        Return none of them if they all only define something.
+        Return none if all of them are definitions.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
         last = self._waiting[-1].last_line
         self._next_check = last + max(0, last - _LONG_PLAN) // _GROWTH_DIVISOR
         faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
-        first = min((fault.line or 0 for fault in faults), default=last + 1)
-        ready = [statement for statement in self._waiting if statement.last_line < first]
+        first_fault = min((fault.line or 0 for fault in faults), default=last + 1)
+        ready = [statement for statement in self._waiting if statement.last_line < first_fault]
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:

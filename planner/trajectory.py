@@ -60,7 +60,7 @@ class RunFacts(TrajectoryPart):
     environment: dict[str, str] = Field(default={}, alias="world")
     """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
     answer_action: str = Field(default="", exclude_if=lambda action: not action)
-    """The action that delivers an answer. It and ``milestones`` are given only for an environment of your own."""
+    """The action that delivers an answer. Like ``milestones``, it is given only for an environment of your own."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """All milestones of the environment, if they are the same for every task."""
 
@@ -72,7 +72,7 @@ class RecordedRecall(Recall):
 
 
 class Rewind(TrajectoryPart):
-    """An event that returned the environment and the namespace of a plan to an earlier state of the round."""
+    """A return of the environment to an earlier state of the round."""
 
     order: int = Field(ge=0)
     scope: str
@@ -173,7 +173,7 @@ AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """Return the events in the order in which people read them.
 
-    A reply is recorded when it is complete. Each reply is moved to the place at which it began to arrive, before the
+    A reply is recorded when it is complete. Each reply is moved to the point at which it began to arrive, before the
     actions that were taken while it arrived.
     """
     events = list(events)
@@ -281,7 +281,7 @@ _OrderedEvent = tuple[int, str, EventKind, Body]
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
-    """Return the events that a run would have recorded if it had played the episode in the scope ``path``, in order."""
+    """Return the events, in order, as a run that played the episode in the scope ``path`` would have recorded them."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
     rows: list[TrajectoryRow] = []
     for _, scope, kind, body in sorted(_ordered_events(trajectory, path), key=itemgetter(0)):
@@ -315,9 +315,9 @@ def _round_events(round_: Round, task: Task, path: str) -> Iterable[_OrderedEven
 
 
 def _span_events(spans: Sequence[RecordedSpan], path: str) -> Iterable[_OrderedEvent]:
-    """Yield the events at the beginning and end of spans.
+    """Yield the begin and end events of spans.
 
-    The event at the end of a span holds the number that the event at its beginning has in the scope.
+    The end event of a span refers to the begin event by its number in the scope.
     """
     ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]

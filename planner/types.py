@@ -1,4 +1,4 @@
-"""The records of an episode: settings, steps, cells, feedback and ending. Texts with a digest of their data.
+"""The records of an episode (settings, steps, cells, feedback, ending), and texts with a digest of their data.
 
 A step is one action. A cell is a piece of plan code that is run as a unit; it may take any number of steps.
 A round is the part of an episode between two resets of the environment.
@@ -41,7 +41,7 @@ class RenderedText(str):
         return digest_of(*self._data)
 
     @classmethod
-    def known(cls, text: str, data_digest: str) -> "RenderedText":
+    def with_digest(cls, text: str, data_digest: str) -> "RenderedText":
         """Return the text with a digest that is already known."""
         rendered = cls(text)
         rendered.data_digest = data_digest
@@ -85,9 +85,9 @@ def data_of(value: object) -> JsonValue:
     if isinstance(value, type):
         return value.__name__
     if isinstance(value, BaseModel):
-        return _record(value, {name: field.get_default() for name, field in type(value).model_fields.items()})
+        return _record_data(value, {name: field.get_default() for name, field in type(value).model_fields.items()})
     if is_dataclass(value):
-        return _record(value, {field.name: field.default for field in fields(value)})
+        return _record_data(value, {field.name: field.default for field in fields(value)})
     if isinstance(value, Mapping):
         return {str(name): data_of(item) for name, item in value.items() if name not in WORDING}
     if isinstance(value, Set):
@@ -103,7 +103,7 @@ def unnamed_data(values: Mapping[str, object]) -> JsonValue:
     return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
 
 
-def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:
+def _record_data(record: object, defaults: Mapping[str, object]) -> JsonValue:
     """Return the data in those fields of a record that differ from their defaults."""
     wording_fields: frozenset[str] = getattr(record, "wording_fields", frozenset())
     values = {name: getattr(record, name) for name in defaults}
@@ -288,7 +288,7 @@ OBSERVATION = TypeAdapter(Observation)
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of one round. For an episode, the judgement with the highest ``rank`` counts."""
+    """The environment's judgement of one round. By default, the one with the highest ``rank`` decides the episode."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
@@ -319,17 +319,17 @@ class Judgement(NamedTuple):
         """
         errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
-        is_done = cause == FeedbackKind.DONE
-        fault = self.verdict.fault if is_done or cause == FeedbackKind.UNFINISHED else ""
+        message = self.verdict.fault if cause in (FeedbackKind.DONE, FeedbackKind.UNFINISHED) else ""
         if cause == FeedbackKind.PARSE:
-            fault = feedbacks[-1].faults[0].message
-        if no_plan and outcome is Outcome.FAILURE and no_plan != fault:
-            problems = [fault, no_plan] if cause == FeedbackKind.PARSE else [no_plan]
-            cause, fault, is_done = NO_PLAN, "; ".join(problems), False
+            message = feedbacks[-1].faults[0].message
+        if no_plan and outcome is Outcome.FAILURE and no_plan != message:
+            cause, message = NO_PLAN, f"{message}; {no_plan}" if cause == FeedbackKind.PARSE else no_plan
+        elif self.unjudged_result and cause == FeedbackKind.DONE:
+            cause, message = NOT_JUDGED, self.unjudged_result
         return Ending(
             outcome=outcome,
-            cause=NOT_JUDGED if self.unjudged_result and is_done else cause,
-            message=(self.unjudged_result if is_done else "") or fault,
+            cause=cause,
+            message=message,
             verdict=self.verdict,
             actions=actions,
             error_steps=errors,
@@ -338,7 +338,7 @@ class Judgement(NamedTuple):
         )
 
 
-def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
+def broken_ending(message: str, feedbacks: Sequence[Feedback], actions: int) -> Ending:
     """Return the ending of an episode that failed because of the environment or the engine, not because of the plan."""
     cause = Outcome.BROKEN.value
     errors = _count_errors(feedbacks)

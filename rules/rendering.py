@@ -109,4 +109,4 @@ def shortened(text: str, limit: int) -> str:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]
     short = f"{head}\n[... {len(text) - limit} characters left out ...]\n{tail}"
-    return RenderedText.known(short, text.data_digest) if isinstance(text, RenderedText) else short
+    return RenderedText.with_digest(short, text.data_digest) if isinstance(text, RenderedText) else short

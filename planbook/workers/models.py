@@ -15,8 +15,8 @@ from planbook.config import RECORDINGS, Config
 from planbook.errors import BadArgument
 from planbook.planner import (
     DEFAULT_ROLE,
+    DEFAULT_TIMEOUTS,
     METHODS,
-    USUAL_TIMEOUTS,
     IsStopped,
     Message,
     Model,
@@ -29,13 +29,12 @@ from planbook.planner import (
     Sampling,
     Timeouts,
     UnknownModel,
+    current_question,
     explain_missing,
-    journal_place,
     method,
     never_stopped,
     no_model,
-    partial_usage,
-    pass_on,
+    replayed_reply,
     request_key,
 )
 from planbook.runs import Fork, Run, is_run, last_path
@@ -77,7 +76,7 @@ def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Role
 
 
 def open_model(
-    spec: str, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
+    spec: str, stopped: IsStopped = never_stopped, timeouts: Timeouts = DEFAULT_TIMEOUTS, *, strict: bool = False
 ) -> Model:
     """Open the model that is specified by ``spec``, such as openai:NAME or recorded:NAME.
 
@@ -174,8 +173,8 @@ class RecordedRunModel:
             message = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
             raise NotRecorded(f"{message}. The run differs from the recorded one here; name a --model that can answer")
         key = match.entry.key
-        reply = self._by_place.get((without_restart(journal_place()), key)) or self._replies[key]
-        return _replayed(reply, on_text, reworded=match.reworded)
+        reply = self._by_place.get((without_restart(current_question().place), key)) or self._replies[key]
+        return replayed_reply(reply, on_text, reworded=match.reworded)
 
     def _add(self, scope: str, number: int, body: Any) -> None:
         messages = [Message.model_validate(message) for message in body["messages"]]
@@ -196,21 +195,6 @@ class RecordedRunModel:
         )
 
 
-def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
-    """Return a recorded reply as the reply to a new call, which takes no time and costs nothing."""
-    text, finish = pass_on(reply.text, on_text)
-    return reply.model_copy(
-        update={
-            "text": text,
-            "usage": partial_usage(reply.usage, reply.text, text),
-            "finish": finish if finish == "cut" else reply.finish,
-            "seconds": 0.0,
-            "replayed": True,
-            "reworded": reworded,
-        }
-    )
-
-
 class ReplyRepeater:
     """A model that repeats the reply that was recorded at the place of each call, whatever the prompt is.
 
@@ -224,9 +208,9 @@ class ReplyRepeater:
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply, or else the fallback's reply. Raises NotRecorded if there is neither."""
-        _task, _index, place = without_restart(journal_place()).split("/", 2)
+        _task, _index, place = without_restart(current_question().place).split("/", 2)
         if reply := self._replies.get(place):
-            return _replayed(reply, on_text)
+            return replayed_reply(reply, on_text)
         if self._fallback is None:
             raise NotRecorded("the planner makes more model calls than were recorded")
         return self._fallback.complete(messages, sampling, on_text)

@@ -193,7 +193,7 @@ class Template(_JinjaSource):
         # a loop may look up one value many times
         looked_up = {(path, id(value)): value for path, value in rendering.looked_up}
         data = [{path.rpartition(".")[2]: value} for (path, _), value in looked_up.items()]
-        return RenderedText.known("".join(parts).strip(), digest_of(data))
+        return RenderedText.with_digest("".join(parts).strip(), digest_of(data))
 
 
 class Expression(_JinjaSource):

@@ -1,7 +1,7 @@
 """Load a language model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names.
 
 - ``types``: the protocol ``Model``, with its messages, sampling parameters, replies, tokens and prices.
-- ``stand_ins``: models without a language model: replies come from a function, a list, or files that a person writes.
+- ``stand_ins``: stand-ins for language models, which reply from a function, a list, or files that a person writes.
 - ``openai_api``: models behind a server that speaks OpenAI's API for chat completions. Import this module only when it
   is needed, because importing OpenAI's SDK takes most of a second.
 - ``openai_replies``: read the replies and the failures of a server that speaks OpenAI's API.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from planbook.planner.errors import UnknownModel
 from planbook.planner.models.types import Model
-from planbook.planner.models.waiting import USUAL_TIMEOUTS, IsStopped, Timeouts, never_stopped
+from planbook.planner.models.waiting import DEFAULT_TIMEOUTS, IsStopped, Timeouts, never_stopped
 
 MODEL_FORMS = {
     "openai:NAME": "a model from OpenAI, or from the server at OPENAI_BASE_URL",
@@ -24,7 +24,7 @@ MODEL_FORMS = {
     "exchange:DIR": "prompts are written to files, answers are read from files",
     "scripted:FILE.py:NAME": "your own function (messages, sampling) -> str, or a list of replies",
 }
-_INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
+_FILE_AND_INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 OBJECT_PREFIX = "object:"
 """Prefix of the names of models that are Python objects. Such a model exists only in the process that created it."""
 _OBJECTS: dict[str, Model] = {}
@@ -51,7 +51,7 @@ def register_model(model: Model) -> str:
     return name
 
 
-def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
+def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Model:
     """Return the model with this full name. ``MODEL_FORMS`` lists the possible names.
 
     While the model waits, it calls ``stopped``. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
@@ -74,7 +74,7 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
 
         return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
-    from planbook.planner.models.stand_ins import ExchangeModel, load_script  # runs without a model need neither
+    from planbook.planner.models.stand_ins import ExchangeModel, load_script  # needed only by these models
 
     if kind == "exchange":
         if Path(rest).is_file():
@@ -87,14 +87,14 @@ def _forms() -> str:
     return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
 
 
-def _recorded_model(rest: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
+def _recorded_model(recording: str, stopped: IsStopped, timeouts: Timeouts) -> Model:
     from planbook.planner.models.recordings import RecordedModel
 
-    match = _INNER.fullmatch(rest)
+    match = _FILE_AND_INNER.fullmatch(recording)
     if match:
         return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))
-    if not Path(rest).is_file():
+    if not Path(recording).is_file():
         raise UnknownModel(
-            f"there is no recording {rest}; to make one, name the model to be recorded: recorded:{rest}+MODEL"
+            f"there is no recording {recording}; to make one, name the model to be recorded: recorded:{recording}+MODEL"
         )
-    return RecordedModel(rest)
+    return RecordedModel(recording)

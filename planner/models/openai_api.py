@@ -34,8 +34,8 @@ from planbook.planner.models.openai_replies import (
 )
 from planbook.planner.models.types import Message, OnText, Reply, Sampling, estimated_usage
 from planbook.planner.models.waiting import (
+    DEFAULT_TIMEOUTS,
     QUIET_SECONDS,
-    USUAL_TIMEOUTS,
     Gate,
     IsStopped,
     Timeouts,
@@ -58,7 +58,7 @@ class OpenAIModel:
     """A model behind a server that speaks OpenAI's API. Replies are streamed.
 
     A failed request is retried if the failure may be temporary. The first wait takes ``backoff`` seconds, and each
-    later wait twice as long as the wait before, unless the server names a time. If the server does not support a
+    later wait twice as long as the one before, unless the server names a time. If the server does not support a
     parameter, later requests use another parameter in its place or leave it out.
 
     The retries of OpenAI's SDK are switched off. Its waits cannot be interrupted, it does not let all threads wait if
@@ -71,7 +71,7 @@ class OpenAIModel:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        timeouts: Timeouts = USUAL_TIMEOUTS,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
@@ -79,8 +79,8 @@ class OpenAIModel:
     ) -> None:
         """``base_url`` and ``api_key`` default to the environment variables OPENAI_BASE_URL and OPENAI_API_KEY.
 
-        If OPENAI_BASE_URL is missing, too, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made with
-        the URL, the key or the network settings.
+        Without OPENAI_BASE_URL, ``DEFAULT_URL`` is used. Raises ModelRefused if no request can be made with the URL,
+        the key or the network settings.
         """
         self.name, self._model = f"openai:{name}", name
         url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).strip()
@@ -90,8 +90,8 @@ class OpenAIModel:
         self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
-        self._was_there = False
-        """True once something has listened on the server's host and port."""
+        self._was_reachable = False
+        """True once something has listened on the server's host and port. Until then, the server is not asked again."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -114,30 +114,29 @@ class OpenAIModel:
             except (openai.APIError, BrokenStream) as error:
                 kind, limit = request_limit(error, self._retries)
                 failures[kind] += 1
-                never_there = _is_refused(error) and not self._was_there  # most likely, the server was not started
-                self._was_there |= not _is_refused(error)
-                if failures[kind] >= limit or never_there or is_too_long(error) or not is_retryable(error):
+                self._was_reachable |= not _is_connection_refused(error)
+                if failures[kind] >= limit or not self._was_reachable or is_too_long(error) or not is_retryable(error):
                     # the cause is left out, because it may quote the key
                     raise final_error(error, self._title, failures.total(), self._key) from None
                 self._wait(error, failures[kind], limit)
             else:
-                self._was_there = True
+                self._was_reachable = True
                 return self._reply(received, messages, time.monotonic() - start)
 
-    def _wait(self, error: Failure, requests: int, limit: int) -> None:
+    def _wait(self, error: Failure, failures: int, limit: int) -> None:
         """Log the failure, and wait before the request is retried.
 
         If the server limits the rate of requests or asks for a wait, all threads that use this model wait.
         """
         requested = retry_after(error)
-        back_off = min(self._backoff * 2.0 ** (requests - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
+        back_off = min(self._backoff * 2.0 ** (failures - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if requested is None else requested
         LOG.warning(
             "%s: %s; trying again in %.1f s (try %d of %d)",
             self._title,
             describe(error, self._key),
             seconds,
-            requests + 1,
+            failures + 1,
             limit,
         )
         if is_rate_limited(error) or requested is not None:
@@ -160,7 +159,7 @@ class OpenAIModel:
             try:
                 return self._request(messages, sampling, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                refused = None if is_too_long(error) else self._parameters.learn(error, parameters)
+                refused = None if is_too_long(error) else self._parameters.replace_refused(error, parameters)
                 if refused is None:
                     raise
                 if REPLACEMENTS[refused] is None and refused in Sampling.model_fields:
@@ -236,7 +235,7 @@ def _check_url(url: str) -> str:
     return f"{parts.scheme}://{host}{parts.path}"
 
 
-def _is_refused(error: Failure) -> bool:
+def _is_connection_refused(error: Failure) -> bool:
     """Return True if nothing listens on the server's host and port."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ConnectionRefusedError):
@@ -289,7 +288,7 @@ _OUT_OF_RANGE = re.compile(
 
 
 class Parameters:
-    """The parameters that a server accepts, as far as its refusals have shown. All threads share this knowledge."""
+    """The parameters that a server accepts, as far as refusals have shown. All threads share this knowledge."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
@@ -310,7 +309,7 @@ class Parameters:
         names = {name: replaced.get(name, name) for name in values}
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
-    def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
+    def replace_refused(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
         """Stop sending the parameter that the server does not support, and return its name.
 
         Return None if the message does not say that a parameter is not supported.

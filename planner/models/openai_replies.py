@@ -12,7 +12,7 @@ from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, M
 from planbook.planner.models.types import Finish, OnText, Usage
 
 MAX_WAIT = 3_600.0
-"""Maximum number of seconds to wait because a server asks for it. If it asks for more, the request fails."""
+"""The longest wait in seconds that a server may ask for. If it asks for more, the request fails."""
 MAX_TOKEN_BYTES = 2_000
 """A streamed reply may have this many bytes for each token of the context. A token usually takes 200 to 500 bytes."""
 BUSY_FACTOR = 3
@@ -77,7 +77,7 @@ def is_rate_limited(error: Failure) -> bool:
 
 
 def retry_after(error: Failure) -> float | None:
-    """Return the number of seconds that the server asks its clients to wait, or None if it names none or a date."""
+    """Return the number of seconds that the server asks its clients to wait, or None if it names no number."""
     if not isinstance(error, openai.APIStatusError):
         return None
     try:

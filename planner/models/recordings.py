@@ -4,8 +4,8 @@ A recording has a header line, and then a line of JSON for each reply. A reply i
 recording does not have this prompt, the reply is found by the data of the prompt: the role, the template, and a digest
 of the template's variables. So the wording of prompts can change, and recordings remain usable.
 
-If several replies were recorded for the same data, they are told apart by a number: how often the template had been
-used before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
+If several replies were recorded for the same data, they are told apart by a number: how many times the template had
+been used before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
 recordings of planbook 0.1.0 have neither data nor numbers.
 """
 
@@ -32,10 +32,9 @@ from planbook.planner.models.types import (
     Sampling,
     Speaker,
     Usage,
-    label,
+    current_question,
     partial_usage,
     pass_on,
-    prompt_data,
     request_key,
 )
 from planbook.planner.types import Record, digest
@@ -91,10 +90,11 @@ class RecordedReply(Record):
     @classmethod
     def of(cls, messages: Sequence[Message], sampling: Sampling, reply: Reply) -> "RecordedReply":
         """Return the record of a request and its reply."""
+        question = current_question()
         return cls(
             key=request_key(messages, sampling),
-            label=label(),
-            given=prompt_data(),
+            label=question.label,
+            given=question.data,
             model=reply.model,
             sampling=sampling,
             messages=tuple(map(RecordedMessage.of, messages)),
@@ -135,10 +135,10 @@ class RecordedReplies:
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
-        prompt = prompt_data()
+        label, _, prompt = current_question()
         if strict or prompt is None:
             return None
-        key = _key_start(label(), sampling)
+        key = _key_start(label, sampling)
         entry = self._by_data.get((*key, prompt.data, prompt.number)) or self._by_data.get((*key, prompt.data))
         return FoundReply(entry, reworded=True) if entry else None
 
@@ -167,7 +167,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
     ]
 
 
-def append(path: Path, header: Header, entry: RecordedReply) -> None:
+def append_reply(path: Path, header: Header, entry: RecordedReply) -> None:
     """Add a reply to a recording, and wait until it is on the disk. Remove a last line that a crash left incomplete.
 
     Raises ModelRefused if the file cannot be written.
@@ -181,7 +181,7 @@ def append(path: Path, header: Header, entry: RecordedReply) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}. Solve this problem") from error
+        raise ModelRefused(f"the recording {path} cannot be written: {error.strerror}") from error
 
 
 def _cut_last_line(file: IO[bytes]) -> int:
@@ -254,28 +254,41 @@ class RecordedModel:
             hint = command and f"It has the replies for this command: `planbook {command}`. "
             raise NotRecorded(f"{problem}. {hint}{MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
-        text, end = pass_on(entry.text, on_text)
-        finish = "cut" if end == "cut" else entry.finish
-        usage = partial_usage(entry.usage, entry.text, text)
-        return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
+        reply = Reply(text=entry.text, finish=entry.finish, usage=entry.usage, model=entry.model)
+        return replayed_reply(reply, on_text, reworded=reworded)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
         reply = inner.complete(messages, sampling)
         entry = RecordedReply.of(messages, sampling, reply)
         with self._lock:
-            append(self.path, self._header, entry)
+            append_reply(self.path, self._header, entry)
             self._entries.add(entry)
         text, finish = pass_on(reply.text, on_text)
         return reply.model_copy(update={"text": text, "finish": "cut"}) if finish == "cut" else reply
+
+
+def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
+    """Return a recorded reply as the reply to a new call, which takes no time and costs nothing."""
+    text, finish = pass_on(reply.text, on_text)
+    return reply.model_copy(
+        update={
+            "text": text,
+            "usage": partial_usage(reply.usage, reply.text, text),
+            "finish": finish if finish == "cut" else reply.finish,
+            "seconds": 0.0,
+            "replayed": True,
+            "reworded": reworded,
+        }
+    )
 
 
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
     """Return the message that a recording has no reply to a prompt. It names the prompt's role, template and number."""
-    data = prompt_data()
-    number = f", number {data.number} in its place" if data else ""
-    problem = f"{path} has no answer to this prompt{f' of {label()}{number}' if label() else ''}"
+    label, _, prompt = current_question()
+    number = f", number {prompt.number} in its scope" if prompt else ""
+    problem = f"{path} has no answer to this prompt{f' of {label}{number}' if label else ''}"
     if strict and entries.find(messages, sampling):
         return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
-    return f"{problem}: its data, such as the task, or its template or sampling parameters are not those recorded"
+    return f"{problem}: its data (such as the task), template or sampling parameters differ from those recorded"

@@ -1,4 +1,4 @@
-"""Models without a language model: replies come from a function, a list, or files that a person or script writes."""
+"""Stand-ins for language models, which reply from a function, a list, or files that a person or script writes."""
 
 import logging
 import os
@@ -17,8 +17,8 @@ from planbook.planner.models.types import (
     OnText,
     Reply,
     Sampling,
+    current_question,
     estimated_usage,
-    label,
     pass_on,
     request_key,
 )
@@ -78,16 +78,16 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
     return answer
 
 
-def load_script(rest: str) -> Model:
+def load_script(script: str) -> Model:
     """Return the model of the script ``FILE.py:NAME``, a function or a list. Raises UnknownModel if it is neither."""
-    file, _, name = rest.rpartition(":")
+    file, _, name = script.rpartition(":")
     if not file.endswith(".py") or not name:
-        raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
+        raise UnknownModel(f"scripted:{script} does not name a function in a file: write scripted:FILE.py:NAME")
     try:
         module = execute_module(Path(file))
     except ModuleLoadError as error:
         raise UnknownModel(str(error)) from error
-    return ScriptedModel(_checked_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
+    return ScriptedModel(_checked_script(vars(module).get(name), file, name), name=f"scripted:{script}")
 
 
 def _checked_script(member: Any, file: str, name: str) -> Any:
@@ -135,7 +135,7 @@ class ExchangeModel:
                 prompt = self._ask(messages, sampling)
             reply = self._wait(_answer_path(prompt))
         except OSError as error:
-            raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}. Solve this problem") from error
+            raise ModelRefused(f"the exchange of prompts in {self.folder} failed: {error}") from error
         text, finish = pass_on(reply, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
@@ -173,7 +173,8 @@ def _answer_path(prompt: Path) -> Path:
 def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str, answer: str) -> str:
     """Return the text of a prompt's file. Its first line names the request's key and the file for the answer."""
     parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
-    prompt = f"prompt {label()}; " if label() else ""
+    label = current_question().label
+    prompt = f"prompt {label}; " if label else ""
     parts = [f"<!-- {prompt}{parameters}; key {key}; write the reply to {answer} -->"]
     for number, message in enumerate(messages, 1):
         parts.append(f"# ===== message {number} of {len(messages)}: {message.role} =====\n\n{message.content}")
@@ -181,7 +182,7 @@ def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str, ans
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file atomically: nobody sees a part of the new text."""
+    """Write a file atomically, so that nobody reads an incomplete text."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     temporary.replace(path)

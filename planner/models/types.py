@@ -61,9 +61,9 @@ class Sampling(Record):
 
 
 class Usage(Record):
-    """The tokens of a call: those of the prompt, of the reply (``completion``), and prompt tokens that were ``cached``.
+    """The tokens of a call: of its prompt, and of the reply (``completion``).
 
-    ``prompt`` includes the cached tokens. ``estimated`` is True if the server did not count the tokens.
+    ``cached`` counts the prompt tokens that were cached. ``estimated`` is True if the server did not count the tokens.
     """
 
     prompt: int = 0
@@ -112,7 +112,7 @@ class Reply(Record):
     text: str
     """The text of the reply, without the model's reasoning."""
     finish: Finish = "stop"
-    """The reason why the reply ended. It is "length" if the reply was cut off at ``max_tokens``."""
+    """Why the reply ended. It is "length" if the reply was cut off at ``max_tokens``."""
     usage: Usage = Usage()
     """The tokens of the call, for budgets and costs. By default, the call counts as using no tokens."""
     model: str = ""
@@ -157,7 +157,8 @@ class PromptData(Record):
 class CurrentQuestion(NamedTuple):
     """The question that a thread is asking at the moment.
 
-    ``label`` names its role and template. ``place`` is its place in the journal, and ``data`` identifies its prompt.
+    ``label`` names its role and template. ``place`` is its place in the journal, as ``SCOPE/NUMBER``. ``data``
+    identifies its prompt.
     """
 
     label: str = ""
@@ -179,19 +180,9 @@ def asking(label: str = "", place: str = "", data: PromptData | None = None) -> 
         _current_question.reset(token)
 
 
-def label() -> str:
-    """Return the role and the template of the question that this thread is asking, or "" if there is none."""
-    return _current_question.get().label
-
-
-def journal_place() -> str:
-    """Return where the journal records the question that this thread is asking, as ``SCOPE/NUMBER``."""
-    return _current_question.get().place
-
-
-def prompt_data() -> PromptData | None:
-    """Return the data that identify the prompt of this thread's current question, or None if there is none."""
-    return _current_question.get().data
+def current_question() -> CurrentQuestion:
+    """Return the question that this thread is asking. If there is none, its fields are empty."""
+    return _current_question.get()
 
 
 def data_digest(messages: Sequence[Message]) -> str:
@@ -269,8 +260,8 @@ def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
 SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 """The path of the price table that comes with planbook."""
 MILLION = 1_000_000
-_VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
-_VENDOR = re.compile(r"^(openai[:/]|(scripted|exchange):(.*/)?)")
+_VERSION_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
+_KIND_PREFIX = re.compile(r"^(openai[:/]|(scripted|exchange):(.*/)?)")
 
 
 class BadPrices(PlannerError):
@@ -278,7 +269,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """Prices in USD for a million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
+    """Prices in USD per million tokens. If ``cached`` is None, cached prompt tokens cost as much as others."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -318,10 +309,11 @@ class Prices(Record):
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or None if it is unknown.
 
-        A model whose name ends in a date or "latest" has the price of the model without this ending. Other endings
-        count as other models: gpt-4o-audio does not have the price of gpt-4o.
+        A model whose name ends in a date or "latest" has the price of the model without this ending. Any other ending
+        makes another model: gpt-4o-audio does not have the price of gpt-4o.
         """
         if model in self.models:
             return self.models[model]
-        name, prices = _VENDOR.sub("", model), {_VENDOR.sub("", known): price for known, price in self.models.items()}
-        return prices.get(name) or prices.get(_VERSION.sub("", name))
+        name = _KIND_PREFIX.sub("", model)
+        prices = {_KIND_PREFIX.sub("", known): price for known, price in self.models.items()}
+        return prices.get(name) or prices.get(_VERSION_SUFFIX.sub("", name))

@@ -36,8 +36,8 @@ class Timeouts(Record):
     idle: float = Field(default=300.0, gt=0, le=MAX_TIMEOUT)
 
 
-USUAL_TIMEOUTS = Timeouts()
-"""The default timeouts."""
+DEFAULT_TIMEOUTS = Timeouts()
+"""The timeouts that apply unless a run sets others."""
 
 
 def never_stopped() -> bool:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from planbook.manuals import write_knowledge
-from planbook.planner import Message, Sampling, journal_place
+from planbook.planner import Message, Sampling, current_question
 from planbook.rules import Knowledge, Rule, RuleType
 
 RULES, NEEDED_RULES, TASKS, TASKS_PER_RULE = 20, 8, 30, 9
@@ -42,7 +42,7 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     """Reply with the solution if the prompt has every rule that the task needs, and with a useless plan otherwise."""
     prompt = messages[-1].content
     known = {int(number) for number in re.findall(r"^## rule_(\d+)", prompt, re.MULTILINE)}
-    task = int(journal_place().split("/")[1])
+    task = int(current_question().place.split("/")[1])
     missing = [rule for rule in range(RULES) if needs(rule, task) and rule not in known]
     unlucky = int(sha256(f"{task}{sorted(known)}".encode()).hexdigest(), 16) % CHANCE == 0
     code = "print('nothing')" if missing or unlucky else SOLUTION

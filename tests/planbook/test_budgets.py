@@ -41,7 +41,7 @@ def test_all_roles_share_one_budget_and_a_part_is_reserved_for_the_manual(tmp_pa
     command = ("build", "--env", "toy", "--types", "fetch", "--tasks-per-type", 4, *models)
     stopped = invoke(*command, "--budget", "calls=10", "--json", "--out", folder)
     assert stopped.returncode == 4
-    assert "the budget of 10 calls is used up (1 call kept for the manual)" in stopped.printed
+    assert "the budget of 10 calls is used up (1 call reserved for the manual)" in stopped.printed
     assert "The manual was written with the 10% of the budget reserved for it." in stopped.printed
     asked = [each["role"] for each in asks(folder)]
     assert (len(asked), set(asked), asked.count("formulator")) == (10, {"planner", "builder", "formulator"}, 1)

@@ -148,15 +148,15 @@ def test_a_budget_that_earlier_invocations_used_up_ends_the_run(tmp_path: Path) 
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
     run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     run.begin_invocation(InvocationSettings(budget=Budget(calls=1, actions=1)))
-    with run.meter.call("paid", Usage()):
+    with run.meter.reserve("paid", Usage()):
         run.journal("task/0").put("task/0", "ask", 0, ask(0.0).body)
     run.journal("task/1").put("task/1", "act", 0, act(0.0).body)
-    with pytest.raises(BudgetEnded, match="1 call is used up"), run.meter.call("paid", Usage()):
+    with pytest.raises(BudgetEnded, match="1 call is used up"), run.meter.reserve("paid", Usage()):
         pass
     run.close()
     again = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     again.begin_invocation()
-    with pytest.raises(BudgetEnded, match="budget of 1 call is used up"), again.meter.call("paid", Usage()):
+    with pytest.raises(BudgetEnded, match="budget of 1 call is used up"), again.meter.reserve("paid", Usage()):
         pass
     with pytest.raises(BudgetEnded, match="budget of 1 action is used up"):
         again.meter.before_action()

@@ -7,7 +7,7 @@ from typing import Any
 
 from planbook.envs import Selection, Task, load_environment
 from planbook.planner import Ending, Episode, Message, Model, Sampling, ScriptedModel
-from planbook.planner.models.types import label
+from planbook.planner.models.types import current_question
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
 
@@ -37,7 +37,7 @@ class NodeModels:
         """Return the model of a role."""
 
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-            node = label().partition(": ")[2]
+            node = current_question().label.partition(": ")[2]
             self.asked.append((role, node, messages[-1].content))
             reply = self.replies.get(node, "Nothing is to be said.")
             if callable(reply):

@@ -121,16 +121,16 @@ def test_the_highest_cost_of_a_call_in_progress_is_reserved(limited: NewMeter, l
 
 def test_a_failed_call_releases_its_reservation(limited: NewMeter) -> None:
     meter = limited(Budget(calls=1))
-    with pytest.raises(ZeroDivisionError), meter.call("m", Usage()):
+    with pytest.raises(ZeroDivisionError), meter.reserve("m", Usage()):
         raise ZeroDivisionError
-    with meter.call("m", Usage()):
+    with meter.reserve("m", Usage()):
         pass
 
 
 def test_a_call_within_a_call_does_not_wait_for_the_outer_one(limited: NewMeter) -> None:
     meter = limited(Budget(calls=1))
     inner = asking(place="task/0/inner/0")
-    with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
+    with meter.reserve("m", Usage()), inner, pytest.raises(BudgetEnded), meter.reserve("m", Usage(), wait=pytest.fail):
         pass
 
 
@@ -141,7 +141,7 @@ def test_no_event_is_lost_between_threads() -> None:
 
     def spend(number: int) -> None:
         for _ in range(200):
-            with meter.call("m", Usage()):
+            with meter.reserve("m", Usage()):
                 meter.count("ask", body)
             meter.count("act", {"counted": True})
             meter.count("cell", {})
@@ -172,7 +172,7 @@ def test_a_recorded_reply_costs_nothing_again(limited: NewMeter) -> None:
 )
 def test_a_call_beyond_the_budget_is_refused(limited: NewMeter, budget: Budget, spent: Spending, message: str) -> None:
     most = Usage(prompt=100, completion=4_000)
-    with pytest.raises(BudgetEnded, match=f"the budget of {message}"), limited(budget, spent).call("m", most):
+    with pytest.raises(BudgetEnded, match=f"the budget of {message}"), limited(budget, spent).reserve("m", most):
         pass
 
 
@@ -189,10 +189,10 @@ def test_a_call_beyond_the_budget_is_refused(limited: NewMeter, budget: Budget, 
 )
 def test_the_limit_that_is_named_is_enough(limited: NewMeter, limits: dict[str, float], spent: Spending) -> None:
     budget, most = Budget.model_validate(limits), Usage(prompt=100, completion=4_000)
-    with pytest.raises(BudgetEnded) as refused, limited(budget, spent).call("m", most):
+    with pytest.raises(BudgetEnded) as refused, limited(budget, spent).reserve("m", most):
         pass
     name, _, larger = refused.value.larger.partition("=")
-    with limited(Budget.model_validate({**limits, name: larger}), spent).call("m", most):
+    with limited(Budget.model_validate({**limits, name: larger}), spent).reserve("m", most):
         pass
 
 
@@ -207,7 +207,7 @@ def test_an_action_needs_actions_and_no_tokens(limited: NewMeter) -> None:
 
 
 def test_an_unknown_price_does_not_end_a_run(limited: NewMeter) -> None:
-    with limited(Budget(money=0.01), Spending(money=None)).call("m", Usage()):
+    with limited(Budget(money=0.01), Spending(money=None)).reserve("m", Usage()):
         pass
 
 

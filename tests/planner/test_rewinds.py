@@ -49,7 +49,7 @@ def test_an_undone_mark_is_refused(episode: Episode) -> None:
     second = episode.mark()
     episode.rewind(first)
     episode.run("seen = agent.open('box_2')")
-    with pytest.raises(WrongMark, match="undone by an earlier rewind"):
+    with pytest.raises(WrongMark, match="removed by an earlier rewind"):
         episode.rewind(second)
     assert [str(action) for action, _ in episode.environment.history] == ["open('box_2')"]
     assert episode.run("print(seen[:14])").output == "You open box_2\n"

@@ -22,7 +22,7 @@ from planbook.planner import (
     ScriptedModel,
     UnusableReply,
 )
-from planbook.planner.models.types import Finish, label
+from planbook.planner.models.types import Finish, current_question
 from planbook.planner.prompts import Prompts
 from planbook.planner.replies import as_text
 from planbook.planner.roles import NO_MODELS, Answer, Roles, Sample
@@ -43,7 +43,7 @@ class Replies:
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         self.asked.append((messages, sampling))
-        self.labels.append(label())
+        self.labels.append(current_question().label)
         return self._replies[len(self.asked) - 1]
 
 
@@ -224,4 +224,4 @@ def test_a_request_is_labelled_with_its_role_and_prompt(tmp_path: Path) -> None:
     model = Replies("forty", "42")
     ask(scope(model))
     assert model.labels == ["planner: question.j2"] * 2
-    assert label() == ""
+    assert current_question().label == ""

@@ -252,8 +252,8 @@ class SearchRound(ModelCalls):
     def _events(self, parent: Node, steps: Sequence[Step], output: str) -> str:
         """Return the text for prompts about what code did in the state of ``parent``."""
         events = CellSteps(self._episode.environment, steps, Observation(parent.page)).report(output)
-        if withheld := self._frame.withheld:
-            events = RenderedText.of(f"{events}\n{withheld}", events, withheld)
+        if limit_message := self._frame.limit_message:
+            events = RenderedText.of(f"{events}\n{limit_message}", events, limit_message)
         return events or "The code took no action and printed nothing."
 
     def _scene(self) -> str:

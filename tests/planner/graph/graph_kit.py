@@ -9,7 +9,7 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import Hooks
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.traverse import PassResult, run_pass
-from planbook.planner.models.types import label
+from planbook.planner.models.types import current_question
 
 
 class ScriptedAnswers:
@@ -24,7 +24,7 @@ class ScriptedAnswers:
         self._reply_counts: dict[str, int] = {}
 
     def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str:
-        role, _, name = label().partition(": ")
+        role, _, name = current_question().label.partition(": ")
         prompt = messages[-1].content
         self.asked.append((role, name, prompt))
         reply = self.replies.get(name, f"{name} says so")
