@@ -1,11 +1,11 @@
 """Run one pass over a prompt graph, layer by layer.
 
 A layer consists of the nodes that no longer wait for any other node. First, all nodes of a layer are asked. Then,
-node by node in the order of definition, each answer is stored, and the node's branches, loops and hooks change the rest
-of the pass. So it does not matter whether the nodes of a layer are asked at the same time.
+node by node in order of definition, each answer is stored, and the node's branches, loop and hooks change the rest of
+the pass. So it does not matter whether the nodes of a layer are asked one by one or concurrently.
 
-Each node asks in its own scope (place) of the journal, which records every answer. If the process is killed during a
-pass, running the pass again with the same journal continues it.
+Each node asks in its own scope of the journal, which records every answer. If the process is killed during a pass,
+running the pass again with the same journal continues it.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.types import RenderedText
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The folder with the template from which a node's question is rendered."""
+"""The template from which a node's question is rendered."""
 MAX_RECORDED = 2_000
 """A stored value with more characters than this is not recorded in the node's event. A note replaces it."""
 LEFT_OUT = "(too long to be repeated here)"
@@ -37,14 +37,14 @@ LEFT_OUT = "(too long to be repeated here)"
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """The question of a node, as text that has already been rendered. The journal records it under the node's name."""
+    """A node's question, which has already been rendered. The journal records it under the node's name."""
 
     name: str
     text: RenderedText
     system: tuple[Message, ...] = ()
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text. Raises TypeError if there are variables, since the text has no place for them."""
+        """Return the text. Raises TypeError if variables are given, since the text has no place for them."""
         if variables:
             raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
         return self.text
@@ -90,7 +90,7 @@ class PassResult:
     answers: dict[str, JsonValue] = field(default_factory=dict)
     """Maps every node to its answer. For a skipped node, this is the answer that was used instead of a new one."""
     layers: list[list[str]] = field(default_factory=list)
-    """The names of the nodes of each layer. The layer that was evaluated first comes first."""
+    """The names of the nodes in each layer, in order of evaluation."""
     skipped: list[str] = field(default_factory=list)
 
     @property
@@ -142,7 +142,7 @@ class _RunningPass:
     max_concurrent: int
     retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """Maps each node that was asked to its open span, which ends after the node's answer has been applied."""
+    """Maps each node that was asked to its open span, which ends when the effects of the answer have been applied."""
 
     def evaluate(self, layer: list[str]) -> None:
         """Ask the nodes of one layer, and then apply the effects of their answers."""
@@ -211,7 +211,7 @@ class _RunningPass:
             tries += 1
 
     def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
-        """Return a node's whole question: the answers of the nodes in ``shown``, its messages, and the answer's form.
+        """Return a node's whole question: the answers that it is shown, its messages, and the form of the answer.
 
         If the node has a compose hook, the text that the hook returns replaces the answers.
         """
@@ -239,7 +239,7 @@ class _RunningPass:
         return NodeQuestion(node.name, text, system)
 
     def _ask(self, node: GraphNode, question: NodeQuestion, scope: Scope, sample: Sample) -> JsonValue:
-        """Ask a node in this scope, and return its answer. The model may repair an answer that does not fit.
+        """Ask a node in this scope and return its answer. The model may repair an answer that does not fit.
 
         Raises UnusableReply if the last repair does not fit either.
         """
@@ -251,7 +251,7 @@ class _RunningPass:
                 checked = call_hook(self.hooks, node.check, answer, view, passed_on=ValueError)
                 answer = checked_json(checked, f"what the hook {node.check} returned")
             if node.loop and node.loop.items.names == {ANSWER}:
-                self._items(node.loop, answer)  # if the list is wrong, raises an error that the model can correct
+                self._items(node.loop, answer)  # raises an error for a wrong list, which the model can correct
             return answer
 
         return scope.ask(node.model, question, read=read, history=question.system, sample=sample).value
@@ -338,7 +338,7 @@ class _RunningPass:
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables for a node's templates and expressions. ``own`` are those that only this node has."""
+        """Return the variables for a node's templates and expressions. Only this node has those in ``own``."""
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:

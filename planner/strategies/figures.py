@@ -12,7 +12,7 @@ from planbook.planner.types import Ending
 
 
 class PlayedEpisode(NamedTuple):
-    """One episode of a run with its recorded spans. ``Figures.count`` computes the figures from such episodes."""
+    """One episode of a run, with its recorded spans. ``Figures.count`` takes these episodes."""
 
     kind: str
     """The type of the task."""

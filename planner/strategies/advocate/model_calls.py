@@ -57,7 +57,7 @@ class Evaluation(NamedTuple):
 
 
 def normal_form(code: str) -> str:
-    """Return a text that is the same for two pieces of code if they differ only in quotes, spaces and comments."""
+    """Return a text that is the same for pieces of code that differ only in quotes, spaces and comments."""
     tree = parse(code)
     return code.strip() if isinstance(tree, Fault) else ast.dump(tree)
 
@@ -189,7 +189,7 @@ SUMMARY_WORDS = 200
 
 
 class FailedRound(NamedTuple):
-    """What the prompt for the next plan shows of a failed round."""
+    """The part of a failed round that the prompt for the next plan shows."""
 
     parts: Sequence[str]
     """The subtasks of the round's plan."""
@@ -200,7 +200,7 @@ class FailedRound(NamedTuple):
 
 
 class ModelCalls:
-    """Asks models the questions of one round. If the evaluator gives no usable reply, code gets the value 0."""
+    """Asks models the questions of one round. If the evaluator gives no usable reply, the code gets the value 0."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class ModelCalls:
         self._tried: list[Node] = []
         """The nodes whose code was run, in order of the first run."""
         self.current_path_only = False
-        """True if prompts show only the branches that led to the current state, and no branches that were undone."""
+        """True if prompts show only the branches that led to the current state, and none that were undone."""
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
 
@@ -329,7 +329,7 @@ class ModelCalls:
         }
 
     def _deeds(self) -> Iterator[str]:
-        """Yield the effects of the code that was tried. The history of algorithm 1 covers all rounds."""
+        """Yield the effects of the code tried so far in all rounds (the history of algorithm 1)."""
         for number, failed in enumerate(self._earlier, 1):
             for deed in failed.deeds:
                 yield f"In round {number}, undone by the new start unless it was stored permanently: {deed}"

@@ -31,7 +31,7 @@ UNDONE_IN_PART = " (undone later, except for what it stored permanently)"
 
 
 class PlanMade(Payload):
-    """A round and its plan. The fields from ``actions`` on are filled in at the end of the round."""
+    """A round and its plan. The fields from ``actions`` on are set at the end of the round."""
 
     span = "plan"
 
@@ -238,11 +238,11 @@ class SearchRecord(NamedTuple):
         return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
 
     def solved_within(self, rounds: int) -> bool:
-        """Return whether the task would count as solved if the episode had at most this number of rounds."""
+        """Return True if the task would count as solved if the episode had at most this number of rounds."""
         if rounds >= self.rounds:
             return self.ending.outcome.solved
         return any(plan.solved for plan in self.plans if plan.round == rounds - 1)
 
     def actions(self, number: int) -> int:
-        """Return the number of counted actions of a round."""
+        """Return the number of actions in a round."""
         return sum(plan.actions for plan in self.plans if plan.round == number)
