@@ -188,7 +188,7 @@ class _Checks:
         yield from _always_true(source.as_condition, where, self._shapes(place, own))
 
     def _shapes(self, place: _NodePlace, own: Shapes) -> Shapes:
-        return {**{name: self._by_name[name].node.expect for name in place.visible if name in self._by_name}, **own}
+        return {**{name: self._by_name[name].node.expect for name in place.visible}, **own}
 
     def _source(
         self, source: Template | Expression, where: YamlPath, place: _NodePlace, own: Shapes, *, optional: bool = True
@@ -210,8 +210,6 @@ class _Checks:
         if first == DATABASE:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
-            if first in place.visible:
-                return ""  # the node is faulty, so the shape of its answer is unknown
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
@@ -232,7 +230,7 @@ class _Checks:
             return ""
         if above:
             stored, shape = above[-1]
-            return f"what is stored at {stored} is {shape.sketch()}"
+            return f"the value at {stored} is {shape.sketch()}"
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it

@@ -89,8 +89,8 @@ def svg(file: GraphFile) -> str:
     program = shutil.which("dot")
     if program is None:
         raise MissingRequirement(
-            "an SVG is drawn by Graphviz, which is not installed: install it (`apt install graphviz`), "
-            "or draw Mermaid text, into a file with another ending"
+            "drawing an SVG needs Graphviz, which is not installed: install it (`apt install graphviz`), "
+            "or draw Mermaid text, into a file that does not end in .svg"
         )
     try:
         finished = subprocess.run(

@@ -127,19 +127,21 @@ def _remove(value: Any, where: YamlPath) -> None:
             return
     if isinstance(value, dict):
         value.pop(last, None)
-        if last in _PLACEHOLDERS:
-            value[last] = deepcopy(_PLACEHOLDERS[str(last)])
+        placeholder = _NODE if parents[-1:] == ["nodes"] else _PLACEHOLDERS.get(str(last))
+        if placeholder is not None:
+            value[last] = deepcopy(placeholder)
     elif isinstance(value, list) and isinstance(last, int):
         value[last] = {}
 
 
+_NODE = {"prompt": "?", "expect": "any"}
 _PLACEHOLDERS: Mapping[str, Any] = {
     "prompt": "?",
     "when": "true",
     "in": "answer",
     "expect": "any",
-    "node": {"prompt": "?"},
-    "nodes": {"unreadable": {"prompt": "?"}},
+    "node": _NODE,
+    "nodes": {"unreadable": _NODE},
 }
 
 
