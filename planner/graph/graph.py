@@ -135,14 +135,14 @@ class Graph:
     def add_temporary_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
         """Make ``target`` wait for ``source`` in this pass. ``target`` must not have been evaluated yet."""
         self._check_pass_is_open()
-        self._check_known(source, self.nodes)
-        self._check_changeable(target, self.nodes)
+        self._check_known(source)
+        self._check_changeable(target)
         self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
         """Leave a node out of this pass, so that no node waits for it and no prompt shows its answer."""
         self._check_pass_is_open()
-        self._check_changeable(name, self.nodes)
+        self._check_changeable(name)
         self._left_out.add(name)
 
     def skip(self, name: str) -> None:
@@ -151,7 +151,7 @@ class Graph:
         If it has no ``else`` value either, the node is asked anyway.
         """
         self._check_pass_is_open()
-        self._check_changeable(name, self.nodes)
+        self._check_changeable(name)
         self._skipped.add(name)
 
     # One pass.
@@ -184,12 +184,12 @@ class Graph:
         if name in self._nodes or name in self._temporary_nodes:
             raise GraphError(f"there is already a node named {name}; give the new one another name")
 
-    def _check_known(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
-        if name not in nodes:
-            raise GraphError(f"there is no node {name}{suggestion(name, nodes)}")
+    def _check_known(self, name: str) -> None:
+        if name not in self.nodes:
+            raise GraphError(f"there is no node {name}{suggestion(name, self.nodes)}")
 
-    def _check_changeable(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
-        self._check_known(name, nodes)
+    def _check_changeable(self, name: str) -> None:
+        self._check_known(name)
         self._check_not_evaluated(name)
 
     def _check_not_evaluated(self, name: str) -> None:
@@ -208,10 +208,10 @@ def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
 
 
 def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
-    for name, other in (edge[:2], edge[1::-1]):
+    source, target = edge[:2]
+    for name, relation in ((source, f"{target} waits for {source}"), (target, f"{source} must come before {target}")):
         if name not in nodes:
-            relation = "waits for" if name == edge.source else "must come before"
-            raise GraphError(f"{other} {relation} {name}, but there is no such node{suggestion(name, nodes)}")
+            raise GraphError(f"{relation}, but there is no such node{suggestion(name, nodes)}")
 
 
 def whole_graph(file: GraphFile) -> Graph:

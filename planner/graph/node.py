@@ -4,7 +4,7 @@ The page docs/graphs.md describes the keys of a graph file. A pass is one run th
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
 from pydantic import (
@@ -41,14 +41,18 @@ def _as_store(value: Any) -> Any:
     return {value: ANSWER} if isinstance(value, str) else value
 
 
+_cached_template = lru_cache(maxsize=1_000)(Template)
+_cached_expression = lru_cache(maxsize=1_000)(Expression)
+
+
 def _template(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise ValueError("this is empty; write what the model should be asked")
-    return Template.of(value) if isinstance(value, str) else value
+    return _cached_template(value) if isinstance(value, str) else value
 
 
 def _expression(value: Any) -> Any:
-    return Expression.of(value) if isinstance(value, str) else value
+    return _cached_expression(value) if isinstance(value, str) else value
 
 
 def _with_names(value: Any) -> Any:
@@ -221,7 +225,7 @@ class GraphFile(_GraphModel):
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
         """Maps the names of the hooks in the file to their functions. The first access executes the hooks' files.
 
-        Raises GraphError if a hook is not found, or if its file fails.
+        Raises GraphError if a file fails.
         """
         names = dict.fromkeys(hook for node in self.all_nodes for hook in node.hooks.values())
         return {name: self._find_hook(name) for name in names}

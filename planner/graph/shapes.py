@@ -181,14 +181,14 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
         return "yes" if value else "no"
     elif isinstance(value, str) and value.strip():
         return _READERS[shape.kind](shape, value)
-    raise ValueError(f"this must be {shape.sketch().strip('<>')}")
+    raise ValueError(f"this must be {shape.sketch()[1:-1]}")
 
 
 # Reading answers that are not JSON.
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise ValueError if a text contains half of a surrogate pair, because servers would refuse it in a prompt."""
+    """Raise ValueError if a text contains a lone surrogate, because servers would refuse it in a prompt."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -205,7 +205,7 @@ def _read_yes_no(shape: Shape, text: str) -> JsonValue:
 def _read_number(shape: Shape, text: str) -> JsonValue:
     match = _NUMBER.match(text.lstrip(_MARKS))
     if not match or (shape.kind == WHOLE and "." in match[0]):
-        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, not with {text[:_MAX_TEXT]!r}")
+        raise ValueError(f"the answer must begin with {shape.sketch()[1:-1]}, not with {text[:_MAX_TEXT]!r}")
     return float(match[0]) if "." in match[0] else int(match[0])
 
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, meta, nodes, pass_context
@@ -167,19 +166,13 @@ class _JinjaSource:
 
 
 class Template(_JinjaSource):
-    """The text of a prompt. Templates with the same text are the same object."""
+    """The text of a prompt. Raises ValueError if it is not a valid template."""
 
     def __init__(self, source: str) -> None:
         with _reading("the template"):
             tree = _JINJA.parse(source)
             super().__init__(source, tree)
             self._compiled: Any = _JINJA.from_string(tree)
-
-    @staticmethod
-    @lru_cache(maxsize=1_000)
-    def of(source: str) -> "Template":
-        """Return the template with that text. Raises ValueError if it is not a valid template."""
-        return Template(source)
 
     def render(self, values: Mapping[str, JsonValue]) -> RenderedText:
         """Return the rendered text, with a digest of the looked-up values. Raises GraphError if rendering fails."""
@@ -197,7 +190,7 @@ class Template(_JinjaSource):
 
 
 class Expression(_JinjaSource):
-    """A condition, or an expression that selects a value."""
+    """A condition, or an expression that selects a value. Raises ValueError if it is not a valid expression."""
 
     def __init__(self, source: str) -> None:
         with _reading(f"{source!r} is not an expression"):
@@ -208,12 +201,6 @@ class Expression(_JinjaSource):
             (expression,) = output.nodes
             self.as_condition = tuple(tested_paths(expression))
             """The paths of the values whose truth the expression tests when used as a condition."""
-
-    @staticmethod
-    @lru_cache(maxsize=1_000)
-    def of(source: str) -> "Expression":
-        """Return the expression with that text. Raises ValueError if it is not a valid expression."""
-        return Expression(source)
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
         """Return the value of the expression. Raises KeyError if there is none, or GraphError if computing it fails."""

@@ -8,10 +8,10 @@ Each node asks in its own scope of the journal, which records every answer. If t
 running the pass again with the same journal continues it.
 """
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -44,9 +44,7 @@ class NodeQuestion:
     system: tuple[Message, ...] = ()
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text. Raises TypeError if variables are given, since the text has no place for them."""
-        if variables:
-            raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
+        """Return the text, which uses no variables."""
         return self.text
 
 
@@ -155,8 +153,7 @@ class _RunningPass:
             self.result.answers[node.name] = answers[node.name]
         for node in nodes:
             if node.name in reused:
-                changes = {"skipped": True, "answer": reused[node.name]}
-                self.scope.record_instant(self._payload(node).model_copy(update=changes))
+                self.scope.record_instant(self._payload(node, skipped=True, answer=reused[node.name]))
             else:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
@@ -171,25 +168,28 @@ class _RunningPass:
             return [self.graph.last_answers[node.name]]
         return [] if node.otherwise is None else [node.otherwise]
 
-    def _payload(self, node: GraphNode) -> NodeAnswered:
-        """Return the payload of a node's span without the answer, which is not known yet."""
+    def _payload(self, node: GraphNode, **fields: Any) -> NodeAnswered:
+        """Return the payload of a node's span with these other fields."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
             number=self.result.number,
             of=tuple(self.graph.shown_sources(node.name)),
+            **fields,
         )
 
     def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
-        """Ask the nodes and return their answers. All questions are composed before the first one is asked."""
-        sources = [self.graph.shown_sources(node.name) for node in nodes]
-        questions = [self._compose(node, shown) for node, shown in zip(nodes, sources, strict=True)]
+        """Ask the nodes and return their answers. All questions are composed before the first one is asked.
 
-        def answer(index: int) -> JsonValue:
-            return self._answer(nodes[index], questions[index])
-
-        answers = _run_concurrently(answer, len(nodes), self.max_concurrent)
-        return {node.name: value for node, value in zip(nodes, answers, strict=True)}
+        If nodes fail, wait for those that are being asked, and raise the error of the first node that failed.
+        """
+        questions = [self._compose(node) for node in nodes]
+        if self.max_concurrent <= 1 or len(nodes) <= 1:
+            answers = list(map(self._answer, nodes, questions))
+        else:
+            with ThreadPoolExecutor(self.max_concurrent) as pool:
+                answers = list(pool.map(self._answer, nodes, questions))
+        return {node.name: answer for node, answer in zip(nodes, answers, strict=True)}
 
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
         """Ask a node and return its answer.
@@ -210,12 +210,12 @@ class _RunningPass:
                     raise  # the node failed in this invocation of the run
             tries += 1
 
-    def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
+    def _compose(self, node: GraphNode) -> NodeQuestion:
         """Return a node's whole question: the answers that it is shown, its messages, and the form of the answer.
 
         If the node has a compose hook, the text that the hook returns replaces the answers.
         """
-        composed_text = ""
+        composed_text, shown = "", self.graph.shown_sources(node.name)
         if node.compose:
             context = ComposeContext(node, self.database.view(), dict(self.result.answers), self.result.number)
             composed_text = call_hook(self.hooks, node.compose, context)
@@ -346,21 +346,3 @@ class _RunningPass:
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
-
-
-def _run_concurrently(answer: Callable[[int], JsonValue], count: int, max_concurrent: int) -> list[JsonValue]:
-    """Call ``answer`` with each index below ``count``, and return the results in the order of the indices.
-
-    If calls fail, wait until all running calls have ended, and raise the error of the failed call with the lowest
-    index.
-    """
-    if max_concurrent <= 1 or count <= 1:
-        return [answer(index) for index in range(count)]
-    with ThreadPoolExecutor(min(max_concurrent, count)) as pool:
-        futures = [pool.submit(answer, index) for index in range(count)]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise

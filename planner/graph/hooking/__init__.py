@@ -94,12 +94,10 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name. If the name contains a file (relative to ``folder``), that file is executed.
+    """Return the hook with that name, which exists (see ``hook_problem``). A file (relative to ``folder``) is executed.
 
-    Raises GraphError if there is no such hook, or if executing the file fails.
+    Raises GraphError if executing the file fails.
     """
-    if problem := hook_problem(name, folder):
-        raise GraphError(problem)
     file, colon, function = name.rpartition(":")
     if colon:
         try:
