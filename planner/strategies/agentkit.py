@@ -11,7 +11,7 @@ Prompts read values from the graph's database. Before each pass, this module sto
 - ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), ``most`` (the maximum number of steps) and
   ``actions`` (the maximum number of actions in a step, if there is one).
 
-It is an error to use a value that does not exist yet. Give such a value a default:
+It is an error to use a value that does not exist yet, unless the prompt gives it a default:
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
 """
 
@@ -182,24 +182,20 @@ class GraphFigures(Figures):
     answered: int
     """Number of nodes that a model answered."""
     skipped: int
-    """Number of nodes that were skipped. Such a node keeps its last answer, or has its ``else`` value."""
+    """Number of nodes that were skipped. A skipped node keeps its last answer, or has its ``else`` value."""
     mean_passes: float | None = Field(default=None, exclude=True)
     """Mean number of passes in an episode that was played."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Count the passes and nodes of a run. Return None if there were no passes."""
-        counts: Counter[str] = Counter()
-        passes_played = list[int]()
-        for played in episodes:
-            nodes = played.payloads(NodeAnswered)
-            passes = len({node.number for node in nodes})
-            counts["passes"] += passes
-            passes_played += [passes] if played.ending.outcome.played else []
-            for node in nodes:
-                counts["skipped" if node.skipped else "answered"] += 1
-        fields = {name: counts[name] for name in cls.model_fields}
-        return cls(**fields | {"mean_passes": mean_of(passes_played)}) if counts["passes"] else None
+        nodes = [episode.payloads(NodeAnswered) for episode in episodes]
+        passes = [len({node.number for node in of_episode}) for of_episode in nodes]
+        if not any(passes):
+            return None
+        played = [count for count, episode in zip(passes, episodes, strict=True) if episode.ending.outcome.played]
+        skipped = Counter(node.skipped for of_episode in nodes for node in of_episode)
+        return cls(passes=sum(passes), answered=skipped[False], skipped=skipped[True], mean_passes=mean_of(played))
 
     def describe(self) -> Iterable[str]:
         """Yield one sentence with the counts."""

@@ -120,7 +120,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     return REPLANS_WITH_PAUSES if episode.environment.pauses else REPLANS
 
 
-# What is learned from an episode.
+# Conclusions from an episode.
 
 
 class Conclusion(Record):

@@ -206,8 +206,8 @@ class Recursion:
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
         shown = self._episode.recall().demonstrations
-        demonstrations = shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, "")
         detailed = self._detailed
+        demonstrations = shown.get(PLANNING_DETAILED if detailed else PLANNING) or shown.get(PLANNING, "")
         system = system_message(self._episode, "adapt/system", detailed=detailed, demonstrations=demonstrations)
         variables: dict[str, Any] = {
             "scene": self._scene(subtask),
@@ -238,18 +238,16 @@ def react(episode: Episode, options: DepthOptions) -> None:
 
     The executor gets as many replies as ADaPT can use in one branch, from the whole task to a smallest subtask.
     """
-    environment, papers = episode.environment.name, DepthOptions()
+    environment, paper = episode.environment.name, DepthOptions()
     replies, depth = options.replies(environment), options.max_depth(environment)
-    if environment in REACT_REPLIES_IN and (replies, depth) == (papers.replies(environment), DEPTH_IN[environment]):
-        execute(episode, whole_task(episode), options, REACT_REPLIES_IN[environment])
-    else:
-        execute(episode, whole_task(episode), options, replies * depth)
+    has_paper_limits = (replies, depth) == (paper.replies(environment), paper.max_depth(environment))
+    total = REACT_REPLIES_IN.get(environment) if has_paper_limits else None
+    execute(episode, whole_task(episode), options, total or replies * depth)
 
 
 def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
     """Make one plan, more detailed than ADaPT's plans, and execute its steps. A failed step is not decomposed."""
-    recursion = Recursion(episode, options, 2, detailed=True)
-    recursion.decompose(episode.task.goal, 1)
+    Recursion(episode, options, 2, detailed=True).decompose(episode.task.goal, 1)
 
 
 def try_again(episode: Episode, options: DepthOptions) -> None:

@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
 A round is one attempt at the task with one plan. A node of its tree is a piece of code, and the state of the
-environment to which the code leads. The code of a node is also called a branch. What became of it is its fate: for
-example, whether it was kept, failed or was undone.
+environment to which the code leads. The code of a node is also called a branch. Its fate says what became of it: for
+example, whether it was kept or undone.
 """
 
 from collections import Counter
@@ -71,7 +71,7 @@ class BranchTried(Payload):
     cell: int | None = None
     """Number of the cell in which the code was first run, among the cells of the same frame (namespace)."""
     mapped: str = ""
-    """The code that was run first, if it had been adapted to a changed page. Otherwise empty."""
+    """The code that was run first, if it was adapted to a changed page. Otherwise empty."""
     fate: Fate
     why: str = ""
     """The reason for the fate of the branch."""
@@ -119,7 +119,7 @@ class Node:
     """
 
     branch: BranchTried
-    """The record of the code, with what is known about it so far."""
+    """The record of the code, as far as it is known."""
     parent: "Node | None" = None
     thought: Thought = field(default_factory=Thought)
     span: Span[BranchTried] | None = None
@@ -213,7 +213,7 @@ class SearchFigures(Figures):
         )
 
     def describe(self) -> Iterable[str]:
-        """Return a sentence on the rounds, and one on the branches."""
+        """Yield a sentence on the rounds and, if there are branches, one on them."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
             f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "

@@ -326,7 +326,7 @@ class GoalFigures(Figures):
         )
 
     def describe(self) -> Iterable[str]:
-        """Return sentences on the replans, the goals and the reasons for failures."""
+        """Yield sentences on the replans, the goals and the reasons for failures."""
         chosen = f"; selector: {', '.join(self.selectors)}" if self.selectors else ""
         mapped = f"; lines mapped to a known goal: {self.mapped}" if self.mapped else ""
         yield (
@@ -346,7 +346,7 @@ def _first_sentence(reason: str) -> str:
 def replan_count(goals: Sequence[GoalTried]) -> int:
     """Return the number of replans in an episode.
 
-    Old runs do not record this number. For such a run, count the failed goals before the last goal, since each failure
+    Old runs do not record this number. For an old run, count the failed goals before the last goal, since each failure
     ends a plan.
     """
     recorded = [goal.round for goal in goals if goal.round is not None]

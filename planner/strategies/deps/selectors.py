@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
-Node = tuple[int, float, int, int] | float
-"""A node of a tree. A leaf is just its value, which is a number. Any other node is a tuple: the index of a column, a
-threshold, the index of the next node for values up to the threshold, and the index of the next node for greater values.
+TreeNode = tuple[int, float, int, int] | float
+"""A node of a regression tree. A leaf is just its value. Any other node is a tuple: the index of a column, a threshold,
+the index of the next node for values up to the threshold, and the index of the next node for greater values.
 """
 ADVICE = (
     "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn); or "
@@ -46,7 +46,7 @@ class HorizonPredictor(BaseModel):
     """Maps the name of each feature that is a number to the median of its values."""
     start: float
     """The value to which the outputs of all trees are added. The sum is log(1 + number of time steps)."""
-    trees: tuple[tuple[Node, ...], ...]
+    trees: tuple[tuple[TreeNode, ...], ...]
     source: str = ""
     """SHA-256 of the table from which the trees were learned."""
 
@@ -78,7 +78,7 @@ def predictor_for(table: Path) -> HorizonPredictor:
     return predictor
 
 
-def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
+def _value(tree: Sequence[TreeNode], row: Sequence[float]) -> float:
     node = tree[0]
     while not isinstance(node, float):
         column, threshold, low, high = node
@@ -188,7 +188,7 @@ def horizon_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -
 def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
     """Return a selector that takes the goal with the fewest expected time steps.
 
-    These are the predicted time steps, and those of the failures to expect (``Goals.expected``).
+    These are the predicted time steps, plus those of the failures to expect (``Goals.expected``).
     """
 
     def horizons(goals: Goals, actions: Sequence[Action]) -> Sequence[float]:
