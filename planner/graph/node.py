@@ -225,7 +225,7 @@ class GraphFile(_GraphModel):
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
         """Maps the names of the hooks in the file to their functions. The first access executes the hooks' files.
 
-        Raises GraphError if a file fails.
+        Raises GraphError if a file cannot be executed.
         """
         names = dict.fromkeys(hook for node in self.all_nodes for hook in node.hooks.values())
         return {name: self._find_hook(name) for name in names}

@@ -286,10 +286,10 @@ class ModelCalls:
         return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(node), seen=node.report)
 
     def evaluate(self, question: Literal["align", "value"], parent: Node, node: Node) -> float:
-        """Ask the evaluator for the effect of a node's code and, depending on ``question``, another judgement.
+        """Ask the evaluator for the effect of a node's code, and for a judgement of the code.
 
-        With ``align``, this is whether the code fits its subtask (section 3.3.2). With ``value``, this is the value of
-        the code for the task. Return the judgement as a number from 0 to 1.
+        With ``align``, the judgement is whether the code fits its subtask (section 3.3.2). With ``value``, it is the
+        value of the code for the task. Return the judgement as a number from 0 to 1.
         """
         read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
@@ -304,7 +304,7 @@ class ModelCalls:
         return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
 
     def _shortened(self, node: Node) -> str:
-        """Return the report on a state or, if it is long, a summary that a model is asked to write.
+        """Return the report on a state or, if it is long, a model's summary of it.
 
         If the model gives no usable summary, return the beginning of the report.
         """

@@ -241,7 +241,7 @@ class SearchRound(ModelCalls):
                 node.span.update(**dict(node.branch))
 
     def _count_steps(self, node: Node, first_step: int) -> Sequence[Step]:
-        """Count the steps since ``first_step`` for the branch, add notes in them to the notebook, and return them."""
+        """Return the steps since ``first_step``. Count them for the branch, and add their notes to the notebook."""
         steps = self._episode.steps[first_step:]
         self._idle += not steps
         lasting = node.branch.lasting or any(step.observation.lasting for step in steps)

@@ -144,7 +144,7 @@ def follow_plans(
 
     The conversation stays in the prompt. If it does not fit into the model's context, its oldest parts are left out. If
     a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
-    last request, or if a prompt does not fit even without them. Raises EpisodeOver when the episode ends.
+    last request, or if even a shortened prompt does not fit. Raises EpisodeOver when the episode ends.
     """
     history: Sequence[Message] = [planner_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:

@@ -25,7 +25,7 @@ _SYNONYMS = {
 }  # fmt: skip
 """Maps everyday verbs to words in goals' verbs. A synonym counts only if no goal has the everyday verb itself."""
 _BEFORE_MATERIALS = frozenset({"from", "using", "with"})
-"""Words after which a number is a number of materials, and not the count of the goal."""
+"""Words after which a number counts materials, and not the goal's object."""
 _FILLERS = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time from of with without using for out in on at by to into onto under via and "
