@@ -20,7 +20,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction import DictVectorizer
 
 from planbook.envs import Features
-from planbook.planner.strategies.deps.selectors import HorizonPredictor, Node, fill_missing, is_finite_number
+from planbook.planner.strategies.deps.selectors import HorizonPredictor, TreeNode, fill_missing, is_finite_number
 
 TREES, DEPTH, RATE, MIN_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
 """The number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of the
@@ -73,7 +73,7 @@ def write_trees(table: Path) -> Path:
     return path
 
 
-def _nodes(tree: Any) -> Iterator[Node]:
+def _nodes(tree: Any) -> Iterator[TreeNode]:
     """Yield the nodes of a tree of scikit-learn, starting with the root."""
     parts = tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 0]
     for left, right, column, threshold, value in zip(*(part.tolist() for part in parts), strict=True):

@@ -1,8 +1,8 @@
 """Prompt graphs (AgentKit): nodes that each ask a model one question, with the answers of other nodes above it.
 
-A graph is a YAML file. A pass is one run through the graph. In a pass, each node is asked once, after the nodes that it
-waits for have answered. Nodes store values in a database, which the next pass can read. The page docs/graphs.md
+A graph is a YAML file. A pass is one run through the graph. In a pass, each node is asked at most once, after the nodes
+that it waits for have answered. Nodes store values in a database, which the next pass can read. The page docs/graphs.md
 describes the format.
 
-From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
+To run a graph from code, import `Graph`, `GraphNode`, `GraphDatabase` and `run_pass` from `planbook.planner`.
 """

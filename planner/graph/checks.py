@@ -28,9 +28,9 @@ RESERVED = frozenset(
 AGENT_PATHS = ("world", "last", "step")
 """Database paths that exist only in graphs that play an environment, which are the graphs with the key ``code``."""
 PlacedFault = tuple[YamlPath, str]
-"""A path in the YAML file, and the problem there."""
+"""A path in the YAML file, and the problem at this path."""
 MAX_NODES = 200
-"""Maximum number of nodes in a graph file, including the nodes of branches and loops. The checks of many take long."""
+"""Maximum number of nodes in a graph file, including those of branches and loops. Checking more would take long."""
 Shapes = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
@@ -42,14 +42,14 @@ class _NodePlace(NamedTuple):
     where: YamlPath
     visible: frozenset[str]
     """The names of the nodes that this node may wait for."""
-    branching: str = ""
+    parent: str = ""
     """For a node in a branch: the name of the node that the branch belongs to. Otherwise empty."""
 
 
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
     """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were already removed.
 
-    ``folder`` is the folder of the graph file, in which the files of hooks are looked for.
+    ``folder`` is the folder of the graph file. Paths of hook files are relative to it.
     """
     if (count := len(file.all_nodes)) > MAX_NODES:
         yield ("nodes",), f"there are {count:,} nodes; at most {MAX_NODES} are allowed"
@@ -67,17 +67,17 @@ def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[
                     yield (*where, key), problem
 
 
-def _places(node: GraphNode, where: YamlPath, visible: frozenset[str], branching: str = "") -> Iterator[_NodePlace]:
+def _places(node: GraphNode, where: YamlPath, visible: frozenset[str], parent: str = "") -> Iterator[_NodePlace]:
     """Yield the places of a node and of all nodes in its branches. ``where`` is the YAML path above the node's key."""
     where = (*where, node.name)
-    yield _NodePlace(node, where, visible, branching)
-    for number, nested in enumerate(node.branches):
-        for inner in nested.nodes.values():
-            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(nested.nodes), node.name)
+    yield _NodePlace(node, where, visible, parent)
+    for number, branch in enumerate(node.branches):
+        for inner in branch.nodes.values():
+            yield from _places(inner, (*where, "if", number, "nodes"), visible | set(branch.nodes), node.name)
 
 
 def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield the faults in ``code``, names that several nodes have, and cycles of nodes."""
+    """Yield faults in ``code``, names that several nodes share, and cycles."""
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
@@ -115,7 +115,7 @@ class _Checks:
         self._stored = list(self._stored_shapes())
         """The database paths at which nodes store values, with the shapes of the values. A path may occur twice."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
-        """Paths whose values are not known before the graph runs. Their values may have any parts."""
+        """Paths whose values are unknown until the graph runs. Their values may have any parts."""
         self._known_paths = [*paths_of(file.initial), *self._open_paths, *(path for path, _ in self._stored)]
 
     def _stored_shapes(self) -> Iterator[tuple[str, Shape]]:
@@ -177,8 +177,8 @@ class _Checks:
         if name in place.visible:
             return ""
         named = self._by_name.get(name)
-        if named and named.branching:
-            return f"{name} exists only in a branch of {named.branching}; write before: [{place.node.name}] there"
+        if named and named.parent:
+            return f"{name} exists only in a branch of {named.parent}; write before: [{place.node.name}] there"
         return f"there is no node {name}{suggestion(name, place.visible)}"
 
     # Look-ups.
@@ -188,7 +188,7 @@ class _Checks:
         yield from _always_true(source.as_condition, where, self._shapes(place, own))
 
     def _shapes(self, place: _NodePlace, own: Shapes) -> Shapes:
-        return {**{name: self._by_name[name].node.expect for name in place.visible if name in self._by_name}, **own}
+        return {**{name: self._by_name[name].node.expect for name in place.visible}, **own}
 
     def _source(
         self, source: Template | Expression, where: YamlPath, place: _NodePlace, own: Shapes, *, optional: bool = True
@@ -196,7 +196,7 @@ class _Checks:
         """Yield the faults of a template or an expression.
 
         ``own`` maps the variables that only this template or expression can use, such as ``answer``, to their shapes.
-        With ``optional``, it may use optional parts of answers without giving a default.
+        With ``optional``, it may use optional parts of answers without a default.
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):
@@ -210,8 +210,6 @@ class _Checks:
         if first == DATABASE:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in shapes:
-            if first in place.visible:
-                return ""  # the node is faulty, so its answer is not known
             problem = self._node_problem(first, place)
             in_file = first in self._by_name
             return problem if in_file else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
@@ -232,7 +230,7 @@ class _Checks:
             return ""
         if above:
             stored, shape = above[-1]
-            return f"what is stored at {stored} is {shape.sketch()}"
+            return f"the value at {stored} is {shape.sketch()}"
         parent = path.rpartition(".")[0]
         if parent and isinstance(_value(self._file.initial, parent), dict | list):
             return ""  # a node or hook may fill it

@@ -18,7 +18,7 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def checked_json(value: JsonValue, source: str) -> JsonValue:
-    """Return the value unchanged if JSON can express it. Otherwise raise GraphError; ``source`` begins the message."""
+    """Return the value unchanged if JSON can express it. Otherwise raise GraphError with ``source`` in the message."""
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
@@ -56,16 +56,16 @@ def paths_overlap(first: str, second: str) -> bool:
 
 
 class GraphDatabase:
-    """The values of a graph. They are copied when they are stored or read, so only methods of this class change them.
+    """The values of a graph. They are copied when they are stored or read, so only this class's methods change them.
 
-    A hook may store a mapping with any keys. But only keys of letters, digits, ``_`` and ``-`` can be part of a path.
+    A hook may store a mapping with any keys, but a path can contain only keys of letters, digits, ``_`` and ``-``.
     """
 
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
         self._values: dict[str, JsonValue] = deepcopy(dict(values or {}))
         self._locked = False
         self.written: dict[str, None] = {}
-        """The paths that were changed since a caller last cleared this dict, in order."""
+        """The paths that have changed since a caller last cleared this dict, in order of change."""
 
     def view(self) -> "GraphDatabase":
         """Return a read-only view of the values, for hooks that may run concurrently."""
@@ -113,11 +113,11 @@ class GraphDatabase:
 
     @property
     def root(self) -> dict[str, JsonValue]:
-        """All values, not copied. Only templates and expressions may use it, since they cannot change the values."""
+        """All values, not copied. Use it only for templates and expressions, which cannot change the values."""
         return self._values
 
     def _mapping_for(self, path: str) -> tuple[dict[str, JsonValue], str]:
-        """Return the mapping that holds the value of a path, and the value's key. Missing mappings are created."""
+        """Return the mapping that holds the value at a path, and the value's key. Missing mappings are created."""
         if self._locked:
             raise GraphError(f"{path} cannot be changed here: only a finish hook and `store` change the database")
         *parents, key = _check_path(path).split(".")

@@ -36,7 +36,7 @@ _ARROWS = {"answer": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("
 
 
 class _DrawnNode(NamedTuple):
-    """The box of a node. Its first line is the node's name. The other lines are properties not at their default."""
+    """The box of a node: a line with its name, and a line for each property that is not at its default."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -89,8 +89,8 @@ def svg(file: GraphFile) -> str:
     program = shutil.which("dot")
     if program is None:
         raise MissingRequirement(
-            "an SVG is drawn by Graphviz, which is not installed: install it (`apt install graphviz`), "
-            "or draw Mermaid text, into a file with another ending"
+            "drawing an SVG needs Graphviz, which is not installed: install it (`apt install graphviz`), "
+            "or draw Mermaid text, into a file that does not end in .svg"
         )
     try:
         finished = subprocess.run(
@@ -102,7 +102,7 @@ def svg(file: GraphFile) -> str:
 
 
 def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
-    """Return the boxes, as a dict that maps each node to its box, and the arrows to draw between them.
+    """Return a dict that maps each node to its box, and the arrows to draw between the boxes.
 
     The nodes of branches and loops are included.
     """
@@ -137,7 +137,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
     later: dict[str, set[str]] = {}
     for name in (name for layer in reversed(graph.layers()) for name in layer):
         later[name] = next_nodes[name].union(*(later[target] for target in next_nodes[name]))
-    for edge in edges:  # an arrow is implied if other arrows already lead from its source to its target
+    for edge in edges:
         implied = any(edge.target in later[target] for target in next_nodes[edge.source])
         if edge.target in labels and not edge.shows_answer:
             yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
@@ -146,7 +146,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
 
 
 def _properties(node: GraphNode) -> Iterator[str]:
-    """Yield a line for each property not at its default: form of answer, condition, interval, role, store, hooks."""
+    """Yield a line for each property that is not at its default, such as the condition or the role."""
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:
@@ -172,7 +172,7 @@ def _short(text: str) -> str:
 
 
 def _for_mermaid(text: str) -> str:
-    """Return the text with each special character replaced by its Mermaid entity, such as ``#34;`` for a quote."""
+    """Return the text with special characters replaced by Mermaid entities, such as ``#34;`` for a quote."""
     return "".join(char if char.isalnum() or char in " .,:_-/()?" else f"#{ord(char)};" for char in text)
 
 

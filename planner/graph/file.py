@@ -26,7 +26,7 @@ _MAX_CHARACTERS = 50_000
 _MAX_FAULTS = 100
 """Maximum number of faults that an error lists."""
 _MAX_VALIDATIONS = 20
-"""Maximum number of times that a file is validated.
+"""Maximum number of validations of a file.
 
 After each validation, the faulty parts are removed, and the rest is validated again, until no fault is found.
 """
@@ -118,7 +118,7 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
 
 
 def _remove(value: Any, where: YamlPath) -> None:
-    """Remove the faulty part at the path ``where`` from ``value``. If the part is required, put a stand-in there."""
+    """Remove the faulty part at the path ``where`` from ``value``. Replace a required part with a placeholder."""
     *parents, last = where or ("nodes",)
     for key in parents:
         try:
@@ -127,24 +127,26 @@ def _remove(value: Any, where: YamlPath) -> None:
             return
     if isinstance(value, dict):
         value.pop(last, None)
-        if last in _STAND_INS:
-            value[last] = deepcopy(_STAND_INS[str(last)])
+        placeholder = _NODE if parents[-1:] == ["nodes"] else _PLACEHOLDERS.get(str(last))
+        if placeholder is not None:
+            value[last] = deepcopy(placeholder)
     elif isinstance(value, list) and isinstance(last, int):
         value[last] = {}
 
 
-_STAND_INS: Mapping[str, Any] = {
+_NODE = {"prompt": "?", "expect": "any"}
+_PLACEHOLDERS: Mapping[str, Any] = {
     "prompt": "?",
     "when": "true",
     "in": "answer",
     "expect": "any",
-    "node": {"prompt": "?"},
-    "nodes": {"unreadable": {"prompt": "?"}},
+    "node": _NODE,
+    "nodes": {"unreadable": _NODE},
 }
 
 
 def _message(error: Any, where: YamlPath) -> str:
-    """Return the message for a pydantic error, in terms that the author of a graph file knows."""
+    """Return the message for a pydantic error, in the terms of the file format."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
@@ -159,7 +161,8 @@ def _model_at(where: YamlPath) -> type[BaseModel]:
     """Return the pydantic model that validates the part of the file at this path."""
     model: type[BaseModel] = GraphFile
     for parent, key in pairwise(("", *where)):
-        model = _MODELS.get(str(key), model) if parent != "nodes" else model  # here, the key is the name of a node
+        if parent != "nodes":  # a key below `nodes` is the name of a node
+            model = _MODELS.get(str(key), model)
     return model
 
 

@@ -1,13 +1,13 @@
 """The nodes and edges of a prompt graph.
 
-In a pass over the graph, each node is evaluated (asked or skipped) after the nodes that it waits for. The order is that
-of Kahn's algorithm (AgentKit paper, section 2.3), except that all nodes that are ready are evaluated together, as a
-layer, and not one by one. So what follows from a node's answer changes later layers, but not the rest of its own layer.
-Permanent nodes and edges belong to every pass. Temporary nodes and edges belong only to the current pass.
+In a pass over the graph, each node is evaluated (asked or skipped) after the nodes that it waits for. The order follows
+Kahn's algorithm (AgentKit paper, section 2.3), except that all ready nodes are evaluated together, as a layer. So an
+answer can change later layers, but not the rest of its own layer. Permanent nodes and edges belong to every pass.
+Temporary nodes and edges belong only to the current pass.
 
-An edge says that one node waits for another. Nodes define edges themselves: a node waits for the nodes in ``after`` and
-for those that its ``prompt`` and ``when`` use, and the nodes in ``before`` of its branches and loop wait for it.
-``add_edge`` adds more edges. A node that was evaluated in a pass cannot be changed in that pass.
+An edge makes one node wait for another. Nodes define edges themselves: a node waits for the nodes in ``after`` and for
+those that its messages and ``when`` use, and the nodes in ``before`` of its branches and loop wait for it. ``add_edge``
+adds more edges. Once a node has been evaluated, it cannot be changed in the same pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from planbook.planner.graph.template_syntax import suggestion
 
 
 class Edge(NamedTuple):
-    """An edge of the graph: the node ``target`` waits for the node ``source``."""
+    """An edge, which makes the node ``target`` wait for the node ``source``."""
 
     source: str
     target: str
@@ -32,7 +32,7 @@ class Edge(NamedTuple):
 
 
 class Graph:
-    """The nodes and edges of a graph, and the state of the current pass. There is at most one pass at a time."""
+    """The nodes and edges of a graph, and the state of the current pass. Only one pass can be open at a time."""
 
     def __init__(self, *nodes: GraphNode) -> None:
         self._nodes: dict[str, GraphNode] = {}
@@ -44,7 +44,7 @@ class Graph:
         self._evaluated: dict[str, None] = {}
         self._pass_is_open = False
         self.last_answers: dict[str, JsonValue] = {}
-        """Maps each permanent node to its last answer, which may be from this pass or from an earlier pass."""
+        """Maps each permanent node to its last answer, from this pass or an earlier one."""
         for node in nodes:
             self.add_node(node)
 
@@ -52,7 +52,7 @@ class Graph:
 
     @property
     def nodes(self) -> Mapping[str, GraphNode]:
-        """The nodes of this pass, in the order in which they were defined. Temporary nodes come last."""
+        """The nodes of this pass, in order of definition. Temporary nodes come last."""
         nodes = {**self._nodes, **self._temporary_nodes}
         return {name: node for name, node in nodes.items() if name not in self._left_out}
 
@@ -70,7 +70,7 @@ class Graph:
         return name in self._skipped
 
     def edges(self) -> list[Edge]:
-        """Return the edges of this pass. The edges that nodes define come before the edges that were added."""
+        """Return the edges of this pass. Edges that nodes define come before added edges."""
         edges: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
@@ -79,20 +79,20 @@ class Graph:
         return [Edge(*ends, shows_answer) for ends, shows_answer in edges.items()]
 
     def shown_sources(self, name: str) -> list[str]:
-        """Return the nodes whose answers are shown above this node's prompt, in this order."""
+        """Return the nodes whose answers are shown above this node's prompt, in the order shown."""
         sources = [edge.source for edge in self.edges() if edge.target == name and edge.shows_answer]
         after = self.nodes[name].after
         return sorted(sources, key=lambda source: after.index(source) if source in after else len(after))
 
     def ready(self) -> list[str]:
-        """Return the next layer: the unevaluated nodes that wait for no other node any more, in order of definition."""
+        """Return the next layer: the unevaluated nodes that no longer wait for another node, in order of definition."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
         """Return all layers of the graph in its current state: lists of nodes that can be evaluated together.
 
-        Raises GraphError if there is a cycle, or if an edge leads from or to a node that is missing.
+        Raises GraphError if there is a cycle, or if an edge leads from or to a missing node.
         """
         nodes, edges = self.nodes, self.edges()
         sorter = TopologicalSorter[str](dict.fromkeys(nodes, ()))
@@ -135,14 +135,14 @@ class Graph:
     def add_temporary_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
         """Make ``target`` wait for ``source`` in this pass. ``target`` must not have been evaluated yet."""
         self._check_pass_is_open()
-        self._check_known(source, self.nodes)
-        self._check_changeable(target, self.nodes)
+        self._check_known(source)
+        self._check_changeable(target)
         self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
-        """Leave a node out of this pass. Then no node waits for it, and no prompt shows its answer."""
+        """Leave a node out of this pass, so that no node waits for it and no prompt shows its answer."""
         self._check_pass_is_open()
-        self._check_changeable(name, self.nodes)
+        self._check_changeable(name)
         self._left_out.add(name)
 
     def skip(self, name: str) -> None:
@@ -151,7 +151,7 @@ class Graph:
         If it has no ``else`` value either, the node is asked anyway.
         """
         self._check_pass_is_open()
-        self._check_changeable(name, self.nodes)
+        self._check_changeable(name)
         self._skipped.add(name)
 
     # One pass.
@@ -184,12 +184,12 @@ class Graph:
         if name in self._nodes or name in self._temporary_nodes:
             raise GraphError(f"there is already a node named {name}; give the new one another name")
 
-    def _check_known(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
-        if name not in nodes:
-            raise GraphError(f"there is no node {name}{suggestion(name, nodes)}")
+    def _check_known(self, name: str) -> None:
+        if name not in self.nodes:
+            raise GraphError(f"there is no node {name}{suggestion(name, self.nodes)}")
 
-    def _check_changeable(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
-        self._check_known(name, nodes)
+    def _check_changeable(self, name: str) -> None:
+        self._check_known(name)
         self._check_not_evaluated(name)
 
     def _check_not_evaluated(self, name: str) -> None:
@@ -208,16 +208,16 @@ def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
 
 
 def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
-    for name, other in (edge[:2], edge[1::-1]):
+    source, target = edge[:2]
+    for name, relation in ((source, f"{target} waits for {source}"), (target, f"{source} must come before {target}")):
         if name not in nodes:
-            relation = "waits for" if name == edge.source else "must come before"
-            raise GraphError(f"{other} {relation} {name}, but there is no such node{suggestion(name, nodes)}")
+            raise GraphError(f"{relation}, but there is no such node{suggestion(name, nodes)}")
 
 
 def whole_graph(file: GraphFile) -> Graph:
     """Return the graph with the nodes of all branches, and with one node for each loop.
 
-    No matter which branches are taken in a pass, this graph contains all edges of the pass.
+    Whichever branches a pass takes, this graph contains all of its edges.
     """
     graph = Graph()
     for node in file.nodes.values():

@@ -4,7 +4,7 @@ The page docs/graphs.md describes the keys of a graph file. A pass is one run th
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
 from pydantic import (
@@ -41,18 +41,22 @@ def _as_store(value: Any) -> Any:
     return {value: ANSWER} if isinstance(value, str) else value
 
 
+_cached_template = lru_cache(maxsize=1_000)(Template)
+_cached_expression = lru_cache(maxsize=1_000)(Expression)
+
+
 def _template(value: Any) -> Any:
     if isinstance(value, str) and not value.strip():
         raise ValueError("this is empty; write what the model should be asked")
-    return Template.of(value) if isinstance(value, str) else value
+    return _cached_template(value) if isinstance(value, str) else value
 
 
 def _expression(value: Any) -> Any:
-    return Expression.of(value) if isinstance(value, str) else value
+    return _cached_expression(value) if isinstance(value, str) else value
 
 
 def _with_names(value: Any) -> Any:
-    """Add the key of each node in the file to the node, as its ``name``. Raises ValueError if a node sets ``name``."""
+    """Set the ``name`` of each node to its key in the file. Raises ValueError if a node already has a ``name``."""
     if not isinstance(value, Mapping):
         return value
     for name, node in value.items():
@@ -76,7 +80,7 @@ class BaseNode(_GraphModel):
     """The fields that every node has. ``compose``, ``check`` and ``finish`` are names of hooks (Python functions)."""
 
     name: str = ""
-    """Empty for the node of a loop. One node is made from it for each item, and gets a name of its own."""
+    """Empty for the node of a loop, from which a node with its own name is made for each item."""
     prompt: Prompt
     after: Names = ()
     """The nodes whose answers are shown above the prompt, in this order."""
@@ -130,17 +134,17 @@ class IfBranch(_GraphModel):
 
 
 class GraphNode(BaseNode):
-    """One question to a model, and what is done with the answer."""
+    """One question to a model, and what to do with the answer."""
 
     name: str
     store: Annotated[dict[DatabasePath, Value], BeforeValidator(_as_store)] = {}
     """Maps database paths to the parts of the answer that are stored there, such as ``answer.field``."""
     when: Value | None = None
-    """If this condition is false, the node is skipped: its last answer or its ``else`` value is used instead."""
+    """If this condition is false, the node is skipped, and its last answer or its ``else`` value is used instead."""
     every: int = Field(default=1, ge=1)
     """The node is asked only in every n-th pass, starting with the first. In all other passes it is skipped."""
     otherwise: JsonValue = Field(alias="else", default=None)
-    """The answer that is used if the node is skipped before it has ever answered. If it is None, the node is asked."""
+    """The answer to use if the node is skipped before it has ever answered. If it is None, the node is asked."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())
     loop: EachLoop | None = Field(alias="each", default=None)
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
@@ -168,15 +172,15 @@ class GraphNode(BaseNode):
 
     @property
     def loop_variables(self) -> Mapping[str, JsonValue]:
-        """For a node that a loop added: maps the loop's variable to the item, for the prompt. Otherwise empty."""
+        """For a node that a loop added: maps the loop's variable to the item. Otherwise empty."""
         return self._loop_variables
 
     @property
     def answers_path(self) -> str | None:
-        """For a node that a loop added: database path of the list to which it appends its answer, if there is one."""
+        """For a node that a loop added: the database path of the list to which it appends its answer, if any."""
         return self._answers_path
 
-    def nested_nodes(self) -> Iterator["BaseNode"]:
+    def nested_nodes(self) -> Iterator[BaseNode]:
         """Yield the node itself, and all nodes in its branches and its loop."""
         yield self
         for branch in self.branches:
@@ -187,12 +191,12 @@ class GraphNode(BaseNode):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The nodes that are used in the node's messages or condition, but not listed in ``after``."""
-        names = frozenset[str]().union(*(each.names for each in (*self.texts.values(), self.when) if each))
+        """The nodes that the node's messages and condition use, except those listed in ``after``."""
+        names = frozenset[str]().union(*(source.names for source in (*self.texts.values(), self.when) if source))
         return frozenset(names - {DATABASE, ANSWER, *self._loop_variables, *self.after})
 
     def look_ups(self) -> Iterator[LookUp]:
-        """Yield every look-up in the node's messages, condition and ``store``, branches' conditions, and loop."""
+        """Yield every look-up in the node's messages, condition, ``store``, branch conditions and loop."""
         sources = [*self.texts.values(), self.when, *self.store.values(), *(branch.when for branch in self.branches)]
         sources += [self.loop.items, *self.loop.node.texts.values()] if self.loop else []
         for source in filter(None, sources):
@@ -206,7 +210,7 @@ class GraphFile(_GraphModel):
     """The name of the file, without ``.yaml``."""
     about: str = ""
     steps: int | None = Field(default=None, ge=1)
-    """Maximum number of passes in an episode, one for each step. None if only the episode's own limits apply."""
+    """Maximum number of passes (steps) in an episode, or None if only the episode's own limits apply."""
     manual: str | None = None
     guidance: str | None = None
     inputs: dict[DatabasePath, str] = {}
@@ -221,7 +225,7 @@ class GraphFile(_GraphModel):
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
         """Maps the names of the hooks in the file to their functions. The first access executes the hooks' files.
 
-        Raises GraphError if a hook is not found, or if its file fails.
+        Raises GraphError if a file cannot be executed.
         """
         names = dict.fromkeys(hook for node in self.all_nodes for hook in node.hooks.values())
         return {name: self._find_hook(name) for name in names}

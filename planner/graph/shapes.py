@@ -1,4 +1,4 @@
-"""Shapes of answers, and how an answer is read and validated.
+"""Shapes of answers, and functions that read and validate an answer.
 
 A shape is the form that a node of a prompt graph expects its answer to have, such as text, a number, or JSON with
 certain fields. In a graph file, the key ``expect`` of a node holds the shape.
@@ -26,7 +26,7 @@ SIMPLE = (TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY)
 FORMS = "text, code, yes/no, number, whole, any, one of: A, B, a list [SHAPE], or fields {NAME: SHAPE}"
 """A list of all shapes, for messages."""
 _MARKS = "*_`\"'#> \t\r\n"
-"""Spaces, quotes and marks of Markdown. They are ignored at the beginning of an answer."""
+"""Spaces, quotes and Markdown marks, which are ignored at the beginning of an answer."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _MAX_TEXT = 60
@@ -63,7 +63,7 @@ class Shape:
         return self.check(value)
 
     def check(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value with choices and yes/no spelled as in the graph. Raises ValueError if it does not fit."""
+        """Return the value, with choices and yes/no spelled as in the graph. Raises ValueError if it does not fit."""
         try:
             return self._validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
@@ -75,7 +75,7 @@ class Shape:
         return SchemaValidator(_schema_of(self))
 
     def sketch(self) -> str:
-        """Return a sketch of a JSON answer, with the shape of each part in angle brackets."""
+        """Return a sketch of an answer, with the shape of each part in angle brackets."""
         if self.kind == FIELDS:
             return f"{{{', '.join(starmap(_field_sketch, self.fields.items()))}}}"
         if self.inner is not None:
@@ -124,7 +124,7 @@ def _mapping_shape(spec: Mapping[Any, Any]) -> Shape:
         raise ValueError("field names must be strings; quote them")
     if "*" in spec:
         if len(spec) > 1:
-            raise ValueError('"*" stands for any name; it cannot be combined with other fields')
+            raise ValueError('"*" means any name; it cannot be combined with other fields')
         return Shape(EACH, inner=shape_of(spec["*"]))
     fields = {}
     for name, inner in spec.items():
@@ -181,14 +181,14 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
         return "yes" if value else "no"
     elif isinstance(value, str) and value.strip():
         return _READERS[shape.kind](shape, value)
-    raise ValueError(f"this must be {shape.sketch().strip('<>')}")
+    raise ValueError(f"this must be {shape.sketch()[1:-1]}")
 
 
 # Reading answers that are not JSON.
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise ValueError if a text contains half of a surrogate pair, because servers would refuse it in a prompt."""
+    """Raise ValueError if a text contains a lone surrogate, because servers would refuse it in a prompt."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -205,7 +205,7 @@ def _read_yes_no(shape: Shape, text: str) -> JsonValue:
 def _read_number(shape: Shape, text: str) -> JsonValue:
     match = _NUMBER.match(text.lstrip(_MARKS))
     if not match or (shape.kind == WHOLE and "." in match[0]):
-        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, not with {text[:_MAX_TEXT]!r}")
+        raise ValueError(f"the answer must begin with {shape.sketch()[1:-1]}, not with {text[:_MAX_TEXT]!r}")
     return float(match[0]) if "." in match[0] else int(match[0])
 
 

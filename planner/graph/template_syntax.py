@@ -1,4 +1,4 @@
-"""The look-ups in the syntax tree of a template in a graph file.
+"""Find the look-ups in a template of a graph file.
 
 A look-up reads a value by its path, such as ``db.plan.goal``. In this module, "node" means a node of the syntax tree.
 """
@@ -12,13 +12,13 @@ from planbook.sandbox import closest
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, otherwise a full stop."""
+    """Return the end of a message: ``; did you mean "plan"?`` if a known name is similar, otherwise a full stop."""
     similar = closest(name, known)
     return f'; did you mean "{similar}"?' if similar else "."
 
 
 class LookUp(NamedTuple):
-    """A look-up of a template. ``path`` is its dotted path, such as ``db.plan.goal``."""
+    """A look-up in a template. ``path`` is its dotted path, such as ``db.plan.goal``."""
 
     path: str
     may_be_missing: bool = False
@@ -39,7 +39,7 @@ def _path(node: nodes.Node) -> str:
 
 
 def look_ups(node: nodes.Node, *, may_be_missing: bool = False) -> Iterator[LookUp]:
-    """Yield every look-up in a node and in its inner nodes.
+    """Yield every look-up in a node and its inner nodes.
 
     ``may_be_missing`` says whether the surrounding node allows for a missing value.
     """

@@ -1,14 +1,13 @@
 """Jinja in graph files: templates and expressions that use the database and the answers of nodes.
 
-Values are plain JSON. If a value contains ``{{ }}``, this is not evaluated. The work of a template is not limited: its
-author is trusted, as with the hooks of the graph.
+Values are plain JSON, and ``{{ }}`` in a value is not evaluated. A template may take any amount of time: its author is
+trusted, like the author of the graph's hooks.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
 from typing import Any
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, meta, nodes, pass_context
@@ -26,14 +25,14 @@ DATABASE = "db"
 
 
 def value_text(value: JsonValue) -> str:
-    """Return a value as text for a prompt: a string is not changed, any other value is written as JSON."""
+    """Return a value as text for a prompt: a string unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 class _Missing(StrictUndefined):
-    """Stands for a value that does not exist.
+    """A value that does not exist.
 
-    Its parts do not exist either, without an error: ``db.a.b | default("none")`` works even if there is no ``db.a``.
+    Looking up a part of it is not an error: ``db.a.b | default("none")`` works even if there is no ``db.a``.
     """
 
     @property
@@ -53,10 +52,10 @@ class _Rendering:
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
         self.roots = roots
         self.looked_up: list[tuple[str, JsonValue]] = []
-        """The path and the value of each look-up, in order. The digest of the rendered text is made from them."""
+        """The path and value of each look-up, in order. The digest of the rendered text is computed from them."""
 
     def part(self, value: Any, name: Any) -> Any:
-        """Return the field or item of a JSON value with this name or number. Python attributes are never returned."""
+        """Return the field or item of a JSON value with this name or index. Python attributes are never returned."""
         if isinstance(value, _Missing):
             return value.part(name)
         path = f"{self._path(value)}.{name}".lstrip(".")
@@ -85,9 +84,9 @@ class _Rendering:
 
 
 MAX_PROMPT = 10_000_000
-"""Maximum number of characters of a rendered template. The answers of a model may be long lists to loop over."""
+"""Maximum number of characters of a rendered template, since a template may loop over long lists in answers."""
 FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError)
-"""Errors that a template raises if a value does not fit it, for example if a filter is given a list and not a dict."""
+"""Errors that a template raises if a value does not fit it, for example if a filter gets a list and not a dict."""
 _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
@@ -103,8 +102,8 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
         return _RENDERING.get().part(obj, argument)
 
 
-def _listing(name: str) -> Callable[..., Any]:
-    """Return a function that runs Jinja's filter with this name. If the result is an iterator, it becomes a list."""
+def _eager_filter(name: str) -> Callable[..., Any]:
+    """Return Jinja's filter with this name, changed to return a list instead of an iterator."""
 
     @pass_context
     def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
@@ -115,7 +114,7 @@ def _listing(name: str) -> Callable[..., Any]:
 
 
 @pass_context
-def _finalize(context: Context, value: Any) -> str:  # because of the parameter, Jinja does not call it while compiling
+def _finalize(context: Context, value: Any) -> str:  # with this parameter, Jinja does not call it while compiling
     return _RENDERING.get().finalize(value)
 
 
@@ -123,7 +122,7 @@ _PLAIN_JINJA = ImmutableSandboxedEnvironment()
 _JINJA = _JsonSandbox(
     undefined=_Missing, finalize=_finalize, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
 )
-_JINJA.filters = {name: _listing(name) for name in _PLAIN_JINJA.filters if name not in ("attr", "random")}
+_JINJA.filters = {name: _eager_filter(name) for name in _PLAIN_JINJA.filters if name not in ("attr", "random")}
 _JINJA.globals = {}
 
 
@@ -137,11 +136,11 @@ class _JinjaSource:
             raise ValueError("a template cannot use other files")
         conditions: Iterator[Any] = tree.find_all((nodes.If, nodes.CondExpr))
         self.tested_paths = tuple(path for condition in conditions for path in tested_paths(condition.test))
-        """The paths of the values whose truth an ``if`` in the text tests."""
+        """The paths of the values whose truth an ``if`` tests."""
         found = list(look_ups(tree))
         optional = {look_up.path for look_up in found if look_up.may_be_missing}
         finder = meta.TrackingCodeGenerator(_JINJA)
-        finder.optimizer = None  # it would calculate constants, so that checking a graph could take long
+        finder.optimizer = None  # it would evaluate constants, which could take long
         finder.visit(tree)
         self.names = frozenset(finder.undeclared_identifiers)
         """The variables that the text uses: ``db``, names of nodes, or the name of a loop's item."""
@@ -167,19 +166,13 @@ class _JinjaSource:
 
 
 class Template(_JinjaSource):
-    """The text of a prompt. Templates with the same text are the same object."""
+    """The text of a prompt. Raises ValueError if it is not a valid template."""
 
     def __init__(self, source: str) -> None:
         with _reading("the template"):
             tree = _JINJA.parse(source)
             super().__init__(source, tree)
             self._compiled: Any = _JINJA.from_string(tree)
-
-    @staticmethod
-    @lru_cache(maxsize=1_000)
-    def of(source: str) -> "Template":
-        """Return the template with that text. Raises ValueError if it is not a valid template."""
-        return Template(source)
 
     def render(self, values: Mapping[str, JsonValue]) -> RenderedText:
         """Return the rendered text, with a digest of the looked-up values. Raises GraphError if rendering fails."""
@@ -197,7 +190,7 @@ class Template(_JinjaSource):
 
 
 class Expression(_JinjaSource):
-    """A condition, or an expression that selects a value."""
+    """A condition, or an expression that selects a value. Raises ValueError if it is not a valid expression."""
 
     def __init__(self, source: str) -> None:
         with _reading(f"{source!r} is not an expression"):
@@ -207,13 +200,7 @@ class Expression(_JinjaSource):
             (output,) = tree.find_all(nodes.Output)
             (expression,) = output.nodes
             self.as_condition = tuple(tested_paths(expression))
-            """The paths of the values whose truth the expression tests if it is used as a condition."""
-
-    @staticmethod
-    @lru_cache(maxsize=1_000)
-    def of(source: str) -> "Expression":
-        """Return the expression with that text. Raises ValueError if it is not a valid expression."""
-        return Expression(source)
+            """The paths of the values whose truth the expression tests when used as a condition."""
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
         """Return the value of the expression. Raises KeyError if there is none, or GraphError if computing it fails."""
@@ -224,7 +211,7 @@ class Expression(_JinjaSource):
         return result
 
     def holds(self, values: Mapping[str, JsonValue]) -> bool:
-        """Return True if the condition is true. Raises GraphError, for example if its value does not exist."""
+        """Return True if the condition holds. Raises GraphError, for example if its value does not exist."""
         try:
             return bool(self.value(values))
         except KeyError:

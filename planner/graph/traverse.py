@@ -1,17 +1,17 @@
 """Run one pass over a prompt graph, layer by layer.
 
 A layer consists of the nodes that no longer wait for any other node. First, all nodes of a layer are asked. Then,
-node by node in the order of definition, each answer is stored, and the node's branches, loops and hooks change the rest
-of the pass. So it does not matter whether the nodes of a layer are asked at the same time.
+node by node in order of definition, each answer is stored, and the node's branches, loop and hooks change the rest of
+the pass. So it does not matter whether the nodes of a layer are asked one by one or concurrently.
 
-Each node asks in its own scope (place) of the journal, which records every answer. If the process is killed during a
-pass, running the pass again with the same journal continues it.
+Each node asks in its own scope of the journal, which records every answer. If the process is killed during a pass,
+running the pass again with the same journal continues it.
 """
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -29,7 +29,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.types import RenderedText
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
-"""The folder with the template from which a node's question is rendered."""
+"""The template from which a node's question is rendered."""
 MAX_RECORDED = 2_000
 """A stored value with more characters than this is not recorded in the node's event. A note replaces it."""
 LEFT_OUT = "(too long to be repeated here)"
@@ -37,16 +37,14 @@ LEFT_OUT = "(too long to be repeated here)"
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """The question of a node, as text that has already been rendered. The journal records it under the node's name."""
+    """A node's question, which has already been rendered. The journal records it under the node's name."""
 
     name: str
     text: RenderedText
     system: tuple[Message, ...] = ()
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text. Raises TypeError if there are variables, since the text has no place for them."""
-        if variables:
-            raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
+        """Return the text, which uses no variables."""
         return self.text
 
 
@@ -90,7 +88,7 @@ class PassResult:
     answers: dict[str, JsonValue] = field(default_factory=dict)
     """Maps every node to its answer. For a skipped node, this is the answer that was used instead of a new one."""
     layers: list[list[str]] = field(default_factory=list)
-    """The names of the nodes of each layer. The layer that was evaluated first comes first."""
+    """The names of the nodes in each layer, in order of evaluation."""
     skipped: list[str] = field(default_factory=list)
 
     @property
@@ -142,7 +140,7 @@ class _RunningPass:
     max_concurrent: int
     retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """Maps each node that was asked to its open span, which ends after the node's answer has been applied."""
+    """Maps each node that was asked to its open span, which ends when the effects of the answer have been applied."""
 
     def evaluate(self, layer: list[str]) -> None:
         """Ask the nodes of one layer, and then apply the effects of their answers."""
@@ -155,8 +153,7 @@ class _RunningPass:
             self.result.answers[node.name] = answers[node.name]
         for node in nodes:
             if node.name in reused:
-                changes = {"skipped": True, "answer": reused[node.name]}
-                self.scope.record_instant(self._payload(node).model_copy(update=changes))
+                self.scope.record_instant(self._payload(node, skipped=True, answer=reused[node.name]))
             else:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
@@ -171,25 +168,28 @@ class _RunningPass:
             return [self.graph.last_answers[node.name]]
         return [] if node.otherwise is None else [node.otherwise]
 
-    def _payload(self, node: GraphNode) -> NodeAnswered:
-        """Return the payload of a node's span without the answer, which is not known yet."""
+    def _payload(self, node: GraphNode, **fields: Any) -> NodeAnswered:
+        """Return the payload of a node's span with these other fields."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
             number=self.result.number,
             of=tuple(self.graph.shown_sources(node.name)),
+            **fields,
         )
 
     def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
-        """Ask the nodes and return their answers. All questions are composed before the first one is asked."""
-        sources = [self.graph.shown_sources(node.name) for node in nodes]
-        questions = [self._compose(node, shown) for node, shown in zip(nodes, sources, strict=True)]
+        """Ask the nodes and return their answers. All questions are composed before the first one is asked.
 
-        def answer(index: int) -> JsonValue:
-            return self._answer(nodes[index], questions[index])
-
-        answers = _run_concurrently(answer, len(nodes), self.max_concurrent)
-        return {node.name: value for node, value in zip(nodes, answers, strict=True)}
+        If nodes fail, wait for those that are being asked, and raise the error of the first node that failed.
+        """
+        questions = [self._compose(node) for node in nodes]
+        if self.max_concurrent <= 1 or len(nodes) <= 1:
+            answers = list(map(self._answer, nodes, questions))
+        else:
+            with ThreadPoolExecutor(self.max_concurrent) as pool:
+                answers = list(pool.map(self._answer, nodes, questions))
+        return {node.name: answer for node, answer in zip(nodes, answers, strict=True)}
 
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
         """Ask a node and return its answer.
@@ -210,12 +210,12 @@ class _RunningPass:
                     raise  # the node failed in this invocation of the run
             tries += 1
 
-    def _compose(self, node: GraphNode, shown: list[str]) -> NodeQuestion:
-        """Return a node's whole question: the answers of the nodes in ``shown``, its messages, and the answer's form.
+    def _compose(self, node: GraphNode) -> NodeQuestion:
+        """Return a node's whole question: the answers that it is shown, its messages, and the form of the answer.
 
         If the node has a compose hook, the text that the hook returns replaces the answers.
         """
-        composed_text = ""
+        composed_text, shown = "", self.graph.shown_sources(node.name)
         if node.compose:
             context = ComposeContext(node, self.database.view(), dict(self.result.answers), self.result.number)
             composed_text = call_hook(self.hooks, node.compose, context)
@@ -239,7 +239,7 @@ class _RunningPass:
         return NodeQuestion(node.name, text, system)
 
     def _ask(self, node: GraphNode, question: NodeQuestion, scope: Scope, sample: Sample) -> JsonValue:
-        """Ask a node in this scope, and return its answer. The model may repair an answer that does not fit.
+        """Ask a node in this scope and return its answer. The model may repair an answer that does not fit.
 
         Raises UnusableReply if the last repair does not fit either.
         """
@@ -251,7 +251,7 @@ class _RunningPass:
                 checked = call_hook(self.hooks, node.check, answer, view, passed_on=ValueError)
                 answer = checked_json(checked, f"what the hook {node.check} returned")
             if node.loop and node.loop.items.names == {ANSWER}:
-                self._items(node.loop, answer)  # if the list is wrong, raises an error that the model can correct
+                self._items(node.loop, answer)  # raises an error for a wrong list, which the model can correct
             return answer
 
         return scope.ask(node.model, question, read=read, history=question.system, sample=sample).value
@@ -338,7 +338,7 @@ class _RunningPass:
         return items
 
     def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables for a node's templates and expressions. ``own`` are those that only this node has."""
+        """Return the variables for a node's templates and expressions. Only this node has those in ``own``."""
         return {**self.result.answers, DATABASE: self.database.root, **own}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
@@ -346,21 +346,3 @@ class _RunningPass:
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
-
-
-def _run_concurrently(answer: Callable[[int], JsonValue], count: int, max_concurrent: int) -> list[JsonValue]:
-    """Call ``answer`` with each index below ``count``, and return the results in the order of the indices.
-
-    If calls fail, wait until all running calls have ended, and raise the error of the failed call with the lowest
-    index.
-    """
-    if max_concurrent <= 1 or count <= 1:
-        return [answer(index) for index in range(count)]
-    with ThreadPoolExecutor(min(max_concurrent, count)) as pool:
-        futures = [pool.submit(answer, index) for index in range(count)]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise

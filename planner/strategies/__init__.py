@@ -1,10 +1,10 @@
 """Find a planning method by its name.
 
 The methods of one family, such as ADaPT and its baselines, share a module. Its ``METHODS`` maps the name of each method
-to a ``Method``. A family is imported when one of its methods is first looked up. An external method is named
-FILE.py:NAME, or another package registers it in the entry point group ``planbook.planners``.
+to a ``Method``. A family is imported when one of its methods is first looked up. An external method is in a file, and
+is named FILE.py:NAME, or is registered by another package in the entry point group ``planbook.planners``.
 
-- ``base``: what a method is, ``play``, and functions that several methods share, such as ``match_goal``.
+- ``base``: the class ``Method``, ``play``, and functions that several methods share, such as ``match_goal``.
 - ``figures``: statistics of a method over a run.
 - ``adapt``, ``advocate``, ``agentkit``, ``automanual``, ``deps``: the methods of the papers, each with its baselines.
 - ``without_model``: methods that ask no model.
@@ -105,10 +105,10 @@ def figures_of(name: str = "") -> tuple[type[Figures], ...]:
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Return a dict that maps the name of each span to those of its large fields that no ``Figures`` class needs.
+    """Return a dict that maps the name of each span to its large fields that no ``Figures`` class needs.
 
-    ``name`` is the planner of the run. If it is an external planner that uses the same span name as a method that comes
-    with planbook, the fields of the external planner apply.
+    ``name`` is the planner of the run. If an external planner uses the same span name as a method that comes with
+    planbook, the fields of the external planner apply.
     """
     return {payload.span: payload.bulky for method in reversed(_possible_methods(name)) for payload in method.spans}
 
@@ -126,7 +126,7 @@ def is_method_file(name: str) -> bool:
 
 @cache
 def registered_methods() -> Mapping[str, EntryPoint]:
-    """Return a dict that maps each method that another package registers to its entry point. No method is imported."""
+    """Return a dict that maps the name of each registered method to its entry point. No method is imported."""
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
 
 
@@ -166,7 +166,7 @@ def load_from_file(spec: str) -> Method:
 
 
 def _as_method(member: Any, where: str) -> Method:
-    """Return an object that is a ``Method``. ``where`` is the beginning of the message.
+    """Return the object if it is a valid ``Method``. Error messages begin with ``where``.
 
     Raises UnknownStrategy for any other object, and for a ``Method`` with a faulty function or faulty options.
     """
@@ -178,11 +178,11 @@ def _as_method(member: Any, where: str) -> Method:
         or inspect.isgeneratorfunction(member.play)
     ):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a plain function (episode, options)")
+    signature = inspect.signature(member.play)
     try:
-        inspect.signature(member.play).bind(None, None)
+        signature.bind(None, None)
     except TypeError as error:
-        taken = inspect.signature(member.play)
-        raise UnknownStrategy(f"{where} must take two arguments, (episode, options), not {taken}") from error
+        raise UnknownStrategy(f"{where} must take two arguments, (episode, options), not {signature}") from error
     if not (isinstance(member.options, type) and issubclass(member.options, Options)):
         raise UnknownStrategy(f"{where}: its options must be a class derived from planner.Options")
     return member

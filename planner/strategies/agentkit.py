@@ -6,12 +6,12 @@ asks one question. The answer of one of the nodes is plan code, which is run as 
 Prompts read values from the graph's database. Before each pass, this module stores three groups of them:
 
 - ``world``: ``goal``, ``about``, ``action_docs``, ``manual``, ``scene``, ``observation``, ``previous`` (the observation
-  that the last pass saw), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
+  in the last pass), ``state``, ``knowledge``, and ``left`` (the number of actions that are left).
 - ``last``: ``code`` and ``feedback`` of the last step.
-- ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), ``most`` (the maximum number of steps) and, if they
-  are limited, ``actions`` (the maximum number of actions in a step).
+- ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), ``most`` (the maximum number of steps) and
+  ``actions`` (the maximum number of actions in a step, if there is one).
 
-It is an error to use a value that does not exist yet. Give such a value a default:
+It is an error to use a value that does not exist yet, unless the prompt gives it a default:
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
 """
 
@@ -89,7 +89,7 @@ class AgentKitOptions(Options):
         return options
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return the texts of the graph, of its hooks, and of the environment's own graph, since its manual is used."""
+        """Return the texts of the graph, of its hooks, and of the environment's own graph, which has the manual."""
         name, own_graph = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
         texts = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
         if own_graph.is_file() and own_graph.stem != name:
@@ -119,12 +119,12 @@ class AgentKitOptions(Options):
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
-    """Return the roles whose models the nodes of the graph ask. Raises BadGraphFile, as ``graph_file`` does."""
+    """Return the roles that the nodes of the graph ask. Raises BadGraphFile, as ``graph_file`` does."""
     return options.graph_file(environment).roles
 
 
 def agentkit(episode: Episode, options: AgentKitOptions) -> None:
-    """In each step, run one pass over the graph, and then the plan code that the pass has produced."""
+    """In each step, run one pass over the graph, and then the plan code from this pass."""
     file = options.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
     steps, idle_steps = options.steps or file.steps or max(1, episode.settings.actions), 0
@@ -173,7 +173,7 @@ def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValu
 class GraphFigures(Figures):
     """The numbers of passes and nodes in a run, under ``graph`` in ``--json``.
 
-    A node that takes part in several passes is counted in each of them.
+    A node is counted once in each pass in which it takes part.
     """
 
     key = "graph"
@@ -182,24 +182,20 @@ class GraphFigures(Figures):
     answered: int
     """Number of nodes that a model answered."""
     skipped: int
-    """Number of nodes that were skipped. Such a node keeps its last answer, or has its ``else`` value."""
+    """Number of nodes that were skipped. A skipped node keeps its last answer, or has its ``else`` value."""
     mean_passes: float | None = Field(default=None, exclude=True)
     """Mean number of passes in an episode that was played."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Count the passes and nodes of a run. Return None if there were no passes."""
-        counts: Counter[str] = Counter()
-        passes_played = list[int]()
-        for played in episodes:
-            nodes = played.payloads(NodeAnswered)
-            passes = len({node.number for node in nodes})
-            counts["passes"] += passes
-            passes_played += [passes] if played.ending.outcome.played else []
-            for node in nodes:
-                counts["skipped" if node.skipped else "answered"] += 1
-        fields = {name: counts[name] for name in cls.model_fields}
-        return cls(**fields | {"mean_passes": mean_of(passes_played)}) if counts["passes"] else None
+        nodes = [episode.payloads(NodeAnswered) for episode in episodes]
+        passes = [len({node.number for node in of_episode}) for of_episode in nodes]
+        if not any(passes):
+            return None
+        played = [count for count, episode in zip(passes, episodes, strict=True) if episode.ending.outcome.played]
+        skipped = Counter(node.skipped for of_episode in nodes for node in of_episode)
+        return cls(passes=sum(passes), answered=skipped[False], skipped=skipped[True], mean_passes=mean_of(played))
 
     def describe(self) -> Iterable[str]:
         """Yield one sentence with the counts."""
@@ -210,7 +206,7 @@ class GraphFigures(Figures):
 
 
 def _asks_default_role(options: AgentKitOptions, environment: Environment) -> bool:
-    """Return True if a node of the graph names no role."""
+    """Return True if a node of the graph asks the default role."""
     return ROLE in roles_of(options, environment.name)
 
 

@@ -1,8 +1,8 @@
 """The planner of the AutoManual paper (section 3.2), and its conclusions from an episode.
 
-The planner writes free-form code; its prompt contains the rules that were learned. The code of each reply
-is run as a cell (a unit of plan code), and the planner gets feedback on the cell. After an episode, ``conclude`` asks
-for the whole plan if the task was solved, and for the mistakes if it was not.
+The planner writes free-form code; its prompt contains the learned rules. The code of each reply is run as a cell (a
+unit of plan code), and the planner gets feedback on the cell. After an episode, ``conclude`` asks for the whole plan if
+the task was solved, and for the mistakes if it was not.
 """
 
 import ast
@@ -101,7 +101,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_result(episode: Episode, recall: Recall) -> str:
-    """Return the report for the prompt on a stored procedure that failed, or "" if there was no procedure.
+    """Return the report on a stored procedure that failed, for the prompt, or "" if there was no procedure.
 
     A procedure that was not learned may use params of the task that models must not know. If the task has such params,
     the report does not show the actions of the procedure.
@@ -120,7 +120,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
     return REPLANS_WITH_PAUSES if episode.environment.pauses else REPLANS
 
 
-# What is learned from an episode.
+# Conclusions from an episode.
 
 
 class Conclusion(Record):

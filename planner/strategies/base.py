@@ -109,7 +109,7 @@ def _line_of(error: BaseException, strategy: Strategy) -> str:
 
 
 IsAsked = Callable[[Any, Environment], bool]
-"""A function that takes a method's options and the environment. It returns True if a certain role is asked."""
+"""Takes a method's options and the environment. Returns True if a certain role is asked."""
 
 
 class Options(BaseModel):
@@ -127,7 +127,7 @@ class Options(BaseModel):
         return demonstrations
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its effective value. For an option that is not set, it may depend on the environment."""
+        """Map each option to its effective value. The value of an unset option may depend on the environment."""
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
@@ -152,7 +152,7 @@ class Method:
     conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
     """Maps each role that is not always asked to a function that says whether it is asked."""
     fallback_demonstrations: tuple[str, ...] = ()
-    """Names of those demonstrations that are shown only if another demonstration is missing."""
+    """Names of the demonstrations that are shown only if another one is missing."""
     roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
     """Takes the options and the environment's name. Returns the additional roles that the options name."""
     spans: tuple[type[Payload], ...] = ()
@@ -160,7 +160,7 @@ class Method:
     figures: tuple[type[Figures], ...] = ()
     """The classes that compute the method's statistics of a run."""
     streams: bool = False
-    """True if the method asks for plans by ``Episode.stream``, so that plans can run while the model writes them."""
+    """True if the method asks for plans with ``Episode.stream``, so that plans can run while the model writes them."""
     templates: Mapping[str, Path] = field(default_factory=dict)
     """Maps the relative path of each prompt file to the file (``Prompts.files``). A run records the files' digests."""
 
@@ -182,7 +182,7 @@ def ask_and_run(
     actions: Callable[[], int | None] = lambda: None,
     **variables: object,
 ) -> None:
-    """Ask for a plan and run it. Then send the feedback and run the next plan, as long as replies are left.
+    """Ask for a plan and run it. While replies are left, send the feedback and run the next plan.
 
     ``first`` is the first prompt, and ``variables`` are its variables. ``later`` is the prompt that sends feedback.
     ``replies_left`` returns the number of replies that may still be asked for. ``actions`` returns the number of
@@ -197,7 +197,7 @@ def ask_and_run(
 def ask_or(
     default: Default, scope: Scope, role: str, prompt: Prompt, read: Callable[[str], Read], **variables: Any
 ) -> Read | Default:
-    """Ask a role a question. Return the value that ``read`` gets from the reply, or the default if none is usable."""
+    """Ask a role a question. Return what ``read`` makes of the reply, or the default if no reply is usable."""
     try:
         return scope.ask(role, prompt, read=read, **variables).value
     except UnusableReply:
@@ -207,7 +207,7 @@ def ask_or(
 def system_message(episode: Episode, template: str, **variables: object) -> Message:
     """Return the system message of a template.
 
-    If the template uses ``about``, ``action_docs`` or ``knowledge``, and ``variables`` lacks it, it is filled in.
+    If the template uses ``about``, ``action_docs`` or ``knowledge``, and ``variables`` does not have it, it is added.
     """
     environment, prompt = episode.environment, PROMPTS[template]
     known: Mapping[str, Callable[[], object]] = {
@@ -220,7 +220,7 @@ def system_message(episode: Episode, template: str, **variables: object) -> Mess
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the fields of ``task`` to replace for a model's plan code: ``params`` has only what models may know."""
+    """Return the fields of ``task`` to replace for a model's plan code: ``params``, reduced to what models may know."""
     return {"params": dict(episode.environment.public_params(episode.task))}
 
 
@@ -237,8 +237,8 @@ def play_in_rounds(
     A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
     the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
 
-    If ``until_solved`` is False, the last round counts, and no round begins without actions. A solved task then
-    ends the play only if the environment itself has ended its episode.
+    If ``until_solved`` is False, the last round counts, no round begins if no actions are left, and a solved task stops
+    the rounds only if the environment has ended its episode.
     """
     for number in range(max_rounds):
         if number:
@@ -252,7 +252,7 @@ def play_in_rounds(
 
 
 # Match the goal of a task with one of the task types that planbook has found by itself. The memory compares the goal
-# with the types. If it is not sure, a model is asked, which may answer that no type fits.
+# with the types. If the memory is not sure, a model is asked, which may answer that no type fits.
 
 MODEL, NONE = "model", "none"
 _Text = Annotated[str, Field(strict=True, min_length=1)]
@@ -284,7 +284,7 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return what the memory has for the type that a model names. If the model names no type, there is no procedure."""
+    """Return what the memory has for the type that a model names. If it names none, the result has no procedure."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
         new_match = answer if recall_of_type.match is None else recall_of_type.match

@@ -12,7 +12,7 @@ from planbook.planner.types import Ending
 
 
 class PlayedEpisode(NamedTuple):
-    """One episode of a run with its recorded spans. ``Figures.count`` computes the figures from such episodes."""
+    """One episode of a run, with its recorded spans. ``Figures.count`` takes these episodes."""
 
     kind: str
     """The type of the task."""
@@ -22,7 +22,7 @@ class PlayedEpisode(NamedTuple):
     def payloads(self, payload_type: type[AnyPayload]) -> list[AnyPayload]:
         """Return the payloads of all spans of this type that have ended.
 
-        Another method may use the same name for its spans. Such a span is ignored if its data do not fit the type.
+        Spans whose data do not fit the type are ignored, since another method may use the same name for its spans.
         """
         payloads: list[AnyPayload] = []
         for span in self.spans:

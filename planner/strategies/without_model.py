@@ -30,7 +30,7 @@ CELLS_PER_ACTION = 3
 def play_random(episode: Episode, options: Options) -> None:
     """Take random actions, which depend only on the seed of the run and on the task.
 
-    ``possible_choices`` says which actions may be drawn.
+    ``possible_choices`` returns the actions to draw from.
     """
     rng = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
@@ -49,19 +49,19 @@ NOTHING_LISTED = (
 def fault_of_random(environment: type[Environment], options: BaseModel | None) -> str:
     """Return why ``random`` can never choose an action (see ``possible_choices``), or "" if it may be able to."""
     members = ("possible_actions", "goals")
-    lists = any(getattr(environment, name) is not getattr(Environment, name) for name in members)
-    if lists or any(any(_calls(spec)) for spec in environment.offered(options).actions.values()):
+    lists_actions = any(getattr(environment, name) is not getattr(Environment, name) for name in members)
+    if lists_actions or any(any(_calls(spec)) for spec in environment.offered(options).actions.values()):
         return ""
     return f"{RANDOM} cannot play {environment.name}: {NOTHING_LISTED}; define possible_actions() in the environment"
 
 
 def possible_choices(environment: Environment) -> Sequence[Action]:
-    """Return the actions from which one is drawn, with their arguments.
+    """Return the actions to draw from, with their arguments.
 
-    An argument is free if its values cannot be enumerated, for example if it is any text. If no action has a free
+    An argument is free if its values cannot be enumerated, for example if it may be any text. If no action has a free
     argument, return all actions with all combinations of arguments. Otherwise return the actions that the environment
-    lists as possible or, if it makes no such list (None), its listed goals, provided that its goals are actions.
-    If this gives nothing, return all actions without free arguments.
+    lists as possible or, if it lists none (None), its goals, provided that they are actions. If this gives nothing,
+    return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
     enumerable = [action for actions in calls for action in actions]
@@ -82,8 +82,8 @@ def _calls(spec: ActionSpec) -> Iterator[Action]:
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     """Return the values to choose from for an argument.
 
-    For an argument of a Literal or bool type, these are the values of the type. For any other argument, this is only
-    its default value. If it has no default, it is free, and no values are returned.
+    For an argument of a Literal or bool type, return the values of the type. For any other argument, return only its
+    default. If it has no default, it is free: return nothing.
     """
     if get_origin(parameter.annotation) is Literal:
         return get_args(parameter.annotation)
@@ -92,7 +92,7 @@ def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     return () if parameter.default is inspect.Parameter.empty else (parameter.default,)
 
 
-# Existing plan code.
+# Plan code that was given or stored.
 
 
 class GivenCode(Options):

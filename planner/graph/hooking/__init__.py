@@ -1,22 +1,22 @@
-"""Hooks: Python functions that a graph file names, to do what the file format cannot express.
+"""Hooks: Python functions, named in a graph file, that do what the file format cannot express.
 
 A node of a graph can have three hooks:
 
-- ``compose(ComposeContext) -> str`` returns the text above the node's prompt, which otherwise would be the answers of
-  the nodes in ``after``.
+- ``compose(ComposeContext) -> str`` returns the text above the node's prompt. It replaces the answers of the nodes in
+  ``after``.
 - ``check(answer, database) -> answer`` validates the node's answer, and may return a changed one. If it raises
   ValueError, such as ``AfterQueryError``, the message goes back to the model.
 - ``finish(FinishContext) -> None`` is called after the answer. It may change the database and the rest of the pass.
 
 The hooks ``compose`` and ``check`` can only read the database, since several nodes may be asked at the same time.
 
-A graph file names a hook of its own as ``FILE.py:function``, with a path that is relative to the graph file. The hooks
-that come with planbook are in the modules of this package, and are named ``module.function``:
+A graph file names its own hooks as ``FILE.py:function``, with a path relative to the graph file. The hooks that come
+with planbook are in the modules of this package, and are named ``module.function``:
 
 - ``crafter``: the hooks of the Crafter agent's graph.
 - ``shopping``: the hooks of the shopping agent's graph.
 
-They keep the history of an episode's steps in the database. It has an entry for each step.
+They keep a history of the episode in the database, with one entry per step.
 """
 
 import ast
@@ -46,7 +46,7 @@ Hooks = Mapping[str, Callable[..., Any]]
 
 
 class AfterQueryError(ValueError):
-    """A check hook raises it to reject an answer. The message goes back to the model, which may repair the answer."""
+    """Raised by a check hook to reject an answer. The message goes back to the model, which may repair the answer."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ComposeContext:
     """The argument of a compose hook."""
 
     node: GraphNode
-    """The node that is going to be asked."""
+    """The node that will be asked."""
     database: GraphDatabase
     """A read-only view of the database."""
     answers: Mapping[str, JsonValue]
@@ -81,7 +81,7 @@ class FinishContext:
 def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
     """Call a hook and return its result.
 
-    A GraphError of the hook, or an error of type ``passed_on``, is raised unchanged. Any other error becomes a
+    A GraphError from the hook, or an error of type ``passed_on``, is raised unchanged. Any other error becomes a
     GraphError that names the hook.
     """
     try:
@@ -94,12 +94,10 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name. If the name contains a file (relative to ``folder``), this file is executed.
+    """Return the hook with that name, which exists (see ``hook_problem``). A file (relative to ``folder``) is executed.
 
-    Raises GraphError if there is no such hook, or if executing the file fails.
+    Raises GraphError if executing the file fails.
     """
-    if problem := hook_problem(name, folder):
-        raise GraphError(problem)
     file, colon, function = name.rpartition(":")
     if colon:
         try:
@@ -179,7 +177,7 @@ def _is_agent_method(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == AGENT
 
 
-# The history of an episode's steps.
+# The history of an episode.
 
 HISTORY, STEP = "history", "step.number"
 
@@ -210,8 +208,8 @@ def current_step(database: GraphDatabase) -> int:
 def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
     """Return history entries as text, one on each line.
 
-    The text calls each step a turn, since a game counts its own steps. ``labels`` maps each field that is shown to its
-    label, in the order in which the fields are shown.
+    The text calls each step a turn, since a game counts its own steps. ``labels`` maps the fields to show, in order, to
+    their labels.
     """
     return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
 

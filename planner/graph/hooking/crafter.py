@@ -1,8 +1,8 @@
 """Hooks of the Crafter agent's graph, ``crafter.yaml`` (AgentKit paper, section 3).
 
 Check hooks validate answers, finish hooks store parts of the answers as the agent's memory, and compose hooks write the
-text above a prompt. A turn is a step of the agent, in which it runs code once. A skill is a way of acting that the
-agent has described under a name. In every turn, the agent uses its current skill.
+text above a prompt. A turn is a step of the agent, in which it runs code once. A skill is a way of acting to which
+the agent has given a name and a description. In every turn, the agent uses its current skill.
 """
 
 import ast
@@ -38,9 +38,9 @@ CHALLENGE_COUNT = SUBGOAL_COUNT = 3
 NONE = frozenset({"", "na", "none", "nothing", "unknown"})
 """Answers that mean "nothing", in lower case and without punctuation."""
 DISCOVERY_TESTS = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
-"""Fields of a discovery. The discovery is kept if all of them are "yes"."""
+"""Fields of a discovery, which is kept if all of them are "yes"."""
 UNKNOWN_TESTS = ("unknown", "novel", "general", "relevant", "correct")
-"""Fields of a piece of unknown information. It is kept if all of them are "yes"."""
+"""Fields of an item of unknown information, which is kept if all of them are "yes"."""
 REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
 """Fields of the gate node's answer. The planner makes a new plan if any of them is "yes"."""
 ACTIONS = (
@@ -160,7 +160,7 @@ def keep_feedback(context: FinishContext) -> None:
 def keep_skill(context: FinishContext) -> None:
     """Make the skill in the answer the current skill.
 
-    If the skill library has it already, the version there is used. Otherwise, add it to the library.
+    If the skill library already has it, the version there is used. Otherwise it is added to the library.
     """
     database, chosen = context.database, dict(_mapping(context.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
@@ -184,7 +184,7 @@ def keep_knowledge(context: FinishContext) -> None:
 
 
 def keep_unknown(context: FinishContext) -> None:
-    """Store the list of unknown information, but only the items that pass every test and are not known by now."""
+    """Store the items of unknown information that pass every test and are not in the knowledge base."""
     database, listed = context.database, _mapping(context.answer)
     known = _mapping(database.get("knowledge"))
     database.set(
@@ -200,8 +200,7 @@ def keep_unknown(context: FinishContext) -> None:
 def keep_plan(context: FinishContext) -> None:
     """Store the actor's plan together with the turn in which it was made.
 
-    If the actor says that it keeps its last plan, this turn stays the same. But an expired plan that is kept counts as
-    a new plan.
+    If the actor keeps its last plan, this turn stays the same. But an expired plan that is kept counts as a new plan.
     """
     database, plan = context.database, dict(_mapping(context.answer))
     is_kept = plan.pop("kept") == "yes" and is_plan_valid(database)
@@ -234,7 +233,7 @@ def _mapping(value: JsonValue) -> Mapping[str, Any]:
 WINDOW = 25
 """Maximum number of turns that the history shows (AgentKit paper, section 3.1)."""
 LABELS = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
-"""Maps the fields of a history entry to their labels in prompts, in the order in which they are shown."""
+"""Maps the fields of a history entry to their labels in prompts, in the order shown."""
 NODES_IN_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes whose answers need not be shown, since the history or the feedback on the skill contains them."""
 NOTHING = "nothing yet"
@@ -250,7 +249,7 @@ def _turns_with_current_skill(database: GraphDatabase) -> list[dict[str, Any]]:
 
 
 def _stored(path: str) -> Callable[[GraphDatabase], str]:
-    """Return a function that returns the database's value at that path, or "nothing yet" if it is missing or empty."""
+    """Return a function that returns the value at a database path, or "nothing yet" if it is missing or empty."""
 
     def stored(database: GraphDatabase) -> str:
         return value_text(database.get(path)) if database.has(path) and database.get(path) else NOTHING
@@ -317,7 +316,7 @@ def _format_answer(name: str, answer: Any) -> str:
 def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[ComposeContext], str]:
     """Return a compose hook whose text has these parts, in the order of PARTS, and then answers of other nodes.
 
-    These are the answers of the nodes that the node lists in ``after``, except the nodes in ``hidden_nodes``.
+    The answers are those of the nodes in ``after``, except the nodes in ``hidden_nodes``.
     """
     shown = [part for part in PARTS if part in parts]
 
@@ -333,9 +332,8 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
     return compose
 
 
-# The compose hooks, under the names that ``crafter.yaml`` uses. For example, a node with ``compose: crafter.recent`` is
-# shown the parts from the manual to the current observation, and then those answers of the nodes in its ``after`` that
-# the history does not contain.
+# The compose hooks, under the names that ``crafter.yaml`` uses. For example, ``compose: crafter.recent`` shows a node
+# the parts listed here, and then the answers of the nodes in its ``after`` that the history does not contain.
 
 answers_only = _compose_hook()
 now_only = _compose_hook(NOW)

@@ -14,11 +14,11 @@ from planbook.planner.graph.hooking import (
 )
 
 LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
-"""Maps the fields of a history entry to their labels in the prompt, in the order in which they are shown."""
+"""Maps the fields of a history entry to their labels in the prompt, in the order shown."""
 
 
 def browsing(context: ComposeContext) -> str:
-    """Return the history of all earlier steps, and then the answers of the nodes that the node lists in ``after``."""
+    """Return the history of all earlier steps, and then the answers of the nodes in ``after``."""
     history = history_text(history_of(context.database), LABELS)
     return f"# The browsing so far\n\n{history}\n\n{answers_text(context.node.after, context.answers)}"
 
@@ -27,7 +27,7 @@ note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
-    """Accept only code with a single call of an action: each step is one action. Otherwise raise AfterQueryError."""
+    """Accept only code with a single call of an action, since each step is one action."""
     if (count := len(calls_in(str(answer)))) != 1:
         raise AfterQueryError(
             f"the code must make exactly one call of an action, but it makes {count}. Write only the next one."

@@ -1,8 +1,8 @@
 """ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
 Numbers of sections and appendices refer to the paper. Section 3.3 describes ADaPT's controller. A branch leads from the
-whole task through subtasks to a smallest one. The baselines may use as many model replies as ADaPT could use at most in
-one branch (section 4.2).
+whole task through subtasks to a smallest one. The baselines may use as many model replies as ADaPT can use in one
+branch (section 4.2).
 
 - ``executor`` lets a model work on one subtask. All methods of this package share it.
 - ``order`` reads a plan of subtasks that are combined by AND and OR.
@@ -42,11 +42,11 @@ from planbook.planner.strategies.base import Method, ask_or, play_in_rounds, sys
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
-"""Maximum depth of decomposition (section 4.2): in general, and in environments where another depth applies."""
+"""Maximum depth of decomposition (section 4.2): by default, and in environments with a different depth."""
 
 
 class DepthOptions(ExecutorOptions):
-    """Options of ADaPT, and of methods that may use as many replies as ADaPT could use at most in one branch.
+    """Options of ADaPT, and of methods that may use as many replies as ADaPT can use in one branch.
 
     Each open level of decomposition occupies a sandbox process.
     """
@@ -62,7 +62,7 @@ class DepthOptions(ExecutorOptions):
     )
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value. If the depth is not set, it is the depth that takes effect."""
+        """Map each option to its effective value, including the depth."""
         return {**super().effective_values(environment), "d_max": self.max_depth(environment)}
 
     def max_depth(self, environment: str) -> int:
@@ -90,7 +90,7 @@ class PlannedOptions(ExecutorOptions):
 
 
 class AdaptOptions(PlannedOptions, DepthOptions):
-    """Options of ADaPT, whose planner may be asked at every level but the deepest."""
+    """Options of ADaPT, which may ask its planner at every level except the deepest."""
 
 
 def adapt(episode: Episode, options: AdaptOptions) -> None:
@@ -101,15 +101,15 @@ def adapt(episode: Episode, options: AdaptOptions) -> None:
 class Recursion:
     """The paper's controller (section 3.3). It decides what to decompose, and hands results to the next executor.
 
-    The whole task has the depth 1. A subtask at the depth ``max_depth`` is not decomposed. With ``detailed``, the
-    planner sees demonstrations of more detailed plans.
+    The whole task has depth 1. A subtask at depth ``max_depth`` is not decomposed. With ``detailed``, the planner sees
+    demonstrations of more detailed plans.
     """
 
     def __init__(self, episode: Episode, options: PlannedOptions, max_depth: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._max_depth, self._detailed = episode, options, max_depth, detailed
         self._replies = options.replies(episode.environment.name)
         self._carried: tuple[str, ...] = ()
-        """What successful executors hand to the next one: the last action of the last of them, or all final notes."""
+        """What successful executors hand to the next one: the last one's last action, or the final notes of all."""
         self._failed: list[str] = []
         """The subtasks at which the executor has failed."""
 
@@ -151,7 +151,7 @@ class Recursion:
             return done
 
     def _functions(self, depth: int, results: list[bool]) -> Functions:
-        """Return the functions that a plan's code calls. ``finish`` appends its argument to ``results``."""
+        """Return the functions that a plan calls. ``finish`` appends its argument to ``results``."""
         carried_at_begin: list[tuple[str, ...]] = []
 
         def achieve(step: str) -> bool:
@@ -187,7 +187,7 @@ class Recursion:
             if before and len(episode.steps) > first_step:
                 episode.restore(before, first_step)
                 if depth == TOP:
-                    episode.claim(claim.claim, CLAIM_AUTHOR)  # again, since the return has withdrawn it
+                    episode.claim(claim.claim, CLAIM_AUTHOR)  # again, since restoring has withdrawn it
         elif episode.environment.handoff == "note":
             notes = dict.fromkeys((*self._carried, *filter(None, [claim.note])))
             self._carried = tuple(notes)[-MAX_NOTES:]
@@ -206,8 +206,8 @@ class Recursion:
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
         shown = self._episode.recall().demonstrations
-        demonstrations = shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, "")
         detailed = self._detailed
+        demonstrations = shown.get(PLANNING_DETAILED if detailed else PLANNING) or shown.get(PLANNING, "")
         system = system_message(self._episode, "adapt/system", detailed=detailed, demonstrations=demonstrations)
         variables: dict[str, Any] = {
             "scene": self._scene(subtask),
@@ -225,7 +225,7 @@ class Recursion:
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Number of ReAct's replies in some environments (appendix A). In others, it is the replies of a subtask times d_max.
+"""Number of ReAct's replies in some environments (appendix A). In others, it is d_max times the replies of a subtask.
 
 For TextCraft, section 4.2 of the paper implies another number: d_max is 4, and 4 times 20 replies are 80.
 """
@@ -236,21 +236,18 @@ TEMPERATURE = 0.7
 def react(episode: Episode, options: DepthOptions) -> None:
     """Let the executor work alone on the whole task.
 
-    The executor gets as many replies as ADaPT could use at most in one branch, from the whole task to a smallest
-    subtask.
+    The executor gets as many replies as ADaPT can use in one branch, from the whole task to a smallest subtask.
     """
-    environment, papers = episode.environment.name, DepthOptions()
+    environment, paper = episode.environment.name, DepthOptions()
     replies, depth = options.replies(environment), options.max_depth(environment)
-    if environment in REACT_REPLIES_IN and (replies, depth) == (papers.replies(environment), DEPTH_IN[environment]):
-        execute(episode, whole_task(episode), options, REACT_REPLIES_IN[environment])
-    else:
-        execute(episode, whole_task(episode), options, replies * depth)
+    has_paper_limits = (replies, depth) == (paper.replies(environment), paper.max_depth(environment))
+    total = REACT_REPLIES_IN.get(environment) if has_paper_limits else None
+    execute(episode, whole_task(episode), options, total or replies * depth)
 
 
 def plan_and_execute(episode: Episode, options: PlannedOptions) -> None:
     """Make one plan, more detailed than ADaPT's plans, and execute its steps. A failed step is not decomposed."""
-    recursion = Recursion(episode, options, 2, detailed=True)
-    recursion.decompose(episode.task.goal, 1)
+    Recursion(episode, options, 2, detailed=True).decompose(episode.task.goal, 1)
 
 
 def try_again(episode: Episode, options: DepthOptions) -> None:

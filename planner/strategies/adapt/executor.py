@@ -25,7 +25,7 @@ TOP = 1
 """Depth of the whole task."""
 CLAIM_AUTHOR = "the agent with the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
-"""Number of replies for a subtask (appendix A): in general, and in environments where another number applies."""
+"""Number of replies for a subtask (appendix A): by default, and in environments with a different number."""
 REPLY_ACTIONS = 10
 """Number of actions per reply that a subtask may take, so that it cannot use up all actions of the episode."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
@@ -39,7 +39,7 @@ DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """Options of all methods that use this executor. The executor is limited by replies rather than by actions."""
+    """Options of all methods that use this executor. Replies, rather than actions, limit the executor."""
 
     default_actions: ClassVar[int | None] = 1_000
 
@@ -75,7 +75,7 @@ class ExecutorOptions(Options):
         return [name for name in demonstrations if name not in left_out]
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
-        """Map each option to its value. If the number of replies is not set, it is the number that takes effect."""
+        """Map each option to its effective value, including the number of replies."""
         return {**super().effective_values(environment), "iterations": self.replies(environment)}
 
     def replies(self, environment: str) -> int:
@@ -113,7 +113,7 @@ class Subtask(Payload):
 
     @property
     def claim(self) -> bool | None:
-        """What the role claimed. None if it claimed nothing."""
+        """The role's claim, or None if it made none."""
         return None if self.gave_up else self.done
 
     @property
@@ -134,7 +134,7 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 
 
 def claim_of_ending(episode: Episode) -> bool | None:
-    """Return the claim of a subtask during which the episode ended: True if the agent itself ended the episode.
+    """Return the claim for a subtask during which the episode ended: True if the agent itself ended the episode.
 
     Otherwise there is no claim. ``DecompositionFigures`` counts the episodes that the environment ended as solved.
     """
@@ -146,7 +146,7 @@ def handover(episode: Episode, carried: str = "") -> str:
 
     ``carried`` is the last action of the last successful executor, or the final notes of all of them. The environment's
     ``handoff`` says whether the report contains the last action, the environment's state, or the state and the notes.
-    If executors have acted since the last action, and this was not undone, the report also contains the state.
+    A report on the last action also contains the state if later actions were not undone.
     """
     environment = episode.environment
     if environment.handoff == "last action":
@@ -248,7 +248,7 @@ EpisodesWithSubtasks = Sequence[tuple[PlayedEpisode, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """The number of subtasks with each claim."""
+    """The numbers of subtasks by claim."""
 
     done: int = 0
     failed: int = 0

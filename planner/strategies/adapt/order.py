@@ -83,9 +83,9 @@ def _match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
 
 
 def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
-    """Return a dict that maps the number of each step to its text, and the text of the lines outside of steps.
+    """Return a dict that maps the number of each step to its text, and the text outside the steps.
 
-    A step may have several lines. It ends at the next step, at an empty line, or at a line that begins with ``#`` or a
+    A step may span several lines. It ends at the next step, at an empty line, or at a line that begins with ``#`` or a
     backtick.
     """
     steps: dict[int, str] = {}
@@ -109,7 +109,7 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
 
 
 def _order(lines: Sequence[str]) -> str:
-    """Return the execution order. It may have several lines, and ends at an empty line or a fence."""
+    """Return the execution order. It may span several lines, and ends at an empty line or a fence."""
     first = _match(_ORDER, lines[0])
     parts = [line.partition(COMMENT)[0] for line in (first[1] if first else "", *lines[1:])]
     rest = dropwhile(lambda line: not line.strip("`*_ \t"), parts)

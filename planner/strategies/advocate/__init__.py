@@ -1,13 +1,13 @@
 """Three methods that search: Devil's Advocate, and two baselines of its paper, Plan+Act and LATS.
 
 Each round makes a plan of subtasks, and then searches for code that carries out the plan. All three grow a tree: a node
-is code, and the state of the environment to which it leads. Devil's Advocate keeps a stack of the nodes that it may
-still try (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without alternatives. LATS continues
-at the node whose value, given by the evaluator, is most promising.
+is a piece of code with the state of the environment to which it leads. Devil's Advocate keeps a stack of the nodes that
+it may still try (section 3.3 and algorithm 1 of the paper). Plan+Act is the same search without alternatives. LATS
+continues at the most promising node, according to the values that the evaluator gives.
 
 - ``round`` plays one round, which is one attempt at the task with one plan.
 - ``model_calls`` asks the models and reads their replies.
-- ``tree`` has the nodes and their records, and computes the figures.
+- ``tree`` defines the nodes and their records, and computes the figures.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
-    """Plan and act. Before each action, ask for alternatives to this action, which are called remedies.
+    """Plan and act. Before each action, ask for alternatives to it, which are called remedies.
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
@@ -136,7 +136,7 @@ def uct(node: Node) -> float:
 
 
 def _select(root: Node) -> Node | None:
-    """Descend from the root to a leaf, at each level to the child with the highest UCT value that is not closed.
+    """Descend from the root to a leaf, at each level to the open child with the highest UCT value.
 
     Return the leaf, or None if all nodes are closed.
     """
@@ -160,14 +160,14 @@ def _reach(search: SearchRound, node: Node) -> bool:
     if node is search.current_node:
         return True
     path = node.path
-    last = max(number for number, each in enumerate(path) if each.mark)
+    last = max(index for index, passed in enumerate(path) if passed.mark)
     search.return_to(path[last])
-    for each in path[last + 1 :]:
-        if not search.carry_out(each):
-            each.closed = True
+    for later in path[last + 1 :]:
+        if not search.carry_out(later):
+            later.closed = True
             return False
-        search.keep(each)
-        search.mark(each)
+        search.keep(later)
+        search.mark(later)
     return True
 
 
@@ -206,9 +206,9 @@ def _simulate(search: SearchRound, parent: Node, node: Node) -> None:
     if is_reached:
         value = search.evaluate("value", parent, node)
         search.keep(node)
-    for each in node.path:
-        each.visits, each.total = each.visits + 1, each.total + value
-        each.change(visits=each.visits, value=each.total / each.visits)
+    for visited in node.path:
+        visited.visits, visited.total = visited.visits + 1, visited.total + value
+        visited.change(visits=visited.visits, value=visited.total / visited.visits)
     if is_reached and search.task_done(node):
         search.finish(node)
 

@@ -57,7 +57,7 @@ class Evaluation(NamedTuple):
 
 
 def normal_form(code: str) -> str:
-    """Return a text that is the same for two pieces of code if they differ only in quotes, spaces and comments."""
+    """Return a text that is the same for pieces of code that differ only in quotes, spaces and comments."""
     tree = parse(code)
     return code.strip() if isinstance(tree, Fault) else ast.dump(tree)
 
@@ -189,7 +189,7 @@ SUMMARY_WORDS = 200
 
 
 class FailedRound(NamedTuple):
-    """What the prompt for the next plan shows of a failed round."""
+    """The part of a failed round that the prompt for the next plan shows."""
 
     parts: Sequence[str]
     """The subtasks of the round's plan."""
@@ -200,7 +200,7 @@ class FailedRound(NamedTuple):
 
 
 class ModelCalls:
-    """Asks models the questions of one round. If the evaluator gives no usable reply, code gets the value 0."""
+    """Asks models the questions of one round. If the evaluator gives no usable reply, the code gets the value 0."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class ModelCalls:
         self._tried: list[Node] = []
         """The nodes whose code was run, in order of the first run."""
         self.current_path_only = False
-        """True if prompts show only the branches that led to the current state, and no branches that were undone."""
+        """True if prompts show only the branches that led to the current state, and none that were undone."""
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
 
@@ -286,10 +286,10 @@ class ModelCalls:
         return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(node), seen=node.report)
 
     def evaluate(self, question: Literal["align", "value"], parent: Node, node: Node) -> float:
-        """Ask the evaluator for the effect of a node's code and, depending on ``question``, another judgement.
+        """Ask the evaluator for the effect of a node's code, and for a judgement of the code.
 
-        With ``align``, this is whether the code fits its subtask (section 3.3.2). With ``value``, this is the value of
-        the code for the task. Return the judgement as a number from 0 to 1.
+        With ``align``, the judgement is whether the code fits its subtask (section 3.3.2). With ``value``, it is the
+        value of the code for the task. Return the judgement as a number from 0 to 1.
         """
         read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
@@ -304,7 +304,7 @@ class ModelCalls:
         return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
 
     def _shortened(self, node: Node) -> str:
-        """Return the report on a state or, if it is long, a summary that a model is asked to write.
+        """Return the report on a state or, if it is long, a model's summary of it.
 
         If the model gives no usable summary, return the beginning of the report.
         """
@@ -329,7 +329,7 @@ class ModelCalls:
         }
 
     def _deeds(self) -> Iterator[str]:
-        """Yield the effects of the code that was tried. The history of algorithm 1 covers all rounds."""
+        """Yield the effects of the code tried so far in all rounds (the history of algorithm 1)."""
         for number, failed in enumerate(self._earlier, 1):
             for deed in failed.deeds:
                 yield f"In round {number}, undone by the new start unless it was stored permanently: {deed}"

@@ -60,7 +60,7 @@ CONSIDERED_COMPLETE = "The task was considered complete."
 
 
 class SearchRound(ModelCalls):
-    """A round in progress, with its search tree. Creating it asks for the plan; raises NoPlan if none is usable.
+    """A round in progress, with its search tree. Creating it asks for the plan; raises NoPlan if no reply is usable.
 
     The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
     branch changes later, its span is updated. Branches that were never needed are recorded at the end of the round.
@@ -128,7 +128,7 @@ class SearchRound(ModelCalls):
         return [self.add_child(node, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, node: Node) -> None:
-        """Make a checkpoint of the current state, which is the state of the node, unless it has one."""
+        """Make a checkpoint of the current state, which is the node's, unless the node already has one."""
         if node.mark is None:
             node.mark = self._episode.mark()
             self._marked.append(node)
@@ -153,8 +153,8 @@ class SearchRound(ModelCalls):
         """Run the code of a node in the state of its parent. Return True if the code ran without an error.
 
         If the page (the observation) of the parent is no longer the one that the code was written for, a model adapts
-        the code first. Return False if this is impossible, or if the code fails. Raises RoundOver if the round ends, or
-        EpisodeOver.
+        the code first. Return False if this is impossible, or if the code fails. Raises EpisodeOver if the episode or
+        the round ends.
         """
         parent, is_first = node.parent, node not in self._tried
         assert parent is not None, "the root has no code"
@@ -241,7 +241,7 @@ class SearchRound(ModelCalls):
                 node.span.update(**dict(node.branch))
 
     def _count_steps(self, node: Node, first_step: int) -> Sequence[Step]:
-        """Count the steps since ``first_step`` for the branch, add notes in them to the notebook, and return them."""
+        """Return the steps since ``first_step``. Count them for the branch, and add their notes to the notebook."""
         steps = self._episode.steps[first_step:]
         self._idle += not steps
         lasting = node.branch.lasting or any(step.observation.lasting for step in steps)
@@ -250,7 +250,7 @@ class SearchRound(ModelCalls):
         return steps
 
     def _events(self, parent: Node, steps: Sequence[Step], output: str) -> str:
-        """Return the text for prompts about what code did in the state of ``parent``."""
+        """Return the text for prompts on what code did in the state of ``parent``."""
         events = CellSteps(self._episode.environment, steps, Observation(parent.page)).report(output)
         if limit_message := self._frame.limit_message:
             events = RenderedText.of(f"{events}\n{limit_message}", events, limit_message)
@@ -285,8 +285,8 @@ def play_rounds(
 ) -> None:
     """Plan and play up to ``options.rounds`` rounds. ``play`` carries out the plan of one round.
 
-    Each plan after the first is based on the earlier rounds. If ``reflects`` is False, no round knows about others. If
-    the task is considered complete in a round, or if an answer is given, no other round follows. The last round counts
+    If ``reflects`` is True, rounds share notes, and each plan after the first is based on the earlier rounds. If the
+    task is considered complete in a round, or if an answer is given, no other round follows. The last round counts
     (see ``play_in_rounds``).
     """
     earlier: list[FailedRound] = []

@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
 A round is one attempt at the task with one plan. A node of its tree is a piece of code, and the state of the
-environment to which the code leads. The code of a node is also called a branch. What became of it is its fate: for
-example, whether it was kept, failed or was undone.
+environment to which the code leads. The code of a node is also called a branch. Its fate says what became of it: for
+example, whether it was kept or undone.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ UNDONE_IN_PART = " (undone later, except for what it stored permanently)"
 
 
 class PlanMade(Payload):
-    """A round and its plan. The fields from ``actions`` on are filled in at the end of the round."""
+    """A round and its plan. The fields from ``actions`` on are set at the end of the round."""
 
     span = "plan"
 
@@ -71,7 +71,7 @@ class BranchTried(Payload):
     cell: int | None = None
     """Number of the cell in which the code was first run, among the cells of the same frame (namespace)."""
     mapped: str = ""
-    """The code that was run first, if it had been adapted to a changed page. Otherwise empty."""
+    """The code that was run first, if it was adapted to a changed page. Otherwise empty."""
     fate: Fate
     why: str = ""
     """The reason for the fate of the branch."""
@@ -119,7 +119,7 @@ class Node:
     """
 
     branch: BranchTried
-    """The record of the code, with what is known about it so far."""
+    """The record of the code, as far as it is known."""
     parent: "Node | None" = None
     thought: Thought = field(default_factory=Thought)
     span: Span[BranchTried] | None = None
@@ -169,7 +169,7 @@ class Node:
 class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``.
 
-    Means are taken over the episodes that were played, and shares over all episodes. Actions that were undone count.
+    Means are taken over the episodes that were played, and shares over all episodes. Undone actions count.
     """
 
     key = "search"
@@ -213,7 +213,7 @@ class SearchFigures(Figures):
         )
 
     def describe(self) -> Iterable[str]:
-        """Return a sentence on the rounds, and one on the branches."""
+        """Yield a sentence on the rounds and, if there are branches, one on them."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
             f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
@@ -238,11 +238,11 @@ class SearchRecord(NamedTuple):
         return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
 
     def solved_within(self, rounds: int) -> bool:
-        """Return whether the task would count as solved if the episode had at most this number of rounds."""
+        """Return True if the task would count as solved if the episode had at most this number of rounds."""
         if rounds >= self.rounds:
             return self.ending.outcome.solved
         return any(plan.solved for plan in self.plans if plan.round == rounds - 1)
 
     def actions(self, number: int) -> int:
-        """Return the number of counted actions of a round."""
+        """Return the number of actions in a round."""
         return sum(plan.actions for plan in self.plans if plan.round == number)

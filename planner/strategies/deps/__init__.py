@@ -6,7 +6,7 @@ the next goal. The other baselines name one goal at a time (Inner Monologue), or
 
 - ``goals`` reads the goals of a plan.
 - ``text_matching`` finds the goal that a line of a plan means if the line is not a valid call.
-- ``selectors`` choose the goal to try next, for example the goal with the smallest predicted number of time steps (its
+- ``selectors`` chooses the goal to try next, for example the goal with the smallest predicted number of time steps (its
   horizon).
 - ``pursuit`` reaches goals. It takes one action for a goal, or lets a controller take several.
 """
@@ -87,7 +87,7 @@ class DepsOptions(ReplanningOptions):
     )
     routes: bool = Field(
         default=True,
-        description="The selector may replace a goal by another one that gives the same, such as another tree.",
+        description="The selector may replace a goal with another that has the same result, such as another tree.",
     )
 
 
@@ -140,11 +140,11 @@ def follow_plans(
     replans: int | None,
     selector: Selector | None = None,
 ) -> None:
-    """Plan and follow the plan, and plan again up to ``replans`` times, or if it is None, while actions are left.
+    """Plan and follow the plan. Plan again up to ``replans`` times or, if it is None, while actions are left.
 
     The conversation stays in the prompt. If it does not fit into the model's context, its oldest parts are left out. If
     a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
-    last request, or if a prompt does not fit even then. Raises EpisodeOver when the episode ends.
+    last request, or if even a shortened prompt does not fit. Raises EpisodeOver when the episode ends.
     """
     history: Sequence[Message] = [planner_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:

@@ -25,7 +25,7 @@ from planbook.sandbox import Fault, check, parse, read_reply
 MAX_GOALS = 100
 """Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
-"""The name of the function that maps a line to a goal. A call of it replaces each line that is not a valid call."""
+"""The name of the function that maps a line to a goal. Calls of it replace lines that are not valid calls."""
 JSON_NAMES = "null, true, false = None, True, False"
 """Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
@@ -72,8 +72,8 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan from a planner's reply.
 
-    A line that is not a valid call is mapped to the goal whose words it has. If there is none, the line is listed in
-    ``no_goals``, and the other lines still count. Raises ValueError, with a message for the planner, if the reply is
+    A line that is not a valid call is mapped to the goal whose words it contains. If there is none, the line is listed
+    in ``no_goals``, and the other lines still count. Raises ValueError, with a message for the planner, if the reply is
     not a plan or names no goal.
     """
     parsed = read_reply(reply)

@@ -1,8 +1,8 @@
 """Reach the goals of a plan one after the other.
 
-In some environments, each goal is a single action. In all others, a controller reaches the goals. It is a model that
-chooses one action after another (DEPS paper, appendix A.1). The figures are statistics of a run: how often methods
-planned again, and how many goals they tried and reached.
+In some environments, each goal is a single action. In all others, a controller reaches the goals: a model that chooses
+one action at a time (DEPS paper, appendix A.1). The figures are statistics of a run: how often methods planned again,
+and how many goals they tried and reached.
 """
 
 import re
@@ -207,7 +207,7 @@ class PursuitResult(NamedTuple):
 
     @property
     def mapped(self) -> Sequence[Goal]:
-        """The goals that were found for lines of the plan that were not valid calls."""
+        """The goals that were found for lines that were not valid calls."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
@@ -275,10 +275,7 @@ def _rounded(number: float) -> float | None:
 
 
 MAX_REASONS, SHOWN_REASONS, MAX_REASON_LENGTH = 20, 3, 200
-"""The maximum number of different reasons for failures in the figures, and of those that the terminal shows.
-
-The third number is the maximum number of characters of a reason.
-"""
+"""Limits for the reasons for failures in the figures: how many are counted and shown, and the length of each."""
 
 
 class GoalFigures(Figures):
@@ -329,7 +326,7 @@ class GoalFigures(Figures):
         )
 
     def describe(self) -> Iterable[str]:
-        """Return sentences on the replans, the goals and the reasons for failures."""
+        """Yield sentences on the replans, the goals and the reasons for failures."""
         chosen = f"; selector: {', '.join(self.selectors)}" if self.selectors else ""
         mapped = f"; lines mapped to a known goal: {self.mapped}" if self.mapped else ""
         yield (
@@ -349,7 +346,7 @@ def _first_sentence(reason: str) -> str:
 def replan_count(goals: Sequence[GoalTried]) -> int:
     """Return the number of replans in an episode.
 
-    Old runs do not record this number. For such a run, count the failed goals before the last goal, since each failure
+    Old runs do not record this number. For an old run, count the failed goals before the last goal, since each failure
     ends a plan.
     """
     recorded = [goal.round for goal in goals if goal.round is not None]

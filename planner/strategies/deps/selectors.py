@@ -1,9 +1,9 @@
 """Selectors, which choose the goal to try next among the goals that are possible now (DEPS paper, section 3.3).
 
 The paper's selector prefers the goal with the shortest horizon. The horizon of a goal is the number of time steps that
-it takes to reach the goal. Here, ``HorizonPredictor`` predicts this number. The paper uses a neural network on images.
-We use boosted trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees
-from a table of recorded goals, and writes them to a file in the folder of the table.
+it takes to reach the goal. The paper predicts it with a neural network on images. ``HorizonPredictor`` uses boosted
+trees on features of the environment's state (``envs.Features``). ``tools/horizons.py`` learns the trees from a table of
+recorded goals, and writes them to a file in the folder of the table.
 """
 
 import random
@@ -18,9 +18,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
-Node = tuple[int, float, int, int] | float
-"""A node of a tree. A leaf is just its value, which is a number. Any other node is a tuple: the index of a column, a
-threshold, the index of the next node for values up to the threshold, and the index of the next node for greater values.
+TreeNode = tuple[int, float, int, int] | float
+"""A node of a regression tree. A leaf is just its value. Any other node is a tuple: the index of a column, a threshold,
+the index of the next node for values up to the threshold, and the index of the next node for greater values.
 """
 ADVICE = (
     "In a clone of planbook, `python -m tools.horizons TABLE` learns it from recorded goals (needs scikit-learn); or "
@@ -32,7 +32,7 @@ ADVICE = (
 class HorizonPredictor(BaseModel):
     """Predicts the number of time steps to a goal from the goal's features.
 
-    A feature is a number or a word. A word without a column is ignored. A missing number is replaced by its median.
+    A feature is a number or a word. A word without a column is ignored. The median replaces a missing number.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -46,7 +46,7 @@ class HorizonPredictor(BaseModel):
     """Maps the name of each feature that is a number to the median of its values."""
     start: float
     """The value to which the outputs of all trees are added. The sum is log(1 + number of time steps)."""
-    trees: tuple[tuple[Node, ...], ...]
+    trees: tuple[tuple[TreeNode, ...], ...]
     source: str = ""
     """SHA-256 of the table from which the trees were learned."""
 
@@ -78,7 +78,7 @@ def predictor_for(table: Path) -> HorizonPredictor:
     return predictor
 
 
-def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
+def _value(tree: Sequence[TreeNode], row: Sequence[float]) -> float:
     node = tree[0]
     while not isinstance(node, float):
         column, threshold, low, high = node
@@ -127,8 +127,8 @@ class Selector(NamedTuple):
     horizons: Callable[[Goals, Sequence[Action]], Sequence[float]] | None = None
     """Returns the expected number of time steps to each of these goals. The goal with the fewest is taken.
 
-    By equation 2 of the paper, it has the highest probability. The paper draws a goal at random; planbook takes this
-    one. If the field is None, the first candidate is taken, or a goal that ``rng`` draws.
+    It is the most probable goal by equation 2 of the paper, which draws a goal at random. If the field is None, the
+    first candidate is taken, or a goal that ``rng`` draws.
     """
     rng: random.Random | None = None
     """Draws a goal. Of its routes, the first open one is taken."""
@@ -136,7 +136,7 @@ class Selector(NamedTuple):
     """True if it may choose other actions that reach a goal of the plan."""
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """Choose one of the candidates, of which there is at least one."""
+        """Choose one of the candidates. There must be at least one."""
         if self.horizons is not None:
             horizons = self.horizons(goals, [candidate.action for candidate in candidates])
             return Choice(candidates[horizons.index(min(horizons))], candidates, horizons)
@@ -188,7 +188,7 @@ def horizon_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -
 def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
     """Return a selector that takes the goal with the fewest expected time steps.
 
-    These are the predicted time steps, and those of the failures to expect (``Goals.expected``).
+    These are the predicted time steps, plus those of the failures to expect (``Goals.expected``).
     """
 
     def horizons(goals: Goals, actions: Sequence[Action]) -> Sequence[float]:
@@ -200,7 +200,7 @@ def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
     """Return the selector with that name.
 
-    If the name is None, return ``horizon`` in an environment with recorded goals, and ``fixed`` in any other.
+    If the name is None, return ``horizon`` in an environment with recorded goals, otherwise ``fixed``.
 
     Raises MissingRequirement if the name is one of ``PREDICTING`` and the environment has no recorded goals, or if the
     predictor is missing or out of date.

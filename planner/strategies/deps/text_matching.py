@@ -1,7 +1,7 @@
 """Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
 
-Whole words are compared. The line must contain the verb of the goal (``mine``) or an everyday synonym, and next name
-the goal's object (``log``). The first number after the verb becomes the count of the goal. A line that may mean goals
+Whole words are compared. The line must contain the verb of the goal (``mine``) or an everyday synonym, followed by the
+goal's object (``log``). The first number after the verb becomes the count of the goal. A line that may mean goals
 with different objects matches none of them. The planner is then told that the line names no goal.
 """
 
@@ -23,15 +23,15 @@ _SYNONYMS = {
     "build": "craft", "chop": "mine", "dig": "mine", "make": "craft", "move": "place", "place": "put", "put": "place",
     "stack": "place", "take": "pick",
 }  # fmt: skip
-"""Maps everyday verbs to words of goals' verbs. They count in environments without a goal of the everyday verb."""
+"""Maps everyday verbs to words in goals' verbs. A synonym counts only if no goal has the everyday verb itself."""
 _BEFORE_MATERIALS = frozenset({"from", "using", "with"})
-"""Words after which a number is a number of materials, and not the count of the goal."""
+"""Words after which a number counts materials, and not the goal's object."""
 _FILLERS = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time from of with without using for out in on at by to into onto under via and "
     "then".split()
 )
-"""Words that may stand in any line, since they name nothing."""
+"""Words that may be in any line, since they name nothing."""
 _TOKEN = re.compile(r"([a-z]+\d*)(?:[ _](\d+)(?![a-z\d]))?|(\d+)")
 """Matches a word with the number after it, as in "drawer 3", or another number."""
 _NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
@@ -49,7 +49,7 @@ class _KnownGoal(NamedTuple):
     needed: Name
     """The words in the other required arguments. A line must contain all of them."""
     names: Sequence[Name]
-    """All names in the arguments. A line need not contain the others."""
+    """All names in the arguments, including optional ones, which a line need not contain."""
 
 
 class GoalMatcher:
@@ -122,7 +122,7 @@ class GoalMatcher:
         return same or [verb for verb in self._known if _SYNONYMS.get(word) in verb.split("_")]
 
     def _rank(self, known: _KnownGoal, words: Sequence[str]) -> tuple[int, float]:
-        """Return how many words the object has with which a line begins, and the share of the goal's names in the line.
+        """Return the length in words of the object that begins a line, and the share of the goal's names in the line.
 
         ``words`` are the words of the line after the verb. Return ``NO_MATCH`` if the line does not match the goal.
         """

@@ -129,7 +129,7 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x}}}]}\n  b: {prompt: x, store: p}\n"
          "  c: {prompt: x, store: p}", "3: nodes.b: another node is already named b"),
         ("nodes:\n  a: {prompt: x, expect: {k: text}, store: q}\n  b: {prompt: '{{ db.q.z }}'}",
-         '3: nodes.b.prompt: db.q.z: what is stored at q is {"k": <text>}'),
+         '3: nodes.b.prompt: db.q.z: the value at q is {"k": <text>}'),
         ("nodes:\n  a: {prompt: x}\ncode: b", "3: code: there is no node b."),
         ("nodes:\n  a: {prompt: x}\ncode: a", "2: nodes.a.expect: this node is the graph's `code` node"),
         ("nodes:\n  a: {prompt: x, each: {in: db.l, as: a b, node: {prompt: x}}}", "2: nodes.a.each.as: 'a b' cannot"),
@@ -158,6 +158,12 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
 )  # fmt: skip
 def test_a_fault_has_its_line(text: str, fault: str) -> None:
     assert any(line.startswith(fault) for line in faults(text)), faults(text)
+
+
+def test_a_faulty_node_causes_no_faults_in_the_nodes_that_use_it() -> None:
+    text = "code: a\nnodes:\n  a: x\n  b: {prompt: '{{ a.x }}', after: a, if: [{when: a, nodes: {c: x}}]}"
+    problem = "this must be a mapping: names, each followed by a colon and a value"
+    assert faults(text) == [f"3: nodes.a: {problem}", f"4: nodes.b.if[1].nodes.c: {problem}"]
 
 
 def test_every_cycle_is_a_fault() -> None:
