@@ -1,8 +1,7 @@
-"""The evidence for each rule: the number of episodes that cited the rule, and the number that obeyed it.
+"""Count the evidence for each rule: the episodes that cited it, and those that obeyed it.
 
-Planners cite rules by their ids. The evidence counts the episodes that cited a rule. It also counts how many of these
-episodes were solved, and in how many the Builder (the model that writes rules) did not blame the agent for ignoring the
-rule.
+Planners cite rules by their ids. Of the episodes that cited a rule, the evidence counts those that were solved, and
+those in which the Builder (the model that writes rules) did not blame the agent for ignoring the rule.
 
 A rule may also have a check: code that decides whether an episode obeyed the rule. The AutoManual paper has no checks.
 A check defines ``obeyed(code, steps)``, which returns True or False, or None if the rule does not apply to the episode.
@@ -22,13 +21,13 @@ from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
 MIN_EPISODES = 5
-"""A rule is reported as never obeyed only after this many episodes in which it applied."""
+"""A rule is reported as never obeyed only if it applied in at least this many episodes."""
 SIGNIFICANCE = 0.05
-"""A difference counts as significant if its p value is below this."""
+"""A difference is significant if its p-value is below this."""
 
 
 class Obedience(Learned):
-    """Counts of the episodes that obeyed a rule, and of the ``others``, which did not, according to the rule's check.
+    """Counts of the episodes that obeyed a rule according to its check, and of the ``others``, which did not.
 
     Episodes to which the rule does not apply are not counted.
     """
@@ -45,7 +44,7 @@ class Obedience(Learned):
 
     @property
     def reason_to_drop(self) -> str:
-        """The reason why the rule may be dropped, or "" if the rule may help or there are too few episodes to tell."""
+        """Why the rule may be dropped, or "" if it may help or there are too few episodes to tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
         return (
@@ -56,7 +55,7 @@ class Obedience(Learned):
 
     @property
     def p_value(self) -> float:
-        """The p value of the hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
+        """The p-value of the hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
 
         It is small if surprisingly few of the episodes that obeyed the rule were solved.
         """
@@ -85,9 +84,9 @@ _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The record of the rules that one episode cited and obeyed.
+    """The rules that one episode cited and obeyed.
 
-    ``blamed_agent`` holds the ids of those cited rules that, according to the Builder, the agent ignored.
+    ``blamed_agent`` holds the ids of the cited rules that the agent ignored, according to the Builder.
     """
 
     episode: str
@@ -101,10 +100,9 @@ class Citation(Learned):
 class Evidence(Learned):
     """Counts of episodes for one rule.
 
-    ``cited`` counts the episodes that cited the rule. ``solved`` is how many of these episodes were solved, and
-    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. The agent may still have
-    ignored the rule: after a direct success (no piece of plan code ended in an error), the Builder is not asked
-    who is to blame.
+    ``cited`` counts the episodes that cited the rule. ``solved`` counts those of them that were solved, and
+    ``unblamed`` those in which the Builder did not say that the agent ignored the rule. The agent may still have
+    ignored it: after a direct success (no plan code ended in an error), the Builder is not asked who is to blame.
     """
 
     cited: int = 0
@@ -182,7 +180,7 @@ class BadCheck(ValueError):
 
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
-    """Run a check. Return whether the episode obeyed the rule, or None if the rule does not apply to the episode.
+    """Run a check. Return True if the episode obeyed the rule, False if not, and None if the rule does not apply.
 
     Raises BadCheck if the check fails.
     """
@@ -204,9 +202,9 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes played so far. Return what is wrong with the check, or "" if it can be used.
+    """Try a new check on the episodes played so far. Return the problem with it, or "" if it can be used.
 
-    A check is wrong if it fails on one of these episodes, or if it returns None for all of them.
+    A check cannot be used if it fails on one of these episodes, or returns None for all of them.
     """
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
@@ -224,7 +222,7 @@ def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -
     for rule in rules:
         try:
             answer = obeyed(sandbox, rule.check, episode) if rule.check else None
-        except BadCheck:  # a check that fails does not tell whether the episode obeyed the rule
+        except BadCheck:
             continue
         if answer is not None:
             answers[rule.id] = answer

@@ -1,6 +1,6 @@
-"""The object ``rule_system``, with which a model edits rules: its code calls ``rule_system.write_rule`` and so on.
+"""The object ``rule_system``, through which a model's code edits rules: it calls ``rule_system.write_rule`` and so on.
 
-All edits in one such piece of code form a batch, which is applied as a whole or not at all.
+All edits in one piece of code form a batch, which is applied as a whole or not at all.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ Trajectories = Callable[[list[str]], str]
 class RuleSystem:
     """Collects the edits of one piece of code into a batch. The book itself is never changed.
 
-    ``who`` is the author of the edits. If the author is the Builder, edits that are not permitted are left out. Such an
-    edit by another author invalidates the whole batch. ``who``, ``where`` (the scope in the run) and ``case`` are
-    recorded with the batch. ``trajectories`` is None if the code may not read earlier episodes. If ``verify`` is None,
-    checks of rules are accepted without trying them.
+    Edits that are not permitted are left out if ``who``, the author, is the Builder; by another author, they invalidate
+    the whole batch. ``who``, ``where`` (the scope in the run) and ``case`` are recorded with the batch. If
+    ``trajectories`` is None, the code cannot read earlier episodes. If ``verify`` is None, checks of rules are accepted
+    without trying them.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class EditResult:
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
     """Run a model's code in a new session of the sandbox, and accept or refuse its edits as a whole.
 
-    ``system`` must be new: it must not contain the edits of another piece of code.
+    ``system`` must be new, without edits of other code.
     """
     functions = system.functions()
     if faults := check(code, functions):
