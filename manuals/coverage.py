@@ -1,7 +1,7 @@
 """Find gaps in learned rules: task types without a rule, rules that no planner cited, and rules that cite missing ones.
 
-A task type is covered if there is a success process for it: a rule that tells how tasks of this type are solved. A rule
-does not name its task type, so the type is guessed from the scope of the rule: its first sentence. A task type is
+A task type is covered if there is a success process for it: a rule on how tasks of this type are solved. A rule has no
+field for its task type, so the type is guessed from the scope of the rule: its first sentence. A task type is
 
 - *named* if the scope of a success process contains the type's name, as ``pick_two_obj`` or as ``pick two obj``,
 - *likely* to be covered if the scope of a success process names no type, but uses words of this type,
@@ -10,8 +10,8 @@ does not name its task type, so the type is guessed from the scope of the rule: 
 The words of a type are those of its name, and those that most of its sample goals share. Its distinctive words are
 those that no other type has. For *likely*, the scope must use a distinctive word of the type. A type may have none: all
 words of ``pick_and_place`` are words of other types, too. The scope must then use at least one word of the type, and no
-distinctive word of another type. If a scope has a colon, and a word of any type before the colon, only the words before
-it count.
+distinctive word of another type. If a word of any type comes before a colon in the scope, only the words before the
+colon count.
 
 A *likely* type is reported with the words on which the guess is based.
 """
@@ -37,7 +37,7 @@ SHARED = 0.6
 
 
 class CoveredType(BaseModel):
-    """A task type, and the ids of the success processes for it. ``words`` are those on which a *likely* is based."""
+    """A task type, and the ids of its success processes. If it is *likely* covered, the guess is based on ``words``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,8 +50,7 @@ class CoveredType(BaseModel):
 class Coverage(BaseModel):
     """The coverage of task types by rules.
 
-    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps the ids of rules to the unknown ids that
-    they cite.
+    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps rules to the unknown ids that they cite.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,10 +66,9 @@ class Coverage(BaseModel):
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Return which task types the rules cover, and which rules are never cited or cite missing ones.
+    """Find the task types that the rules cover, and the rules that are never cited or cite missing ones.
 
-    ``goals`` maps each type to sample goals. ``cited`` maps the id of a rule to the number of times that planners cited
-    the rule.
+    ``goals`` maps each type to sample goals. ``cited`` maps rule ids to the number of times that planners cited them.
     """
     all_rules = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in all_rules if rule.type is RuleType.SUCCESS_PROCESS}
@@ -89,7 +87,7 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return a dict that maps each task type to the goals of its tasks. The values of params are cut from the goals."""
+    """Return a dict that maps each task type to the goals of its tasks, without the values of params."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         values = set(re.findall(r"\w+", str(list(task.params.values()))))
@@ -99,7 +97,7 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def scope_of(rule: Rule) -> str:
-    """Return the scope of a rule: its first sentence, or its first paragraph if this ends earlier."""
+    """Return the scope of a rule: its first sentence, or its first paragraph if that ends earlier."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
@@ -138,14 +136,14 @@ def _words_of(task_type: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the stems of the significant words. So ``put`` and ``putting`` match, and ``place`` and ``placed``."""
+    """Return the stems of the significant words, so that ``put`` matches ``putting``, and ``place`` ``placed``."""
     return frozenset(map(_stem, frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS))
 
 
 def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
-    """Return the words of a scope, as stems.
+    """Return the stems of the words of a scope.
 
-    If a word before the first colon is a word of a type, only the words before the colon are returned. In
+    If a word before the first colon is a word of a type, only the words before the colon are returned: for
     ``When heating: look``, this is ``heat``.
     """
     before = _words(scope.partition(":")[0])

@@ -3,7 +3,7 @@
 A library has one folder for each environment. The files of an environment are in ``LIBRARY/ENVIRONMENT``:
 
     rules.json            the rules, with their validation logs
-    manual.md             the manual, which contains the rules; its text of a rule overrides the text in rules.json
+    manual.md             the manual; the text of a rule in it overrides that in rules.json
     skills.json           the skill for each task type
     reflections.json      the reflection for each task type
     types.json            the found types: task types that planbook found by itself
@@ -11,8 +11,8 @@ A library has one folder for each environment. The files of an environment are i
     procedures/TYPE.py    the procedure for each task type
     demonstrations/       examples that a planning method shows to its models (see ``DemonstratingMemory``)
 
-If one of these files is missing, the environment has no knowledge of that kind. (Without ``rules.json``, the rules are
-read from ``manual.md``.) Other files in the folder are never changed.
+If a file is missing, there is no knowledge of that kind. (Without ``rules.json``, the rules are read from
+``manual.md``.) Other files in the folder are never changed.
 """
 
 import json
@@ -38,7 +38,7 @@ LOG = logging.getLogger(__name__)
 RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
 """Names of files in the folder of an environment. ``TYPES_FILE``, from ``procedures``, names another one."""
 SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "procedures"
-"""Names of two more files, and of the folder that holds the procedures."""
+"""Names of two more files, and of the folder of procedures."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
 """Matches the ``uses:`` line in a procedure's header, up to but excluding quotes that close the header."""
@@ -47,10 +47,9 @@ _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
     """Return the knowledge that a library holds for an environment.
 
-    If the library has only a manual, the rules are read from it. If it has only ``rules.json``, they are read from
-    there. If it has both, the text of each rule comes from the manual, and its validation log and check from
-    ``rules.json``. Procedures that need actions which ``options`` remove are left out. Raises BadKnowledge if the
-    folder is not a library, or if a file cannot be read or is invalid.
+    Rules are read from the manual or from ``rules.json``. If the library has both, the text of each rule comes from the
+    manual, and its validation log and check from ``rules.json``. Procedures that need actions which ``options`` remove
+    are left out. Raises BadKnowledge if the folder is not a library, or if a file cannot be read or is invalid.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
@@ -76,9 +75,9 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     """Write the knowledge of an environment to a library.
 
-    A file that would be empty is deleted, and so is the file of a procedure that no longer exists. If a procedure uses
-    helper files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the
-    rules, or if a file cannot be written.
+    Files that would be empty are deleted, as are those of procedures that no longer exist. If a procedure uses helper
+    files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the rules,
+    or if a file cannot be written.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -131,7 +130,7 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
 
 
 def _rules_by_id(manual: str, problem: str) -> dict[str, Rule]:
-    """Return the rules in a manual. If it cannot be read, raise BadKnowledge with a message that begins with this."""
+    """Return the rules in a manual. If it cannot be read, raise BadKnowledge; the message begins with ``problem``."""
     try:
         return {rule.id: rule for rule in parse(manual)[1]}
     except BadManual as error:
@@ -244,8 +243,8 @@ def replace_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write files in a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
 
     All files are first written under temporary names, and then renamed one after the other. If writing fails, all files
-    keep their old text. If the process is killed, each file has either its old or its new text, complete. Raises
-    BadKnowledge if a file cannot be written.
+    keep their old text. If the process is killed, each file has its complete old or new text. Raises BadKnowledge if a
+    file cannot be written.
     """
     written: list[Path] = []
     try:

@@ -73,7 +73,7 @@ class BuilderSettings:
             about=self.environment.about,
             action_docs=action_docs(self.environment, self.options),
             form=self.form,
-            types=[kind.value for kind in RuleType if kind in self.form.allowed_types],
+            types=[type.value for type in RuleType if type in self.form.allowed_types],
             max_rules=self.max_rules,
         )
         return Message(role="system", content=text)
@@ -210,7 +210,7 @@ def _prompt_values(
 
 def _is_repeated(code: str, trajectory: Trajectory) -> bool:
     """Return True if each line of the code also occurs in the episode's plans, or in the helpers for them."""
-    sources = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
+    sources = [trajectory.helpers, *(cell.code for round_ in trajectory.rounds for cell in round_.cells)]
     known_lines = {line.strip() for text in sources for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
 

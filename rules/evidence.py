@@ -230,7 +230,7 @@ def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -
 
 
 def _values(episode: Trajectory) -> dict[str, Any]:
-    code = "\n\n".join(cell.code for played in episode.rounds for cell in played.cells)
+    code = "\n\n".join(cell.code for round_ in episode.rounds for cell in round_.cells)
     steps = [
         {
             "action": step.action.name,
@@ -238,7 +238,7 @@ def _values(episode: Trajectory) -> dict[str, Any]:
             "observation": step.observation.text,
             "accepted": step.observation.accepted,
         }
-        for played in episode.rounds
-        for step in played.steps
+        for round_ in episode.rounds
+        for step in round_.steps
     ]
     return {"code": code, "steps": steps}

@@ -319,7 +319,7 @@ def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = F
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own
-    others = [knowledge.skills[kind] for kind in sorted(knowledge.skills)]
+    others = [knowledge.skills[task_type] for task_type in sorted(knowledge.skills)]
     similarity = scores(_query(task), [_query(skill.task) for skill in others])
     best = max(similarity, default=0)
     return others[similarity.index(best)] if others and (allow_unrelated or best > 0) else None

@@ -266,8 +266,8 @@ def _feedback(episode: Trajectory) -> RenderedText:
     Recordings of model calls identify this text by the episode's actions and observations, so they remain usable if the
     wording of feedback changes.
     """
-    feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
-    steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
+    feedbacks = [cell.feedback for round_ in episode.rounds for cell in round_.cells]
+    steps = [(step.action, step.observation) for round_ in episode.rounds for step in round_.steps]
     return RenderedText.of("\n\n".join(feedback.text for feedback in feedbacks), steps, feedbacks)
 
 
