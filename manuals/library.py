@@ -179,12 +179,12 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
     library, library_with_options = (ProcedureLibrary(environment, folder, each) for each in (None, options))
     procedures, left_out = dict[str, Procedure](), list[str]()
     try:
-        for kind in library.files:
+        for task_type in library.files:
             try:
-                procedures[kind] = library_with_options.checked(kind)
+                procedures[task_type] = library_with_options.checked(task_type)
             except BadProcedure:
-                library.checked(kind)
-                left_out.append(kind)
+                library.checked(task_type)
+                left_out.append(task_type)
     except BadProcedure as error:
         raise BadKnowledge(f"{library.folder}: {error}") from error
     if left_out:
@@ -194,28 +194,24 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
 
 def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
     files: dict[str, str] = {}
-    for kind, procedure in sorted(procedures.items()):
-        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
+    for task_type, procedure in sorted(procedures.items()):
+        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py"
         if name in files:
-            raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
-        files[name] = standalone_code(procedure, kind)
+            raise BadKnowledge(f"{name} would hold two procedures, one of them for {task_type}")
+        files[name] = standalone_code(procedure)
     return files
 
 
-def standalone_code(procedure: Procedure, kind: str = "") -> str:
+def standalone_code(procedure: Procedure) -> str:
     """Return the code of a procedure and of its helpers as one file, whose header refers to no other file.
 
-    Raises BadKnowledge if this file is not a valid procedure, or if its header names another environment or task type
-    than the procedure's environment and ``kind`` (by default, the procedure's own type).
+    Raises BadKnowledge if this file is not a valid procedure.
     """
-    kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
-        parsed = parse_procedure(code, procedure.name)
+        parse_procedure(code, procedure.name)
     except BadProcedure as error:
-        raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
-    if (parsed.environment, parsed.type) != (procedure.environment, kind):
-        raise BadKnowledge(f"the procedure for {kind} has a header for {parsed.type} in {parsed.environment}")
+        raise BadKnowledge(f"the procedure for {procedure.type} cannot be written: {error}") from error
     return code
 
 
@@ -228,7 +224,7 @@ def _with_helpers(procedure: Procedure) -> str:
 
 
 def _dump_by_type(parts: Mapping[str, BaseModel]) -> dict[str, Any]:
-    return {kind: part.model_dump(mode="json") for kind, part in sorted(parts.items())}
+    return {task_type: part.model_dump(mode="json") for task_type, part in sorted(parts.items())}
 
 
 def _to_json(value: Sequence[Any] | Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.manuals.errors import BadKnowledge
 from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
-from planbook.sandbox import Fault
+from planbook.sandbox import Fault, bound_names
 from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
@@ -120,7 +120,8 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
         node = pending.pop()
         needed.add(id(node))
         names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        pending += [other for other in tree.body if id(other) not in needed and names & _bound_names(other)]
+        others = (other for other in tree.body if id(other) not in needed)
+        pending += [other for other in others if names & bound_names(_source(text, other))]
     code, previous = "", None
     for node in tree.body:
         if id(node) in needed:
@@ -128,15 +129,6 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
             code += "\n" * _newlines_before(node, previous) + source
             previous = node
     return code
-
-
-def _bound_names(node: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement defines."""
-    if isinstance(node, ast.FunctionDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
 
 
 def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.rules.book import Applied, History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
+    from planbook.rules.book import History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
     from planbook.rules.builder import BuilderSettings, build_rules, consolidate, describe_type
     from planbook.rules.evidence import (
         NO_EVIDENCE,
@@ -76,7 +76,6 @@ __all__ = [
     "PATTERN",
     "PROMPTS",
     "RULES_PART",
-    "Applied",
     "Blame",
     "BuilderSettings",
     "Citation",

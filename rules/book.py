@@ -17,10 +17,6 @@ class RulesError(Exception):
     """Base class of this package's exceptions."""
 
 
-class UnknownRule(RulesError):
-    """The rule book has no rule with the requested id. The message lists the ids of the current rules."""
-
-
 class BadHistory(RulesError):
     """A change was made for a different book, an entry or state is unknown, or an undo would change nothing."""
 
@@ -49,11 +45,11 @@ class RuleBook(Learned):
         return tuple(rule.id for rule in self.active)
 
     def rule(self, id: str) -> Rule:
-        """Return the rule with this id. Raises UnknownRule if there is none."""
+        """Return the rule with this id. Raises RulesError if there is none."""
         for rule in self.active:
             if rule.id == id:
                 return rule
-        raise UnknownRule(self.unknown_reason(id))
+        raise RulesError(self.unknown_reason(id))
 
     def was_assigned(self, id: str) -> bool:
         """Return True if the id was ever assigned, even to a rule that was then refused or deleted."""
@@ -159,7 +155,7 @@ class Batch(Learned):
     written. ``case`` is the kind of episode after which the Builder wrote them, if it was determined.
     """
 
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit, ...] = ()
     who: Author
     where: str
     case: Case | None = None

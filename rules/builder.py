@@ -30,7 +30,7 @@ from planbook.planner import (
     fence_around,
     render_trajectory,
 )
-from planbook.rules.book import RuleBook, RuleChange
+from planbook.rules.book import Batch, RuleBook, RuleChange
 from planbook.rules.evidence import Evidence
 from planbook.rules.permissions import (
     BUILDER,
@@ -101,7 +101,7 @@ class Editor:
         system = self._new_system()
         edited = run_edits(self._sandbox, system, code.code)
         if edited.change is None:
-            self.valid_part = system.valid_part()
+            self.valid_part = system.draft.valid_part(system.batch)
             raise ValueError(edited.message)
         return edited
 
@@ -157,8 +157,8 @@ def build_rules(
         blame = classified.value if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
         permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
-        context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
+        batch = Batch(who=BUILDER_ROLE, where=scope.path, case=case)
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, None, settings.verify))
         change, note = _ask_for_edits(scope, editor, case, classified, prompt_values, settings)
     except UnusableReply as unusable:
         return BuildResult(book, note=str(unusable), **_verdict_of(classified))
@@ -246,9 +246,9 @@ def consolidate(
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.restricted_to(settings.form)
+    batch = Batch(who=CONSOLIDATOR_ROLE, where=scope.path)
     for replies_left in range(MAX_ROUNDS, 0, -1):
-        context: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **context))
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, trajectories, settings.verify))
         try:
             answer = scope.ask(
                 CONSOLIDATOR_ROLE,

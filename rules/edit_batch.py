@@ -59,14 +59,10 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[s
             yield f"the {name} has {len(text)} characters; at most {limit} are allowed: keep what matters"
     if edit.content is not None and not edit.content.strip():
         yield "the content is empty: write when the rule applies and what it says"
-    if edit.type and not form.types:
-        yield "rules have no types here: leave type out"
-    if edit.example and not form.examples:
-        yield "rules have no examples here: leave example out"
-    if edit.check and not form.checks:
-        yield "rules have no checks here: leave check out"
-    if edit.log and not form.logs:
-        yield "rules have no validation logs here: leave log out"
+    allowed = {"type": form.types, "example": form.examples, "check": form.checks, "log": form.logs}
+    for name, is_allowed in allowed.items():
+        if getattr(edit, name) and not is_allowed:
+            yield f"rules have no {name}s here: leave {name} out"
 
 
 def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:

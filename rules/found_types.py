@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -231,7 +232,7 @@ class _Columns:
     def _count(self, value: JsonValue) -> int:
         """Return the number of names and texts in the plan that contain a value."""
         fields = (field for node in ast.walk(parse_source(self._code)) for _, field in ast.iter_fields(node))
-        return sum(_letters(str(value)) in _letters(field) for field in fields if isinstance(field, str))
+        return sum(alnum(str(value)) in alnum(field) for field in fields if isinstance(field, str))
 
     def _parameter(self, column: list[Any], form: str, name: str) -> ast.expr:
         same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
@@ -247,6 +248,12 @@ def _common_prefix(texts: Sequence[str]) -> str:
     return "".join(letters[0] for letters in same)
 
 
+@lru_cache(maxsize=10_000)
+def alnum(value: str) -> str:
+    """Return the letters and digits of a text in lower case. Values that agree in these count as the same."""
+    return re.sub(r"[\W_]", "", value.lower())
+
+
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
     """Return True if the goal always uses the value as a noun: between a preposition and the end of a phrase.
 
@@ -260,10 +267,6 @@ def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
         if before not in PREPOSITIONS or (before == "to" and first.islower()) or not ends_phrase:
             return False
     return True
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", text.lower())
 
 
 def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) -> tuple[Wording, ...]:

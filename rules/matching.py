@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING
+from planbook.rules.found_types import ANYTHING, alnum
 from planbook.rules.goal_words import ARTICLES, NUMBERS, NUMERIC, Token, parse_value, scores, spans, tokens, words
 from planbook.rules.types import FoundType
 
@@ -281,13 +281,13 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     The words may differ in their endings ("ing", "ed") and their order, but each must come before the same slot as in
     the wording. A value may be written as several words: ``coffee machine`` is read as ``coffeemachine``.
     """
-    letters = _key(goal)
+    letters = alnum(goal)
     for found in types:
         for wording in found.wordings:
             expected = [_stem(part) for part in wording.parts if part not in INSIGNIFICANT]
-            if not all(part[0] == "{" or part in NUMBERS.values() or _key(part) in letters for part in expected):
+            if not all(part[0] == "{" or part in NUMBERS.values() or alnum(part) in letters for part in expected):
                 continue
-            literal = {_key(part): ("", part) for part in wording.literal_words.split()}
+            literal = {alnum(part): ("", part) for part in wording.literal_words.split()}
             parsed = _parse_goal(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
             if parsed is None or ANYTHING in expected:
                 continue
@@ -301,14 +301,14 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return the goal as the parts of a wording, such as ``put {object} in {target}``, and the value for each slot.
 
-    ``known`` maps the key (see ``_key``) of a value to the value's parameter and the value, and the key of a word of
+    ``known`` maps the key (see ``alnum``) of a value to the value's parameter and the value, and the key of a word of
     the wording to "" and the word. Return None if a parameter would have two values.
     """
     todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while todo:
-        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, todo[:n])) and _key("".join(todo[:n])) in known)
+        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(alnum, todo[:n])) and alnum("".join(todo[:n])) in known)
         size = next(sizes, 0)
-        name, value = known[_key("".join(todo[:size]))] if size else ("", todo[0])
+        name, value = known[alnum("".join(todo[:size]))] if size else ("", todo[0])
         if name in slots:
             return None
         if name:
@@ -329,23 +329,17 @@ def _with_slots(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return a dict that maps the key (see ``_key``) of each value in the examples to its parameter and the value.
+    """Return a dict that maps the key (see ``alnum``) of each value in the examples to its parameter and the value.
 
     A value that occurs in several parameters is left out. With ``plurals``, the keys of the values' plurals are added.
     """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):
-        for key in [_key(value)] + [_key(value) + end for end in ("s", "es") if plurals]:
+        for key in [alnum(value)] + [alnum(value) + end for end in ("s", "es") if plurals]:
             if name in names and known.setdefault(key, (name, value))[0] != name:
                 ambiguous.add(key)
     return {key: pair for key, pair in known.items() if key not in ambiguous}
-
-
-@lru_cache(maxsize=10_000)
-def _key(value: str) -> str:
-    """Return the letters and digits of a text in lower case. Texts with the same key count as the same value."""
-    return re.sub(r"\W|_", "", value.lower())
 
 
 def _stem(word: str) -> str:
