@@ -26,7 +26,6 @@ from pydantic import BaseModel, ConfigDict
 from planbook.envs import Task
 from planbook.rules import Rule, RuleType, cited_ids
 
-Grounds = Literal["named", "likely", "missing"]
 COMMON_WORDS = frozenset(
     "a an and any are as at be by for from has have in into is it its like must of on one or other s should "
     "some such task tasks that the their them then there these they this to type types where which with".split()
@@ -42,7 +41,7 @@ class CoveredType(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     type: str
-    grounds: Grounds
+    grounds: Literal["named", "likely", "missing"]
     rule_ids: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 

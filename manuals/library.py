@@ -31,8 +31,7 @@ from planbook.manuals.markdown import parse
 from planbook.manuals.procedures import TYPES_FILE, ProcedureLibrary
 from planbook.planner import BadProcedure, Procedure, parse_procedure
 from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
-from planbook.sandbox import Fault
-from planbook.sandbox import parse as parse_python
+from planbook.sandbox import parse_source
 
 LOG = logging.getLogger(__name__)
 RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
@@ -216,8 +215,7 @@ def standalone_code(procedure: Procedure) -> str:
 
 
 def _with_helpers(procedure: Procedure) -> str:
-    tree = parse_python(procedure.code)
-    end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno or 0
+    end = parse_source(procedure.code).body[0].end_lineno
     lines = procedure.code.split("\n")
     header = _USES.sub("", "\n".join(lines[:end]))
     return "\n".join([header, "", procedure.helpers.strip("\n"), "", *lines[end:]])

@@ -168,8 +168,6 @@ def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
 # Checks of rules.
 
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
-CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
-NO_FUNCTION = "the check does not define obeyed(code, steps)"
 DECIDES_NOTHING = (
     "the check returned None for every episode so far: make it return True or False for at least one, or leave it out"
 )
@@ -190,8 +188,8 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
         answers.append(value)
 
     if "def obeyed(" not in rule_check:
-        raise BadCheck(NO_FUNCTION)
-    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CHECK_CALL}"
+        raise BadCheck("the check does not define obeyed(code, steps)")
+    functions, code = {"answer": answer}, f"{rule_check.rstrip()}\n\nanswer(obeyed(code, steps))\n"
     if faults := check(code, functions, names=frozenset({"code", "steps"})):
         raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
     with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:

@@ -29,9 +29,6 @@ from planbook.rules.rendering import (
 from planbook.rules.types import HOW_TO_TYPES, Knowledge, Reflection, Rule, RuleType, Skill, citations
 from planbook.sandbox import defined_names
 
-RenderRules = Callable[[Sequence[Rule]], str]
-"""A function that returns the text of the rules that were chosen for a task."""
-
 
 class LearnedMemory:
     """Recalls parts of fixed knowledge, so the same task always gets the same recall. Thread-safe.
@@ -59,7 +56,7 @@ class LearnedMemory:
         by_task: bool = False,
         allow_unrelated: bool = False,
         skill_helpers: bool = True,
-        render: RenderRules = render_rules,
+        render: Callable[[Sequence[Rule]], str] = render_rules,
     ) -> None:
         if knowledge.environment != environment.name:
             raise ValueError(f"knowledge learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
