@@ -172,8 +172,8 @@ class ChangedRule(Learned):
 class RuleChange(Learned):
     """The change that a batch makes to a book.
 
-    ``assigned`` lists the ids of new rules in the order of the edits. ``touched`` lists the rules that are different
-    after the batch.
+    ``assigned`` lists the ids of new rules in the order of the edits. ``touched`` lists the rules that the batch
+    changes.
     """
 
     batch: Batch

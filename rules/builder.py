@@ -43,7 +43,7 @@ from planbook.rules.permissions import (
     read_blame,
 )
 from planbook.rules.rendering import PROMPTS
-from planbook.rules.rule_system import EditResult, RuleSystem, Trajectories, Verify, run_edits
+from planbook.rules.rule_system import EditResult, RuleSystem, Trajectories, TryCheck, run_edits
 from planbook.rules.types import FoundType, RuleType
 from planbook.sandbox import Sandbox, read_reply
 
@@ -64,7 +64,7 @@ class BuilderSettings:
     cooperation: bool = True
     cases: bool = True
     classification: bool = True
-    verify: Verify | None = None
+    verify: TryCheck | None = None
     """A function that returns what is wrong with a rule's check, or "". If None, every check is accepted."""
 
     def system_message(self, name: str) -> Message:

@@ -94,7 +94,7 @@ class Citation(Learned):
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps the id of a rule to whether the episode obeyed the rule. Only rules whose check gave an answer are in it."""
+    """Maps each rule whose check gave an answer to this answer: whether the episode obeyed the rule."""
 
 
 class Evidence(Learned):
@@ -143,7 +143,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return a dict that maps the id of each rule that may be dropped, according to its check, to the reason."""
+    """Return the reason for each rule that may be dropped according to its check, by the rule's id."""
     counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
     return {id: obedience.reason_to_drop for id, obedience in counts.items() if obedience.reason_to_drop}
 
@@ -212,7 +212,7 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return a dict that maps the id of each rule to whether the episode obeyed the rule.
+    """Return the answer of each rule's check, by the rule's id: whether the episode obeyed the rule.
 
     A rule is left out if it has no check, if its check fails, or if it does not apply to the episode.
     """

@@ -75,7 +75,7 @@ def _candidate(found: FoundType) -> MatchCandidate:
 def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
     """Return the reading with the most literal words as a match.
 
-    Return None if there are no readings, or if different readings have equally many literal words.
+    Return None if there are no readings, or if the readings with the most literal words differ.
     """
     most = max((reading.literal_count for reading in readings), default=0)
     matches = [
@@ -301,8 +301,8 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return the goal as the parts of a wording, such as ``put {object} in {target}``, and the value for each slot.
 
-    ``known`` maps the key (see ``alnum``) of a value to the value's parameter and the value, and the key of a word of
-    the wording to "" and the word. Return None if a parameter would have two values.
+    ``known`` maps the ``alnum`` of a value to the value's parameter and the value, and the ``alnum`` of a word of the
+    wording to "" and the word. Return None if a parameter would have two values.
     """
     todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while todo:
@@ -329,9 +329,9 @@ def _with_slots(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return a dict that maps the key (see ``alnum``) of each value in the examples to its parameter and the value.
+    """Return a dict that maps the ``alnum`` of each value in the examples to its parameter and the value.
 
-    A value that occurs in several parameters is left out. With ``plurals``, the keys of the values' plurals are added.
+    A value that occurs in several parameters is left out. With ``plurals``, the plurals of values are added.
     """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()

@@ -74,7 +74,7 @@ def learned_procedure(
 
 
 def params_read(code: str) -> list[str]:
-    """Return the name in each expression ``task.params["NAME"]`` of a procedure. It may occur several times."""
+    """Return the name in each expression ``task.params["NAME"]`` of a procedure, including repetitions."""
     return [
         node.slice.value
         for node in ast.walk(parse_source(code))

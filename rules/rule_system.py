@@ -12,7 +12,7 @@ from planbook.rules.permissions import Permissions
 from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"
-Verify = Callable[[str], str]
+TryCheck = Callable[[str], str]
 """A function that returns the problem with a rule's check, or "" if the check can be used."""
 Trajectories = Callable[[list[str]], str]
 """A function that returns the episodes with the given ids as text. It raises LookupError for an unknown id."""
@@ -32,7 +32,7 @@ class RuleSystem:
         permissions: Permissions,
         batch: Batch,
         trajectories: Trajectories | None = None,
-        verify: Verify | None = None,
+        verify: TryCheck | None = None,
     ) -> None:
         self.batch, self._permissions, self._trajectories, self._verify = batch, permissions, trajectories, verify
         self.draft = Draft(book, permissions, lenient=batch.who == "builder")

@@ -164,7 +164,7 @@ class Knowledge(Learned):
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
     found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
-    """The task types that planbook found by itself, in an environment whose tasks have no types."""
+    """The task types that planbook found by itself."""
     example: str = ""
 
 
