@@ -8,7 +8,7 @@ their text and code are unchanged.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -50,7 +50,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     unknown. The message lists these faults for the model.
     """
     try:
-        manual = _build_manual(list(_parts(list(pieces(_unwrap(text))))))
+        manual = _build_manual(_parts(list(pieces(_unwrap(text)))))
     except ValidationError as error:
         raise ValueError(error_message(error)) from error
     if faults := list(_faults(manual, ids)):
@@ -59,33 +59,27 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
 
 
 def _build_manual(parts: Sequence[Sequence[Piece]]) -> Manual:
-    if not parts or parts[0][0].level != 1:
-        raise ValueError("the outline has no title: a line that begins with '# ', above the first '## '")
     title, *overview = parts[0]
-    sections = [_section(part) for part in parts[1:]]
-    return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
+    return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(map(_section, parts[1:])))
 
 
 def _unwrap(text: str) -> str:
     """Return the outline without the code fence around it, if there is one."""
-    wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
-    return wrapped[2] if wrapped else text.replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n")
+    wrapped = _WRAPPED.search(text)
+    return wrapped[2] if wrapped else text
 
 
-def _parts(reply: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield the part that begins with the title, and then a part for each section.
+def _parts(reply: Sequence[Piece]) -> list[Sequence[Piece]]:
+    """Return the part that begins with the title, and then a part for each section.
 
     Everything before the last title is dropped, since it may be notes or a first version.
     """
     titles = [index for index, piece in enumerate(reply) if piece.level == 1]
-    part: list[Piece] = []
-    for piece in reply[titles[-1] if titles else len(reply) :]:
-        if part and piece.level == 2:
-            yield part
-            part = []
-        part.append(piece)
-    if part:
-        yield part
+    if not titles:
+        raise ValueError("the outline has no title: a line that begins with '# ', above the first '## '")
+    sections = [index for index, piece in enumerate(reply) if piece.level == 2 and index > titles[-1]]
+    return [reply[begin:end] for begin, end in pairwise([titles[-1], *sections, len(reply)])]
 
 
 def _heading(piece: Piece) -> str:

@@ -184,8 +184,10 @@ class _Columns:
         form = self._form(column)
         if form and not (same and self._is_part_of_the_type(column, form, named=bool(name) and not in_sequence)):
             return self._parameter(column, form, name)
+        if same and isinstance(first, str | int | float):
+            return ast.Constant(first)
         if same:
-            return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
+            return ast.parse(repr(first), mode="eval").body
         return self._f_string(column, name) if all(isinstance(each, str) for each in column) else None
 
     def _sequence(self, column: list[Any], name: str) -> ast.expr | None:
@@ -240,7 +242,7 @@ class _Columns:
         if not same:
             self.values[name] = column
             self.parameters[name] = self._earlier.get(form + name) or TypeParameter(name=name, form=form)
-        return ast.parse(f"{TASK}.params[{name!r}]").body[0].value  # type: ignore[attr-defined,no-any-return]
+        return ast.parse(f"{TASK}.params[{name!r}]", mode="eval").body
 
 
 def _common_prefix(texts: Sequence[str]) -> str:
