@@ -19,6 +19,7 @@ A *likely* type is reported with the words on which the guess is based.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -74,12 +75,13 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
     words = {task_type: _words_of(task_type, goals[task_type]) for task_type in goals}
     named = {id: [task_type for task_type in goals if _contains_name(scope, task_type)] for id, scope in scopes.items()}
     type_words = frozenset().union(*words.values())
+    distinctive = frozenset(word for word, types in Counter(chain(*words.values())).items() if types == 1)
     unnamed = {id: _scope_words(scope, type_words) for id, scope in scopes.items() if not named[id]}
     whole_words = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
     ids = {rule.id for rule in all_rules}
     dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in ids) for rule in all_rules}
     return Coverage(
-        types=tuple(_covered(task_type, named, unnamed, words, whole_words) for task_type in goals),
+        types=tuple(_covered(type, words[type], distinctive, named, unnamed, whole_words) for type in goals),
         never_cited=tuple(rule.id for rule in all_rules if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
@@ -102,25 +104,20 @@ def scope_of(rule: Rule) -> str:
 
 def _covered(
     task_type: str,
+    words: frozenset[str],
+    distinctive: frozenset[str],
     named: Mapping[str, Sequence[str]],
     unnamed: Mapping[str, frozenset[str]],
-    words: Mapping[str, frozenset[str]],
     whole_words: Mapping[str, str],
 ) -> CoveredType:
     if naming := tuple(id for id, types in named.items() if task_type in types):
         return CoveredType(type=task_type, grounds="named", rule_ids=naming)
-    own = {type: _own_words(type, words) for type in words}
-    others = frozenset().union(*(own[type] for type in words if type != task_type))
-    significant = own[task_type] or words[task_type]
-    shared = {id: used & significant for id, used in unnamed.items() if own[task_type] or not used & others}
+    own, others = words & distinctive, distinctive - words
+    shared = {id: used & (own or words) for id, used in unnamed.items() if own or not used & others}
     if likely := {id: common for id, common in shared.items() if common}:
         common_words = tuple(whole_words[stem] for stem in sorted(frozenset().union(*likely.values())))
         return CoveredType(type=task_type, grounds="likely", rule_ids=tuple(likely), words=common_words)
     return CoveredType(type=task_type, grounds="missing")
-
-
-def _own_words(task_type: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    return words[task_type].difference(*(words[other] for other in words if other != task_type))
 
 
 def _contains_name(scope: str, task_type: str) -> bool:

@@ -31,13 +31,16 @@ class RuleBook(Learned):
     next_number: int = 0
 
     @classmethod
-    def from_rules(cls, initial: Iterable[Rule]) -> Self:
-        """Return a new book with these rules. Raises ValueError if an id is invalid or repeated."""
-        rules = sorted(initial, key=lambda rule: rule_number(rule.id))
-        numbers = [rule_number(rule.id) for rule in rules]
+    def from_rules(cls, rules: Iterable[Rule], next_number: int = 0) -> Self:
+        """Return a book with these rules, whose next number is at least ``next_number``.
+
+        Raises ValueError if an id is invalid or repeated.
+        """
+        active = sorted(rules, key=lambda rule: rule_number(rule.id))
+        numbers = [rule_number(rule.id) for rule in active]
         if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
             raise ValueError(f"several rules have the same id: {', '.join(map(rule_id, repeated))}")
-        return cls(active=tuple(rules), next_number=max(numbers, default=-1) + 1)
+        return cls(active=tuple(active), next_number=max([next_number, *(number + 1 for number in numbers)]))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -194,8 +197,7 @@ class RuleChange(Learned):
                 )
             if touched.after is not None:
                 rules[touched.id] = touched.after
-        active = sorted(rules.values(), key=lambda rule: rule_number(rule.id))
-        return RuleBook(active=tuple(active), next_number=max(self.next_number, book.next_number))
+        return RuleBook.from_rules(rules.values(), max(self.next_number, book.next_number))
 
 
 # The history of a rule book.

@@ -159,8 +159,7 @@ class Draft:
     @property
     def book(self) -> RuleBook:
         """The book after the edits so far."""
-        active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
-        return RuleBook(active=tuple(active), next_number=self._next)
+        return RuleBook.from_rules(self._rules.values(), self._next)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
         """Add an edit. Return the id of its rule, and the faults of the edit. Any fault invalidates the batch.
