@@ -10,8 +10,8 @@ field for its task type, so the type is guessed from the scope of the rule: its 
 The words of a type are those of its name, and those that most of its sample goals share. Its distinctive words are
 those that no other type has. For *likely*, the scope must use a distinctive word of the type. A type may have none: all
 words of ``pick_and_place`` are words of other types, too. The scope must then use at least one word of the type, and no
-distinctive word of another type. If a word of any type comes before a colon in the scope, only the words before the
-colon count.
+distinctive word of another type. If a word of any type comes before the first colon of the scope, only the words
+before the colon count.
 
 A *likely* type is reported with the words on which the guess is based.
 """

@@ -216,10 +216,10 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
     """Return the manual as Markdown, shortened to about ``tokens`` tokens. If ``tokens`` is None, it is not shortened.
 
     As many examples are dropped as necessary, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of
-    the least cited rules are dropped first (``cited`` maps rule ids to the number of citations), and among these, the
-    longest. If this is not enough, the introductions of all sections are dropped, too. The content of rules is never
-    dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual in the same cases as
-    ``render``.
+    the least cited rules are dropped first (``cited`` maps rule ids to the number of citations), and of equally cited
+    rules, the longest. If this is not enough, the introductions of all sections are dropped, too. The content of rules
+    is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual in the same cases
+    as ``render``.
     """
     all_rules = list(rules)
     ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]

@@ -64,11 +64,6 @@ class Obedience(Learned):
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(fewest, self.obeyed_solved + 1))
         return sum(ways) / comb(self.obeyed + self.others, solved)
 
-    @property
-    def table_cells(self) -> tuple[str, ...]:
-        """The counts as texts, in the order of ``_OBEDIENCE_COLUMNS``."""
-        return tuple(map(str, (self.obeyed, self.obeyed_solved, self.others, self.others_solved)))
-
     def with_episode(self, *, obeyed: bool, solved: bool) -> "Obedience":
         """Return the counts with one more episode."""
         return Obedience(
@@ -80,6 +75,7 @@ class Obedience(Learned):
 
 
 _OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
+"""The columns of a table for the fields of ``Obedience``, in their order."""
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
@@ -153,8 +149,8 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
     rows = [_COLUMNS, *map(_row, book.active, by_rule)]
     if any(row.obedience for row in by_rule):
-        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.table_cells if row.obedience else ("-",) * 4 for row in by_rule)]
-        rows = [(*row, *cells) for row, cells in zip(rows, columns, strict=True)]
+        counts = [row.obedience.model_dump().values() if row.obedience else ("-",) * 4 for row in by_rule]
+        rows = [(*row, *map(str, cells)) for row, cells in zip(rows, [_OBEDIENCE_COLUMNS, *counts], strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
     lines = ("  ".join(map(format, row, aligned)).rstrip() for row in rows)
