@@ -132,8 +132,9 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
 
 
 def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:
-    """Return the number of newlines before a statement: enough for two blank lines before and after functions."""
-    if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
+    """Return the number of newlines before a statement: two blank lines before and after functions and classes."""
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    if isinstance(node, definitions) or isinstance(previous, definitions):
         return 3 if previous else 2
     return 1 if previous and type(previous) is type(node) else 2 if previous else 1
 
