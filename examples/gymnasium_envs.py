@@ -60,7 +60,7 @@ class Gymnasium(Environment):
 class FrozenLake(Gymnasium):
     """A frozen lake of 4 x 4 fields. The agent walks from the start, S, over frozen fields, F, to the goal, G.
 
-    Whoever steps into a hole, H, has failed. Rows and columns are counted from 0, top left.
+    It fails if it steps into a hole, H. Rows and columns are counted from 0, top left.
     """
 
     name, types = "frozen_lake", ("cross",)

@@ -1,7 +1,7 @@
 """Find gaps in learned rules: task types without a rule, rules that no planner cited, and rules that cite missing ones.
 
-A task type is covered if there is a success process for it: a rule that tells how tasks of this type are solved. A rule
-does not name its task type, so the type is guessed from the scope of the rule: its first sentence. A task type is
+A task type is covered if there is a success process for it: a rule on how tasks of this type are solved. A rule has no
+field for its task type, so the type is guessed from the scope of the rule: its first sentence. A task type is
 
 - *named* if the scope of a success process contains the type's name, as ``pick_two_obj`` or as ``pick two obj``,
 - *likely* to be covered if the scope of a success process names no type, but uses words of this type,
@@ -10,8 +10,8 @@ does not name its task type, so the type is guessed from the scope of the rule: 
 The words of a type are those of its name, and those that most of its sample goals share. Its distinctive words are
 those that no other type has. For *likely*, the scope must use a distinctive word of the type. A type may have none: all
 words of ``pick_and_place`` are words of other types, too. The scope must then use at least one word of the type, and no
-distinctive word of another type. If a scope has a colon, and a word of any type before the colon, only the words before
-it count.
+distinctive word of another type. If a word of any type comes before the first colon of the scope, only the words
+before the colon count.
 
 A *likely* type is reported with the words on which the guess is based.
 """
@@ -19,6 +19,7 @@ A *likely* type is reported with the words on which the guess is based.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -26,7 +27,6 @@ from pydantic import BaseModel, ConfigDict
 from planbook.envs import Task
 from planbook.rules import Rule, RuleType, cited_ids
 
-Grounds = Literal["named", "likely", "missing"]
 COMMON_WORDS = frozenset(
     "a an and any are as at be by for from has have in into is it its like must of on one or other s should "
     "some such task tasks that the their them then there these they this to type types where which with".split()
@@ -37,12 +37,12 @@ SHARED = 0.6
 
 
 class CoveredType(BaseModel):
-    """A task type, and the ids of the success processes for it. ``words`` are those on which a *likely* is based."""
+    """A task type, and the ids of its success processes. If it is *likely* covered, the guess is based on ``words``."""
 
     model_config = ConfigDict(frozen=True)
 
     type: str
-    grounds: Grounds
+    grounds: Literal["named", "likely", "missing"]
     rule_ids: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
@@ -50,8 +50,7 @@ class CoveredType(BaseModel):
 class Coverage(BaseModel):
     """The coverage of task types by rules.
 
-    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps the ids of rules to the unknown ids that
-    they cite.
+    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps rules to the unknown ids that they cite.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,29 +66,29 @@ class Coverage(BaseModel):
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Return which task types the rules cover, and which rules are never cited or cite missing ones.
+    """Find the task types that the rules cover, and the rules that are never cited or cite missing ones.
 
-    ``goals`` maps each type to sample goals. ``cited`` maps the id of a rule to the number of times that planners cited
-    the rule.
+    ``goals`` maps each type to sample goals. ``cited`` maps rule ids to the number of times that planners cited them.
     """
     all_rules = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in all_rules if rule.type is RuleType.SUCCESS_PROCESS}
     words = {task_type: _words_of(task_type, goals[task_type]) for task_type in goals}
     named = {id: [task_type for task_type in goals if _contains_name(scope, task_type)] for id, scope in scopes.items()}
     type_words = frozenset().union(*words.values())
+    distinctive = frozenset(word for word, types in Counter(chain(*words.values())).items() if types == 1)
     unnamed = {id: _scope_words(scope, type_words) for id, scope in scopes.items() if not named[id]}
     whole_words = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
     ids = {rule.id for rule in all_rules}
     dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in ids) for rule in all_rules}
     return Coverage(
-        types=tuple(_covered(task_type, named, unnamed, words, whole_words) for task_type in goals),
+        types=tuple(_covered(type, words[type], distinctive, named, unnamed, whole_words) for type in goals),
         never_cited=tuple(rule.id for rule in all_rules if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return a dict that maps each task type to the goals of its tasks. The values of params are cut from the goals."""
+    """Return a dict that maps each task type to the goals of its tasks, without the values of params."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         values = set(re.findall(r"\w+", str(list(task.params.values()))))
@@ -99,31 +98,26 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def scope_of(rule: Rule) -> str:
-    """Return the scope of a rule: its first sentence, or its first paragraph if this ends earlier."""
+    """Return the scope of a rule: its first sentence, or its first paragraph if that ends earlier."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
 def _covered(
     task_type: str,
+    words: frozenset[str],
+    distinctive: frozenset[str],
     named: Mapping[str, Sequence[str]],
     unnamed: Mapping[str, frozenset[str]],
-    words: Mapping[str, frozenset[str]],
     whole_words: Mapping[str, str],
 ) -> CoveredType:
     if naming := tuple(id for id, types in named.items() if task_type in types):
         return CoveredType(type=task_type, grounds="named", rule_ids=naming)
-    own = {type: _own_words(type, words) for type in words}
-    others = frozenset().union(*(own[type] for type in words if type != task_type))
-    significant = own[task_type] or words[task_type]
-    shared = {id: used & significant for id, used in unnamed.items() if own[task_type] or not used & others}
+    own, others = words & distinctive, distinctive - words
+    shared = {id: used & (own or words) for id, used in unnamed.items() if own or not used & others}
     if likely := {id: common for id, common in shared.items() if common}:
         common_words = tuple(whole_words[stem] for stem in sorted(frozenset().union(*likely.values())))
         return CoveredType(type=task_type, grounds="likely", rule_ids=tuple(likely), words=common_words)
     return CoveredType(type=task_type, grounds="missing")
-
-
-def _own_words(task_type: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    return words[task_type].difference(*(words[other] for other in words if other != task_type))
 
 
 def _contains_name(scope: str, task_type: str) -> bool:
@@ -138,14 +132,14 @@ def _words_of(task_type: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the stems of the significant words. So ``put`` and ``putting`` match, and ``place`` and ``placed``."""
+    """Return the stems of the significant words, so that ``put`` matches ``putting``, and ``place`` ``placed``."""
     return frozenset(map(_stem, frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS))
 
 
 def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
-    """Return the words of a scope, as stems.
+    """Return the stems of the words of a scope.
 
-    If a word before the first colon is a word of a type, only the words before the colon are returned. In
+    If a word before the first colon is a word of a type, only the words before the colon are returned: for
     ``When heating: look``, this is ``heat``.
     """
     before = _words(scope.partition(":")[0])

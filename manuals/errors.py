@@ -10,12 +10,12 @@ class BadKnowledge(ManualsError):
 
 
 class BadStart(ManualsError):
-    """The starting knowledge does not exist, or is unusable. The message says which knowledge, and why."""
+    """A start does not exist, or is unusable. The message names it, and says why."""
 
 
 class BadManual(ManualsError):
-    """A manual cannot be written or read. The message names the line or the rules that are at fault."""
+    """A manual cannot be written or read. The message names the line or the rules at fault."""
 
 
 class TooLong(ManualsError):
-    """A manual is too long, even without the examples and introductions, which may be left out."""
+    """A manual is too long, even without its examples and introductions."""

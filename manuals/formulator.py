@@ -2,13 +2,13 @@
 
 The formulator is a model that arranges rules into a manual. In the paper, it copies the text and code of every rule
 into the manual, so it may change or forget parts of a rule. Here it writes only an outline: titles, some prose, and the
-ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules. So no rule is missing, and the
-text and code of the rules are unchanged.
+ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so that none is missing and
+their text and code are unchanged.
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -50,7 +50,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     unknown. The message lists these faults for the model.
     """
     try:
-        manual = _build_manual(list(_parts(list(pieces(_unwrap(text))))))
+        manual = _build_manual(_parts(list(pieces(_unwrap(text)))))
     except ValidationError as error:
         raise ValueError(error_message(error)) from error
     if faults := list(_faults(manual, ids)):
@@ -59,33 +59,27 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
 
 
 def _build_manual(parts: Sequence[Sequence[Piece]]) -> Manual:
-    if not parts or parts[0][0].level != 1:
-        raise ValueError("the outline has no title: a line that begins with '# ', above the first '## '")
     title, *overview = parts[0]
-    sections = [_section(part) for part in parts[1:]]
-    return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
+    return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(map(_section, parts[1:])))
 
 
 def _unwrap(text: str) -> str:
     """Return the outline without the code fence around it, if there is one."""
-    wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
-    return wrapped[2] if wrapped else text.replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n")
+    wrapped = _WRAPPED.search(text)
+    return wrapped[2] if wrapped else text
 
 
-def _parts(reply: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield the part that begins with the title, and then a part for each section.
+def _parts(reply: Sequence[Piece]) -> list[Sequence[Piece]]:
+    """Return the part that begins with the title, and then a part for each section.
 
-    Everything before the last title is dropped: a model may write notes or a first version there.
+    Everything before the last title is dropped, since it may be notes or a first version.
     """
     titles = [index for index, piece in enumerate(reply) if piece.level == 1]
-    part: list[Piece] = []
-    for piece in reply[titles[-1] if titles else len(reply) :]:
-        if part and piece.level == 2:
-            yield part
-            part = []
-        part.append(piece)
-    if part:
-        yield part
+    if not titles:
+        raise ValueError("the outline has no title: a line that begins with '# ', above the first '## '")
+    sections = [index for index, piece in enumerate(reply) if piece.level == 2 and index > titles[-1]]
+    return [reply[begin:end] for begin, end in pairwise([titles[-1], *sections, len(reply)])]
 
 
 def _heading(piece: Piece) -> str:
@@ -114,9 +108,9 @@ def _section(part: Sequence[Piece]) -> Section:
 
 
 def _listed_ids(line: str) -> Sequence[str] | None:
-    """Return the ids on a line such as ``**Rules in this section:** rule_1``, or () for a line ``Rules:`` without ids.
+    """Return the ids on a line such as ``**Rules in this section:** rule_1``, or None for any other line.
 
-    Return None for any other line.
+    For a line ``Rules:`` without ids, return ().
     """
     match = _RULES.fullmatch(line)
     if match is None:
@@ -163,9 +157,9 @@ def formulate(
 ) -> Manual:
     """Ask a model for a manual in which each rule is in exactly one section.
 
-    ``tokens`` is the desired length of the whole manual. It determines how many words of prose the model is asked for.
-    The manual may still become longer; ``shorten`` enforces the length. Raises BadManual if there are no rules,
-    UnusableReply if no reply is a valid outline, or another error of ``Scope.ask`` if the model cannot be asked.
+    ``tokens`` is the desired length of the whole manual. It determines how many words of prose the model is asked for;
+    only ``shorten`` enforces it. Raises BadManual if there are no rules, UnusableReply if no reply is a valid outline,
+    or another error of ``Scope.ask`` if the model cannot be asked.
     """
     if not rules:
         raise BadManual("there are no rules for a manual; build some first")
@@ -185,17 +179,16 @@ def formulate(
 def prose_words(rules: str, tokens: int) -> int:
     """Return how many words of prose fit into a manual of ``tokens`` tokens, in addition to the rules.
 
-    The number is rounded down to a multiple of ten. It is never below ``FEWEST_WORDS``.
+    The number is rounded down to a multiple of ten, and is at least ``FEWEST_WORDS``.
     """
     room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
 
 
-def _system(environment: type[Environment], options: BaseModel | None, kinds: Set[RuleType | None]) -> Message:
-    """Return the system message. ``kinds`` are the types of the rules."""
+def _system(environment: type[Environment], options: BaseModel | None, rule_types: Set[RuleType | None]) -> Message:
     docs = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(environment, options))
     types = environment.task_types(options)
-    untyped, no_helpers = kinds == {None}, RuleType.USEFUL_HELPER_METHOD not in kinds
+    untyped, no_helpers = rule_types == {None}, RuleType.USEFUL_HELPER_METHOD not in rule_types
     return PROMPTS["formulator"].system(
         about=environment.about, types=types, action_docs=docs, untyped=untyped, no_helpers=no_helpers
     )
@@ -215,7 +208,7 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
 )
 """The order in which the examples of rules are dropped, by the type of the rule.
 
-Helper methods come last, because the example of such a rule is the helper's code.
+Helper methods come last, since the example of such a rule is the helper's code.
 """
 
 
@@ -223,10 +216,10 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
     """Return the manual as Markdown, shortened to about ``tokens`` tokens. If ``tokens`` is None, it is not shortened.
 
     As many examples are dropped as necessary, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of
-    the least cited rules are dropped first, and of equally cited rules, the longest. (``cited`` maps rule ids to the
-    number of citations.) If this is not enough, the introductions of all sections are dropped, too. The content of
-    rules is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual in the same
-    cases as ``render``.
+    the least cited rules are dropped first (``cited`` maps rule ids to the number of citations), and of equally cited
+    rules, the longest. If this is not enough, the introductions of all sections are dropped, too. The content of rules
+    is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual in the same cases
+    as ``render``.
     """
     all_rules = list(rules)
     ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]

@@ -3,7 +3,7 @@
 A library has one folder for each environment. The files of an environment are in ``LIBRARY/ENVIRONMENT``:
 
     rules.json            the rules, with their validation logs
-    manual.md             the manual, which contains the rules; its text of a rule overrides the text in rules.json
+    manual.md             the manual; the text of a rule in it overrides that in rules.json
     skills.json           the skill for each task type
     reflections.json      the reflection for each task type
     types.json            the found types: task types that planbook found by itself
@@ -11,8 +11,8 @@ A library has one folder for each environment. The files of an environment are i
     procedures/TYPE.py    the procedure for each task type
     demonstrations/       examples that a planning method shows to its models (see ``DemonstratingMemory``)
 
-If one of these files is missing, the environment has no knowledge of that kind. (Without ``rules.json``, the rules are
-read from ``manual.md``.) Other files in the folder are never changed.
+If a file is missing, there is no knowledge of that kind. (Without ``rules.json``, the rules are read from
+``manual.md``.) Other files in the folder are never changed.
 """
 
 import json
@@ -31,14 +31,13 @@ from planbook.manuals.markdown import parse
 from planbook.manuals.procedures import TYPES_FILE, ProcedureLibrary
 from planbook.planner import BadProcedure, Procedure, parse_procedure
 from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
-from planbook.sandbox import Fault
-from planbook.sandbox import parse as parse_python
+from planbook.sandbox import parse_source
 
 LOG = logging.getLogger(__name__)
 RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
 """Names of files in the folder of an environment. ``TYPES_FILE``, from ``procedures``, names another one."""
 SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "procedures"
-"""Names of two more files, and of the folder that holds the procedures."""
+"""Names of two more files, and of the folder of procedures."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
 """Matches the ``uses:`` line in a procedure's header, up to but excluding quotes that close the header."""
@@ -47,10 +46,9 @@ _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
     """Return the knowledge that a library holds for an environment.
 
-    If the library has only a manual, the rules are read from it. If it has only ``rules.json``, they are read from
-    there. If it has both, the text of each rule comes from the manual, and its validation log and check from
-    ``rules.json``. Procedures that need actions which ``options`` remove are left out. Raises BadKnowledge if the
-    folder is not a library, or if a file cannot be read or is invalid.
+    Rules are read from the manual or from ``rules.json``. If the library has both, the text of each rule comes from the
+    manual, and its validation log and check from ``rules.json``. Procedures that need actions which ``options`` remove
+    are left out. Raises BadKnowledge if the folder is not a library, or if a file cannot be read or is invalid.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
@@ -76,9 +74,9 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     """Write the knowledge of an environment to a library.
 
-    A file that would be empty is deleted, and so is the file of a procedure that no longer exists. If a procedure uses
-    helper files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the
-    rules, or if a file cannot be written.
+    Files that would be empty are deleted, as are those of procedures that no longer exist. If a procedure uses helper
+    files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the rules,
+    or if a file cannot be written.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -131,7 +129,7 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
 
 
 def _rules_by_id(manual: str, problem: str) -> dict[str, Rule]:
-    """Return the rules in a manual. If it cannot be read, raise BadKnowledge with a message that begins with this."""
+    """Return the rules in a manual. If it cannot be read, raise BadKnowledge; the message begins with ``problem``."""
     try:
         return {rule.id: rule for rule in parse(manual)[1]}
     except BadManual as error:
@@ -180,12 +178,12 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
     library, library_with_options = (ProcedureLibrary(environment, folder, each) for each in (None, options))
     procedures, left_out = dict[str, Procedure](), list[str]()
     try:
-        for kind in library.files:
+        for task_type in library.files:
             try:
-                procedures[kind] = library_with_options.checked(kind)
+                procedures[task_type] = library_with_options.checked(task_type)
             except BadProcedure:
-                library.checked(kind)
-                left_out.append(kind)
+                library.checked(task_type)
+                left_out.append(task_type)
     except BadProcedure as error:
         raise BadKnowledge(f"{library.folder}: {error}") from error
     if left_out:
@@ -195,41 +193,36 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
 
 def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
     files: dict[str, str] = {}
-    for kind, procedure in sorted(procedures.items()):
-        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
+    for task_type, procedure in sorted(procedures.items()):
+        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py"
         if name in files:
-            raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
-        files[name] = standalone_code(procedure, kind)
+            raise BadKnowledge(f"{name} would hold two procedures, one of them for {task_type}")
+        files[name] = standalone_code(procedure)
     return files
 
 
-def standalone_code(procedure: Procedure, kind: str = "") -> str:
+def standalone_code(procedure: Procedure) -> str:
     """Return the code of a procedure and of its helpers as one file, whose header refers to no other file.
 
-    Raises BadKnowledge if this file is not a valid procedure, or if its header names another environment or task type
-    than the procedure's environment and ``kind`` (by default, the procedure's own type).
+    Raises BadKnowledge if this file is not a valid procedure.
     """
-    kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
-        parsed = parse_procedure(code, procedure.name)
+        parse_procedure(code, procedure.name)
     except BadProcedure as error:
-        raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
-    if (parsed.environment, parsed.type) != (procedure.environment, kind):
-        raise BadKnowledge(f"the procedure for {kind} has a header for {parsed.type} in {parsed.environment}")
+        raise BadKnowledge(f"the procedure for {procedure.type} cannot be written: {error}") from error
     return code
 
 
 def _with_helpers(procedure: Procedure) -> str:
-    tree = parse_python(procedure.code)
-    end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno or 0
+    end = parse_source(procedure.code).body[0].end_lineno
     lines = procedure.code.split("\n")
     header = _USES.sub("", "\n".join(lines[:end]))
     return "\n".join([header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
 
 
 def _dump_by_type(parts: Mapping[str, BaseModel]) -> dict[str, Any]:
-    return {kind: part.model_dump(mode="json") for kind, part in sorted(parts.items())}
+    return {task_type: part.model_dump(mode="json") for task_type, part in sorted(parts.items())}
 
 
 def _to_json(value: Sequence[Any] | Mapping[str, Any]) -> str:
@@ -244,8 +237,8 @@ def replace_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write files in a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
 
     All files are first written under temporary names, and then renamed one after the other. If writing fails, all files
-    keep their old text. If the process is killed, each file has either its old or its new text, complete. Raises
-    BadKnowledge if a file cannot be written.
+    keep their old text. If the process is killed, each file has its complete old or new text. Raises BadKnowledge if a
+    file cannot be written.
     """
     written: list[Path] = []
     try:

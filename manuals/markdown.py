@@ -1,6 +1,6 @@
 r"""Write a manual as Markdown, and read it back. A manual consists of sections with prose and rules.
 
-The Markdown has the following form. Rules that are written and read back are unchanged, byte for byte.
+The Markdown has the following form. Rules that are written and read back are the same, byte for byte.
 
     # Title
     Overview.
@@ -17,7 +17,7 @@ The Markdown has the following form. Rules that are written and read back are un
 If the content of a rule has characters with a meaning in Markdown, such as asterisks, it is put in a code fence marked
 ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n`` ends a
 line; a ``\r`` or another control character is part of the line. But if every line of a file ends in ``\r\n``, as some
-editors write it, each ``\r\n`` is read as ``\n``. Validation logs are not written: planners must not see them.
+editors write it, each ``\r\n`` is read as ``\n``. Validation logs are not written, since planners must not see them.
 """
 
 import re
@@ -81,7 +81,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _match_opening(line: str) -> re.Match[str] | None:
-    """Match the opening line of a fenced code block. No backtick may follow a fence of backticks."""
+    """Match the opening line of a fenced code block. No other backtick may follow a fence of backticks."""
     match = _OPENING.fullmatch(line)
     return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 
@@ -108,7 +108,7 @@ def _valid_title(text: str) -> str:
 
 
 def _valid_prose(text: str) -> str:
-    """Return the prose with Unix line endings. Raises ValueError if a manual with this prose could not be read back."""
+    """Return the prose with Unix line endings. Raises ValueError if a manual could not be read back with it."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.level in (1, 2, 3):
@@ -123,9 +123,9 @@ def _valid_prose(text: str) -> str:
 
 
 def _is_closed(prose: str) -> bool:
-    """Return True if the prose leaves no fence or HTML block open: a heading after the prose is seen as a heading.
+    """Return True if the prose leaves no fence or HTML block open, so that a heading after it is parsed as a heading.
 
-    A full Markdown parser decides this, because its rules for fences differ from those of ``pieces``.
+    A full Markdown parser decides this, since its rules for fences differ from those of ``pieces``.
     """
     heading = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return heading[0].tag == "h3" and heading[0].level == 0
@@ -137,7 +137,7 @@ Prose = Annotated[str, AfterValidator(_valid_prose)]
 
 
 class Section(BaseModel):
-    """A section: rules that belong together. ``introduction`` sums up what they have in common."""
+    """A section: rules that belong together. ``introduction`` says what they have in common."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -162,7 +162,7 @@ class Manual(BaseModel):
 
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """Return what is wrong with the sections, which must name each of the rules ``ids`` exactly once, and no other."""
+    """Return the faults of the sections, which must name each of the rules ``ids`` exactly once, and no others."""
     all_ids, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in all_ids if id not in named],
@@ -173,7 +173,7 @@ def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
 
 
 def error_message(error: ValueError) -> str:
-    """Return the message of an error, without what pydantic adds to it."""
+    """Return the message of an error, without pydantic's additions."""
     if isinstance(error, ValidationError):
         return error.errors()[0]["msg"].removeprefix("Value error, ")
     return str(error)
@@ -212,7 +212,7 @@ def render(
 
 
 def render_rule(rule: Rule, *, example: bool = True) -> str:
-    """Return one rule as Markdown. Raises BadManual if its id or that of a rule it builds on is invalid."""
+    """Return one rule as Markdown. Raises BadManual if its id, or the id of a rule that it builds on, is invalid."""
     try:
         for id in (rule.id, *rule.builds_on):
             rule_number(id)
@@ -329,7 +329,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return a dict that maps each keyword in a rule's body to the lines that belong to it. The content has key ""."""
+    """Return a dict that maps each keyword in a rule's body to its lines. The content has the key ""."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:
@@ -380,8 +380,8 @@ def _prose(group: Sequence[Piece]) -> str:
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
     """Return the manual with only the given rules.
 
-    The rules are written as they are given here, so a caller can pass shortened ones. Sections without a given rule are
-    left out. Raises BadManual if ``text`` is not a valid manual, or lacks one of the rules.
+    The text of the rules is taken from ``rules``, so a caller can pass shortened ones. Sections without a given rule
+    are left out. Raises BadManual if ``text`` is not a valid manual, or lacks one of the rules.
     """
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}

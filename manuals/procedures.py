@@ -1,8 +1,8 @@
 """Read the procedures and demonstrations of a library: the shipped one, or the user's own folder.
 
-A library has a folder for each environment; ``library`` describes the other files in it. ``procedures/`` holds the
-procedures, ``helpers/`` the plan code that several procedures use, and ``demonstrations/`` the examples that a method
-shows to its models. A file in ``procedures/`` has one of two forms:
+A library has a folder for each environment. In this folder, ``procedures/`` holds the procedures, ``helpers/`` the plan
+code that several procedures use, and ``demonstrations/`` the examples that a method shows to its models; ``library``
+describes the other files. A file in ``procedures/`` has one of two forms:
 
 - A file with one procedure defines the function ``solve(agent, task)``.
 - A file with several procedures defines a function for each, whose docstring has a line ``type: TYPE``. A function that
@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.manuals.errors import BadKnowledge
 from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
-from planbook.sandbox import Fault
+from planbook.sandbox import Fault, bound_names
 from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
@@ -58,7 +58,7 @@ class ProcedureLibrary:
     @cached_property
     def files(self) -> Mapping[str, Path]:
         """Maps each task type to the file that holds its procedure."""
-        return {kind: path for kind, (path, _) in self._by_type.items()}
+        return {task_type: path for task_type, (path, _) in self._by_type.items()}
 
     def procedure(self, task_type: str) -> Procedure | None:
         """Return the procedure for a task type, or None if there is none.
@@ -81,7 +81,7 @@ class ProcedureLibrary:
 def module_procedures(path: Path) -> list[Procedure]:
     """Return the procedures of a module that defines several, each with all the code that it needs.
 
-    If the file has another form, the list is empty. Raises BadProcedure if a procedure of the module is invalid.
+    If the file has the other form, the list is empty. Raises BadProcedure if a procedure of the module is invalid.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -92,9 +92,9 @@ def module_procedures(path: Path) -> list[Procedure]:
         return []
     functions = [node for node in tree.body if _TYPE.search(_docstring(node))]
     return [
-        parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
+        parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py", path.parent.parent / "helpers")
         for function in functions
-        for kind, code in _split_out(text, tree, function)
+        for task_type, code in _split_out(text, tree, function)
     ]
 
 
@@ -103,14 +103,14 @@ def _docstring(node: ast.stmt) -> str:
 
 
 def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield pairs: a task type of the function, and the text of a file with only the procedure for this type."""
+    """Yield each task type of the function, and the text of a file with only the procedure for this type."""
     docstring = _docstring(function)
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
-    for kind, summary in _TYPE.findall(docstring):
-        fields = {"world": "", "type": kind, "source": "", **header}
+    for task_type, summary in _TYPE.findall(docstring):
+        fields = {"world": "", "type": task_type, "source": "", **header}
         lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
-        yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
+        yield task_type, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
 
 
 def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
@@ -120,7 +120,8 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
         node = pending.pop()
         needed.add(id(node))
         names = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
-        pending += [other for other in tree.body if id(other) not in needed and names & _bound_names(other)]
+        others = (other for other in tree.body if id(other) not in needed)
+        pending += [other for other in others if names & bound_names(_source(text, other))]
     code, previous = "", None
     for node in tree.body:
         if id(node) in needed:
@@ -130,18 +131,10 @@ def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
     return code
 
 
-def _bound_names(node: ast.stmt) -> set[str]:
-    """Return the names that a top-level statement defines."""
-    if isinstance(node, ast.FunctionDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
-
-
 def _newlines_before(node: ast.stmt, previous: ast.stmt | None) -> int:
-    """Return how many newlines to write before a statement: enough for two blank lines before and after functions."""
-    if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
+    """Return the number of newlines before a statement: two blank lines before and after functions and classes."""
+    definitions = (ast.FunctionDef, ast.ClassDef)
+    if isinstance(node, definitions) or isinstance(previous, definitions):
         return 3 if previous else 2
     return 1 if previous and type(previous) is type(node) else 2 if previous else 1
 
@@ -168,7 +161,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return those of the ``names`` for which an environment has a demonstration for at least one task type."""
+    """Return the ``names`` for which an environment has a demonstration, for at least one task type."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -182,9 +175,7 @@ class DemonstratingMemory:
 
     A demonstration with the name NAME is the file ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or
     ``ENVIRONMENT/demonstrations/NAME.md`` for all other tasks. Comments (``<!-- ... -->``), which name the task that
-    the example solves, are not shown.
-
-    A demonstration in ``library`` replaces the shipped one with the same name.
+    the example solves, are not shown. A demonstration in ``library`` replaces the shipped one with the same name.
     """
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:

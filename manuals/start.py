@@ -1,4 +1,4 @@
-"""Read starts. A start (short for starting knowledge) is what a run of `planbook build` knows before its first task.
+"""Read starts. A start (short for starting knowledge) is the knowledge with which a run of `planbook build` begins.
 
 A start is a folder with two files: ``example.md``, a simple task and its solution, which planners see, and
 ``rules.json``, the rules that the example uses. Shipped starts are in ``manuals/ENVIRONMENT/start/NAME``. The first
@@ -19,7 +19,7 @@ from planbook.manuals.procedures import SHIPPED
 from planbook.rules import Learned, Rule
 
 WITHOUT_HELPERS = "without_helpers"
-"""Name of a subfolder of a start. It has the version of the start for runs without helper methods."""
+"""Name of the subfolder with the version of a start for runs without helper methods."""
 DEFAULT_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "alfworld": {"": ("put",)},
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
@@ -59,15 +59,15 @@ def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
     """Return the task types that a build may learn from: all except ``TEST_ONLY_TYPES``."""
-    return tuple(kind for kind in types if kind not in TEST_ONLY_TYPES.get(environment_name, ()))
+    return tuple(task_type for task_type in types if task_type not in TEST_ONLY_TYPES.get(environment_name, ()))
 
 
 def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
     """Read the named starts, and join them into one: the examples in order, and the rules numbered from rule_0.
 
     Each of the ``names`` is the name of a shipped start, or the path of a folder. Without names, the result is empty.
-    If ``helpers`` is False, a start that has a version for runs without helper methods is read in that version. Raises
-    BadStart if a start does not exist, is invalid, or is named twice.
+    If ``helpers`` is False, the version without helper methods is read where a start has one. Raises BadStart if a
+    start does not exist, is invalid, or is named twice.
     """
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise BadStart(f"the start {repeated[0]!r} is named more than once")
@@ -116,7 +116,7 @@ def _check_consecutive_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``. Where a text names a rule, the id is changed as well."""
+    """Return the start with its rules numbered from ``first``, also where their texts or the example name them."""
     new_ids = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:

@@ -3,27 +3,27 @@
 Records
     ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
     ``book``: the current rules, the edits that change them, and the history of all changes.
-    ``evidence``: counts the episodes that cited each rule, and the episodes that obeyed it according to its check.
+    ``evidence``: counts the episodes that cited each rule, and those that obeyed it according to its check.
 
 Changing rules
     ``builder``: asks a model to write rules (the Builder) or to merge and delete them (the Consolidator).
     It also asks the Builder to name and describe found task types.
     ``rule_system``: the functions, such as ``rule_system.write_rule``, that the code in the model's reply calls.
     ``edit_batch``: checks the edits of one reply, and accepts or refuses them as a whole.
-    ``permissions``: tells which edits are allowed after which kind of episode.
+    ``permissions``: lists the edits that are allowed after each kind of episode.
 
 Procedures and task types
     ``procedures``: turns the code that solved a task into a procedure for all tasks of its type, and verifies it.
     ``helper_methods``: collects the helper methods in rules and skills that are safe to run, so that every plan can
     call them.
-    ``plan_shapes``: computes the shape of a plan: its code without constants and names of variables.
+    ``plan_shapes``: computes the shape of a plan: its code without constants and variable names.
     ``found_types``: finds task types: groups of solved tasks whose plans have the same shape.
     ``matching``: finds the type of a new goal.
     ``goal_words``: compares texts by their words, and finds values in goals.
 
 Using knowledge
-    ``learned_memory``: selects the rules, skills and reflections that a planner is shown for a task. Ablations leave
-    out a part of the knowledge, to measure its value.
+    ``learned_memory``: selects the rules, skills and reflections that a planner is shown for a task. It also applies
+    ablations, which leave out a part of the knowledge to measure its value.
     ``rendering``: renders rules, skills and reflections for prompts.
 """
 
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.rules.book import Applied, History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
+    from planbook.rules.book import History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
     from planbook.rules.builder import BuilderSettings, build_rules, consolidate, describe_type
     from planbook.rules.evidence import (
         NO_EVIDENCE,
@@ -76,7 +76,6 @@ __all__ = [
     "PATTERN",
     "PROMPTS",
     "RULES_PART",
-    "Applied",
     "Blame",
     "BuilderSettings",
     "Citation",

@@ -17,13 +17,6 @@ class RulesError(Exception):
     """Base class of this package's exceptions."""
 
 
-class UnknownRule(RulesError):
-    """There is no rule with the requested id in the rule book, perhaps because it was deleted.
-
-    The message lists the ids of the current rules.
-    """
-
-
 class BadHistory(RulesError):
     """A change was made for a different book, an entry or state is unknown, or an undo would change nothing."""
 
@@ -38,13 +31,16 @@ class RuleBook(Learned):
     next_number: int = 0
 
     @classmethod
-    def from_rules(cls, initial: Iterable[Rule]) -> Self:
-        """Return a new book with these rules. Raises ValueError if an id is invalid or repeated."""
-        rules = sorted(initial, key=lambda rule: rule_number(rule.id))
-        numbers = [rule_number(rule.id) for rule in rules]
+    def from_rules(cls, rules: Iterable[Rule], next_number: int = 0) -> Self:
+        """Return a book with these rules, whose next number is at least ``next_number``.
+
+        Raises ValueError if an id is invalid or repeated.
+        """
+        active = sorted(rules, key=lambda rule: rule_number(rule.id))
+        numbers = [rule_number(rule.id) for rule in active]
         if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
             raise ValueError(f"several rules have the same id: {', '.join(map(rule_id, repeated))}")
-        return cls(active=tuple(rules), next_number=max(numbers, default=-1) + 1)
+        return cls(active=tuple(active), next_number=max([next_number, *(number + 1 for number in numbers)]))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -52,14 +48,14 @@ class RuleBook(Learned):
         return tuple(rule.id for rule in self.active)
 
     def rule(self, id: str) -> Rule:
-        """Return the rule with this id. Raises UnknownRule if there is none."""
+        """Return the rule with this id. Raises RulesError if there is none."""
         for rule in self.active:
             if rule.id == id:
                 return rule
-        raise UnknownRule(self.unknown_reason(id))
+        raise RulesError(self.unknown_reason(id))
 
     def was_assigned(self, id: str) -> bool:
-        """Return True if the id was ever assigned to a rule, even if that rule was then refused or deleted."""
+        """Return True if the id was ever assigned, even to a rule that was then refused or deleted."""
         try:
             return rule_number(id) < self.next_number
         except ValueError:
@@ -76,10 +72,7 @@ class RuleBook(Learned):
 
 
 def cited_ids(rule: Rule) -> tuple[str, ...]:
-    """Return the ids of the rules that a rule cites: those that its content or example names, or that it builds on.
-
-    The rule's log is ignored.
-    """
+    """Return the ids of the rules that a rule names in its content or example, or builds on. Its log is ignored."""
     return tuple(dict.fromkeys((*citations(f"{rule.content}\n{rule.example}"), *rule.builds_on)))
 
 
@@ -143,7 +136,7 @@ class UpdateRule(Learned):
 
 
 class DeleteRule(Learned):
-    """An edit that deletes a rule. The rule's id is never given to another rule."""
+    """An edit that deletes a rule. The rule's id is never reused."""
 
     kind: Literal["delete"] = "delete"
     id: str
@@ -161,11 +154,11 @@ Author = Literal["builder", "consolidator", "user"]
 class Batch(Learned):
     """Edits that are applied together or not at all.
 
-    ``who`` is the author of the edits, and ``where`` the scope (the path of a part of the run) in which the author
-    wrote them. ``case`` is the kind of episode after which the Builder wrote them, if the kind was determined.
+    ``who`` is the author of the edits, and ``where`` the scope (the path of a part of the run) in which they were
+    written. ``case`` is the kind of episode after which the Builder wrote them, if it was determined.
     """
 
-    edits: tuple[Edit, ...]
+    edits: tuple[Edit, ...] = ()
     who: Author
     where: str
     case: Case | None = None
@@ -182,8 +175,8 @@ class ChangedRule(Learned):
 class RuleChange(Learned):
     """The change that a batch makes to a book.
 
-    ``assigned`` lists the ids of new rules in the order of the edits. ``touched`` lists the rules that are different
-    after the batch.
+    ``assigned`` lists the ids of new rules in the order of the edits. ``touched`` lists the rules that the batch
+    changes.
     """
 
     batch: Batch
@@ -204,8 +197,7 @@ class RuleChange(Learned):
                 )
             if touched.after is not None:
                 rules[touched.id] = touched.after
-        active = sorted(rules.values(), key=lambda rule: rule_number(rule.id))
-        return RuleBook(active=tuple(active), next_number=max(self.next_number, book.next_number))
+        return RuleBook.from_rules(rules.values(), max(self.next_number, book.next_number))
 
 
 # The history of a rule book.
@@ -219,7 +211,7 @@ class Applied(Learned):
 
 
 class Undone(Learned):
-    """A log entry and all later entries were undone: the rules are as they were before that entry."""
+    """An entry and all later entries were undone: the rules are as they were before that entry."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -227,14 +219,14 @@ class Undone(Learned):
 
 
 Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
-"""One entry of the log of a rule book: a batch was applied, or changes were undone."""
+"""One entry of a history: a batch was applied, or changes were undone."""
 
 
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
-    """Return the initial book, followed by the book after each log entry.
+    """Return the initial book, followed by the book after each entry.
 
-    An undo removes rules, but their numbers are not given to new rules. Raises BadHistory if an entry was made for
-    a different book, or undoes an entry that does not come before it.
+    An undo may remove rules, but their numbers are never reused. Raises BadHistory if an entry was made for a
+    different book, or undoes an entry that does not come before it.
     """
     books = [initial]
     for entry in entries:
@@ -264,7 +256,7 @@ class History(Learned):
 
     @property
     def changes(self) -> int:
-        """Number of entries that changed the rules. The others are replies whose edits left every rule as it was."""
+        """Number of entries that changed the rules. The others are replies whose edits changed nothing."""
         return sum(isinstance(entry, Undone) or bool(entry.change.touched) for entry in self.entries)
 
     def record(self, change: RuleChange) -> "History":
@@ -275,8 +267,8 @@ class History(Learned):
     def undo(self, entry: int) -> "History":
         """Return the history with one more entry, which undoes entry number ``entry`` and all later ones.
 
-        An undo is an entry, so it can be undone as well. Raises BadHistory if there is no such entry, or if the undo
-        would change nothing.
+        Since an undo is itself an entry, it can be undone, too. Raises BadHistory if there is no such entry, or if the
+        undo would change nothing.
         """
         if not 1 <= entry <= len(self.entries):
             raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
@@ -313,7 +305,7 @@ class History(Learned):
 def new_lesson_ids(history: History, first: int) -> set[str]:
     """Return the ids of the rules about the environment or errors that were added or reworded after state ``first``.
 
-    A procedure that was written at that state does not take these rules into account yet.
+    A procedure written at that state does not follow these rules yet.
     """
     books = states(history.initial, history.entries)
     before = {(rule.id, rule.content, rule.example) for rule in books[first].active}

@@ -30,7 +30,7 @@ from planbook.planner import (
     fence_around,
     render_trajectory,
 )
-from planbook.rules.book import RuleBook, RuleChange
+from planbook.rules.book import Batch, RuleBook, RuleChange
 from planbook.rules.evidence import Evidence
 from planbook.rules.permissions import (
     BUILDER,
@@ -43,7 +43,7 @@ from planbook.rules.permissions import (
     read_blame,
 )
 from planbook.rules.rendering import PROMPTS
-from planbook.rules.rule_system import EditResult, RuleSystem, Trajectories, Verify, run_edits
+from planbook.rules.rule_system import EditResult, RuleSystem, Trajectories, TryCheck, run_edits
 from planbook.rules.types import FoundType, RuleType
 from planbook.sandbox import Sandbox, read_reply
 
@@ -52,9 +52,9 @@ from planbook.sandbox import Sandbox, read_reply
 class BuilderSettings:
     """Settings for the Builder and the Consolidator.
 
-    Three fields are False only in ablations. If ``cooperation`` is True, the Builder sees the agent's thoughts. If
-    ``cases`` is True, the Builder's instructions and permissions depend on the episode's case. If ``classification`` is
-    True, the Builder is first asked whether the rules or the agent caused the errors.
+    Three fields are False only in ablations: with ``cooperation``, the Builder sees the agent's thoughts; with
+    ``cases``, its instructions and permissions depend on the episode's case; with ``classification``, it is first asked
+    whether the rules or the agent caused the errors.
     """
 
     environment: type[Environment]
@@ -64,7 +64,7 @@ class BuilderSettings:
     cooperation: bool = True
     cases: bool = True
     classification: bool = True
-    verify: Verify | None = None
+    verify: TryCheck | None = None
     """A function that returns what is wrong with a rule's check, or "". If None, every check is accepted."""
 
     def system_message(self, name: str) -> Message:
@@ -73,7 +73,7 @@ class BuilderSettings:
             about=self.environment.about,
             action_docs=action_docs(self.environment, self.options),
             form=self.form,
-            types=[kind.value for kind in RuleType if kind in self.form.allowed_types],
+            types=[type.value for type in RuleType if type in self.form.allowed_types],
             max_rules=self.max_rules,
         )
         return Message(role="system", content=text)
@@ -83,7 +83,7 @@ class Editor:
     """Runs the code of each reply with a new ``RuleSystem``, which collects the edits.
 
     When a reply is rejected because of its edits, ``valid_part`` becomes the change that its valid edits alone would
-    make, or None if they make none. If a reply contains no readable code, ``valid_part`` stays as it is.
+    make, or None if they make none. A reply without readable code leaves ``valid_part`` unchanged.
     """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
@@ -101,7 +101,7 @@ class Editor:
         system = self._new_system()
         edited = run_edits(self._sandbox, system, code.code)
         if edited.change is None:
-            self.valid_part = system.valid_part()
+            self.valid_part = system.draft.valid_part(system.batch)
             raise ValueError(edited.message)
         return edited
 
@@ -138,9 +138,9 @@ def build_rules(
     """Show an episode to the Builder and apply its edits.
 
     The Builder is first asked whether the rules or the agent caused the errors (listing 12 of the paper), unless the
-    episode is a direct success or the settings exclude this question. If it gives no usable verdict, the rules are not
-    changed. Otherwise, it is asked for edits. If none of its replies is accepted, only the valid edits of the last
-    reply with readable code are applied.
+    episode is a direct success or the settings exclude this question. Without a usable verdict, the rules stay
+    unchanged. Otherwise, the Builder is asked for edits. If none of its replies is accepted, only the valid edits of
+    the last reply with readable code are applied.
 
     ``other_failure`` describes how the same approach failed on another task, or is empty if no such failure is known.
     Raises ModelError or BudgetEnded if the Builder cannot be asked.
@@ -157,8 +157,8 @@ def build_rules(
         blame = classified.value if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
         permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
-        context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
+        batch = Batch(who=BUILDER_ROLE, where=scope.path, case=case)
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, None, settings.verify))
         change, note = _ask_for_edits(scope, editor, case, classified, prompt_values, settings)
     except UnusableReply as unusable:
         return BuildResult(book, note=str(unusable), **_verdict_of(classified))
@@ -209,8 +209,8 @@ def _prompt_values(
 
 
 def _is_repeated(code: str, trajectory: Trajectory) -> bool:
-    """Return True if each line of the code is also in the episode's plans, or in the helpers that plans could call."""
-    sources = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
+    """Return True if each line of the code also occurs in the episode's plans, or in the helpers for them."""
+    sources = [trajectory.helpers, *(cell.code for round_ in trajectory.rounds for cell in round_.cells)]
     known_lines = {line.strip() for text in sources for line in text.splitlines()}
     return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
 
@@ -226,7 +226,7 @@ def _verdict_of(classified: Answer[Blame] | None) -> dict[str, Any]:
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
 MAX_ROUNDS = 4
-"""Maximum number of accepted replies of the Consolidator after one episode. After the last, the consolidation ends."""
+"""Maximum number of accepted replies of the Consolidator after one episode."""
 
 
 def consolidate(
@@ -239,16 +239,16 @@ def consolidate(
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
     """Ask the Consolidator to reduce the number of rules to ``max_rules``. Return the new book, and the changes.
 
-    The Consolidator may need several replies for this. If one is unusable, even after the model was asked to correct
-    it, the consolidation ends, and the changes of earlier replies are kept. ``evidence`` maps rule ids to the evidence
-    for the rules. Raises ModelError or BudgetEnded if the model cannot be asked.
+    This may take several replies. If one remains unusable after the model was asked to correct it, the consolidation
+    ends, and the changes of earlier replies are kept. ``evidence`` maps rule ids to the evidence for the rules. Raises
+    ModelError or BudgetEnded if the model cannot be asked.
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.restricted_to(settings.form)
+    batch = Batch(who=CONSOLIDATOR_ROLE, where=scope.path)
     for replies_left in range(MAX_ROUNDS, 0, -1):
-        context: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **context))
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, trajectories, settings.verify))
         try:
             answer = scope.ask(
                 CONSOLIDATOR_ROLE,
@@ -285,7 +285,7 @@ class TypeDescription(BaseModel):
 
 
 def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -> FoundType:
-    """Ask the Builder for a name and descriptions for a found type, and return the type with them.
+    """Ask the Builder to name and describe a found type, and return the type with its answer.
 
     ``used_names`` are the names of other types, which the Builder must not choose. If its answer is unusable, the type
     is returned unchanged. Raises ModelError or BudgetEnded if the Builder cannot be asked.

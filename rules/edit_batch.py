@@ -1,7 +1,7 @@
 """Collect the edits of a model's reply into a batch, and check them.
 
 Each edit is checked against the rules as they are after the previous edits. The functions above ``Draft`` check one
-edit without its batch. They return faults as messages for the model, which can then correct its reply.
+edit without its batch. They yield faults as messages for the model, which can then correct its reply.
 """
 
 import re
@@ -48,7 +48,7 @@ class BatchRefused(RulesError):
 
 
 class Denial(str):
-    """The message for an edit that would be valid, but is not permitted in this situation."""
+    """The message for an edit that is valid, but not permitted in this situation."""
 
 
 def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[str]:
@@ -59,14 +59,10 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: RuleForm) -> Iterator[s
             yield f"the {name} has {len(text)} characters; at most {limit} are allowed: keep what matters"
     if edit.content is not None and not edit.content.strip():
         yield "the content is empty: write when the rule applies and what it says"
-    if edit.type and not form.types:
-        yield "rules have no types here: leave type out"
-    if edit.example and not form.examples:
-        yield "rules have no examples here: leave example out"
-    if edit.check and not form.checks:
-        yield "rules have no checks here: leave check out"
-    if edit.log and not form.logs:
-        yield "rules have no validation logs here: leave log out"
+    allowed = {"type": form.types, "example": form.examples, "check": form.checks, "log": form.logs}
+    for name, is_allowed in allowed.items():
+        if getattr(edit, name) and not is_allowed:
+            yield f"rules have no {name}s here: leave {name} out"
 
 
 def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:
@@ -136,8 +132,8 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
 class Draft:
     """A batch of edits that are added one by one.
 
-    A new rule gets its id as soon as its edit is added, so that later edits can name the rule. A ``lenient`` draft
-    leaves out edits that are not permitted. In a draft that is not lenient, such an edit invalidates the whole batch.
+    A new rule gets its id as soon as its edit is added, so that later edits can name the rule. An edit that is not
+    permitted is left out of a ``lenient`` draft; otherwise, it invalidates the whole batch.
     """
 
     def __init__(self, book: RuleBook, permissions: Permissions, *, lenient: bool = False) -> None:
@@ -152,19 +148,18 @@ class Draft:
         self._edits: dict[int, Edit] = {}
         """Maps the number of each edit to the edit. Edits that were left out are not in it."""
         self.faults: list[EditFault] = []
-        """The faults of single edits so far. Faults of the batch as a whole are found only by ``change``."""
+        """The faults of single edits so far. Only ``change`` looks for faults of the batch as a whole."""
         self._assigned: list[str] = []
         self._last_edits: dict[str, int] = {}
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids of new rules that were refused. Later edits of them are ignored. They are removed from ``builds_on``."""
+        """Ids of refused new rules. Later edits of these rules are ignored, and ``builds_on`` loses these ids."""
 
     @property
     def book(self) -> RuleBook:
         """The book after the edits so far."""
-        active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
-        return RuleBook(active=tuple(active), next_number=self._next)
+        return RuleBook.from_rules(self._rules.values(), self._next)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
         """Add an edit. Return the id of its rule, and the faults of the edit. Any fault invalidates the batch.
@@ -200,7 +195,7 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Record that a call was refused before it became an edit. The refusal invalidates the batch."""
+        """Record a call that was refused before it became an edit, which invalidates the batch."""
         self._edit_count += 1
         self.faults.append(EditFault(self._edit_count, call, message))
 
@@ -216,8 +211,8 @@ class Draft:
     def valid_part(self, batch: Batch) -> RuleChange | None:
         """Return the change that the valid edits make if the others are left out.
 
-        Return None if there are no valid edits, or if they cannot be applied alone: for example, if one of them names a
-        rule that was refused.
+        Return None if there are no valid edits, or if they cannot be applied alone, for example because one of them
+        names a refused rule.
         """
         self._assigned = [id for id in self._assigned if id in self._rules]
         if not self._valid or self._batch_faults():
@@ -321,9 +316,9 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return a fault for each id that an edit adds to a rule's text, although no rule of the draft ever had the id.
+        """Return a fault for each id that an edit adds to a rule's text, but that no rule of the draft ever had.
 
-        If the id is new, a later rule might get it, and the text would then name the wrong rule.
+        If a later rule got this id, the text would name the wrong rule.
         """
         cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known_ids = {*self._rules, *self._deleted, *self._assigned}
@@ -340,7 +335,7 @@ class Draft:
         ]
 
     def _duplicates(self) -> list[EditFault]:
-        """Return a fault for each new or changed rule whose content is that of another rule."""
+        """Return a fault for each new or changed rule with the same content as another rule."""
         content_before = {rule.id: rule.content for rule in self._original.active}
         first_ids: dict[str, str] = {}
         faults = []

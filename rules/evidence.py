@@ -1,8 +1,7 @@
-"""The evidence for each rule: the number of episodes that cited the rule, and the number that obeyed it.
+"""Count the evidence for each rule: the episodes that cited it, and those that obeyed it.
 
-Planners cite rules by their ids. The evidence counts the episodes that cited a rule. It also counts how many of these
-episodes were solved, and in how many the Builder (the model that writes rules) did not blame the agent for ignoring the
-rule.
+Planners cite rules by their ids. Of the episodes that cited a rule, the evidence counts those that were solved, and
+those in which the Builder (the model that writes rules) did not blame the agent for ignoring the rule.
 
 A rule may also have a check: code that decides whether an episode obeyed the rule. The AutoManual paper has no checks.
 A check defines ``obeyed(code, steps)``, which returns True or False, or None if the rule does not apply to the episode.
@@ -22,13 +21,13 @@ from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
 MIN_EPISODES = 5
-"""A rule is reported as never obeyed only after this many episodes in which it applied."""
+"""A rule is reported as never obeyed only if it applied in at least this many episodes."""
 SIGNIFICANCE = 0.05
-"""A difference counts as significant if its p value is below this."""
+"""A difference is significant if its p-value is below this."""
 
 
 class Obedience(Learned):
-    """Counts of the episodes that obeyed a rule, and of the ``others``, which did not, according to the rule's check.
+    """Counts of the episodes that obeyed a rule according to its check, and of the ``others``, which did not.
 
     Episodes to which the rule does not apply are not counted.
     """
@@ -45,7 +44,7 @@ class Obedience(Learned):
 
     @property
     def reason_to_drop(self) -> str:
-        """The reason why the rule may be dropped, or "" if the rule may help or there are too few episodes to tell."""
+        """Why the rule may be dropped, or "" if it may help or there are too few episodes to tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
         return (
@@ -56,7 +55,7 @@ class Obedience(Learned):
 
     @property
     def p_value(self) -> float:
-        """The p value of the hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
+        """The p-value of the hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
 
         It is small if surprisingly few of the episodes that obeyed the rule were solved.
         """
@@ -64,11 +63,6 @@ class Obedience(Learned):
         fewest = max(0, solved - self.others)
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(fewest, self.obeyed_solved + 1))
         return sum(ways) / comb(self.obeyed + self.others, solved)
-
-    @property
-    def table_cells(self) -> tuple[str, ...]:
-        """The counts as texts, in the order of ``_OBEDIENCE_COLUMNS``."""
-        return tuple(map(str, (self.obeyed, self.obeyed_solved, self.others, self.others_solved)))
 
     def with_episode(self, *, obeyed: bool, solved: bool) -> "Obedience":
         """Return the counts with one more episode."""
@@ -81,13 +75,14 @@ class Obedience(Learned):
 
 
 _OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
+"""The columns of a table for the fields of ``Obedience``, in their order."""
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The record of the rules that one episode cited and obeyed.
+    """The rules that one episode cited and obeyed.
 
-    ``blamed_agent`` holds the ids of those cited rules that, according to the Builder, the agent ignored.
+    ``blamed_agent`` holds the ids of the cited rules that the agent ignored, according to the Builder.
     """
 
     episode: str
@@ -95,16 +90,15 @@ class Citation(Learned):
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps the id of a rule to whether the episode obeyed the rule. Only rules whose check gave an answer are in it."""
+    """Maps each rule whose check gave an answer to this answer: whether the episode obeyed the rule."""
 
 
 class Evidence(Learned):
     """Counts of episodes for one rule.
 
-    ``cited`` counts the episodes that cited the rule. ``solved`` is how many of these episodes were solved, and
-    ``unblamed`` in how many of them the Builder did not say that the agent ignored the rule. The agent may still have
-    ignored the rule: after a direct success (no piece of plan code ended in an error), the Builder is not asked
-    who is to blame.
+    ``cited`` counts the episodes that cited the rule. ``solved`` counts those of them that were solved, and
+    ``unblamed`` those in which the Builder did not say that the agent ignored the rule. The agent may still have
+    ignored it: after a direct success (no plan code ended in an error), the Builder is not asked who is to blame.
     """
 
     cited: int = 0
@@ -145,7 +139,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return a dict that maps the id of each rule that may be dropped, according to its check, to the reason."""
+    """Return the reason for each rule that may be dropped according to its check, by the rule's id."""
     counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
     return {id: obedience.reason_to_drop for id, obedience in counts.items() if obedience.reason_to_drop}
 
@@ -155,8 +149,8 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
     rows = [_COLUMNS, *map(_row, book.active, by_rule)]
     if any(row.obedience for row in by_rule):
-        columns = [_OBEDIENCE_COLUMNS, *(row.obedience.table_cells if row.obedience else ("-",) * 4 for row in by_rule)]
-        rows = [(*row, *cells) for row, cells in zip(rows, columns, strict=True)]
+        counts = [row.obedience.model_dump().values() if row.obedience else ("-",) * 4 for row in by_rule]
+        rows = [(*row, *map(str, cells)) for row, cells in zip(rows, [_OBEDIENCE_COLUMNS, *counts], strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
     lines = ("  ".join(map(format, row, aligned)).rstrip() for row in rows)
@@ -170,8 +164,6 @@ def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
 # Checks of rules.
 
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
-CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
-NO_FUNCTION = "the check does not define obeyed(code, steps)"
 DECIDES_NOTHING = (
     "the check returned None for every episode so far: make it return True or False for at least one, or leave it out"
 )
@@ -182,7 +174,7 @@ class BadCheck(ValueError):
 
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
-    """Run a check. Return whether the episode obeyed the rule, or None if the rule does not apply to the episode.
+    """Run a check. Return True if the episode obeyed the rule, False if not, and None if the rule does not apply.
 
     Raises BadCheck if the check fails.
     """
@@ -192,8 +184,8 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
         answers.append(value)
 
     if "def obeyed(" not in rule_check:
-        raise BadCheck(NO_FUNCTION)
-    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CHECK_CALL}"
+        raise BadCheck("the check does not define obeyed(code, steps)")
+    functions, code = {"answer": answer}, f"{rule_check.rstrip()}\n\nanswer(obeyed(code, steps))\n"
     if faults := check(code, functions, names=frozenset({"code", "steps"})):
         raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
     with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:
@@ -204,9 +196,9 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes played so far. Return what is wrong with the check, or "" if it can be used.
+    """Try a new check on the episodes played so far. Return the problem with it, or "" if it can be used.
 
-    A check is wrong if it fails on one of these episodes, or if it returns None for all of them.
+    A check cannot be used if it fails on one of these episodes, or returns None for all of them.
     """
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
@@ -216,7 +208,7 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return a dict that maps the id of each rule to whether the episode obeyed the rule.
+    """Return the answer of each rule's check, by the rule's id: whether the episode obeyed the rule.
 
     A rule is left out if it has no check, if its check fails, or if it does not apply to the episode.
     """
@@ -224,7 +216,7 @@ def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -
     for rule in rules:
         try:
             answer = obeyed(sandbox, rule.check, episode) if rule.check else None
-        except BadCheck:  # a check that fails does not tell whether the episode obeyed the rule
+        except BadCheck:
             continue
         if answer is not None:
             answers[rule.id] = answer
@@ -232,7 +224,7 @@ def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -
 
 
 def _values(episode: Trajectory) -> dict[str, Any]:
-    code = "\n\n".join(cell.code for played in episode.rounds for cell in played.cells)
+    code = "\n\n".join(cell.code for round_ in episode.rounds for cell in round_.cells)
     steps = [
         {
             "action": step.action.name,
@@ -240,7 +232,7 @@ def _values(episode: Trajectory) -> dict[str, Any]:
             "observation": step.observation.text,
             "accepted": step.observation.accepted,
         }
-        for played in episode.rounds
-        for step in played.steps
+        for round_ in episode.rounds
+        for step in round_.steps
     ]
     return {"code": code, "steps": steps}

@@ -1,9 +1,8 @@
 """Find task types: groups of solved tasks whose plans are the same code, except for constants.
 
-If a constant of the plans occurs in the goals, it becomes a parameter of the type. Each goal becomes a pattern, with
-slots in place of these constants. For example, ``put a mug on the desk`` and ``put a pen in the box`` may belong to one
-type with the parameters ``object`` and ``target``, and with the patterns ``put {object} on {target}`` and
-``put {object} in {target}``.
+Constants that occur in the goals become parameters of the type. Each goal becomes a pattern, with slots in place of
+these constants. For example, ``put a mug on the desk`` and ``put a pen in the box`` may belong to one type with the
+parameters ``object`` and ``target``, and the patterns ``put {object} on {target}`` and ``put {object} in {target}``.
 """
 
 import ast
@@ -11,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -24,10 +24,10 @@ from planbook.sandbox import parse_source
 MIN_EXAMPLES = 3
 """With at least this many examples, a constant that is the same in all of them may be part of the type.
 
-With fewer examples, such a constant is regarded as a parameter that has had only one value so far.
+With fewer examples, such a constant counts as a parameter that has had only one value so far.
 """
 PREPOSITIONS = frozenset("at from in inside into near on onto to under with".split())
-"""Words of a goal that come before nouns. A lower-case word after ``to`` is not taken for a noun: it may be a verb."""
+"""Words that precede nouns in a goal. A lower-case word after ``to`` is not taken for a noun: it may be a verb."""
 ANYTHING = "{*}"
 """The part of a pattern that matches any number of words, or none."""
 
@@ -50,9 +50,8 @@ class SolvedTask(NamedTuple):
 def with_solved_task(types: Sequence[FoundType], solved: SolvedTask) -> tuple[FoundType, ...]:
     """Return the types with a solved task added to one of them.
 
-    The task is added to the first type whose plans have the same shape, and which the task belongs to according to
-    ``_is_same_type``. If there is none, it is added to the type named ``same_type``, or else to a new type. Raises
-    SyntaxError if the plan cannot be parsed.
+    The task is added to the first type with the same plan shape to which it belongs (see ``_is_same_type``), or else to
+    the type named ``same_type``, or else to a new type. Raises SyntaxError if the plan cannot be parsed.
     """
     plan = plan_shape(solved.code)
     example = Example(task_id=solved.task_id, goal=solved.goal, constants=plan.constants)
@@ -77,11 +76,10 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 
 
 def _is_same_type(found: FoundType, extended: FoundType) -> bool:
-    """Return True if a new example belongs to the type ``found``. ``extended`` is that type with the example.
+    """Return True if a new example belongs to the type ``found``. ``extended`` is the type with the example.
 
-    The example belongs to the type if every difference between the plans is a difference between the goals, too. It
-    also belongs to the type if its goal needs no new wording, and the type keeps all its parameters, which an existing
-    procedure may read.
+    The example belongs to the type if every difference between the plans is also a difference between the goals, or if
+    the goal needs no new wording and the type keeps all its parameters, which an existing procedure may read.
     """
     if _Columns(extended).expressions() is not None:
         return True
@@ -90,7 +88,7 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of the goal's first words. A model may choose a better one."""
+    """Return a name for the type of a goal, made of the goal's first words. A model may replace it by a better one."""
     return "_".join(words(goal)[:4]) or "task"
 
 
@@ -131,10 +129,10 @@ def procedure_code(found: FoundType) -> str | None:
 
 
 def as_procedure(code: str) -> str:
-    """Return a plan as a procedure. The whole plan becomes the body of ``solve``, including its functions.
+    """Return a plan as a procedure.
 
-    So these functions still see the plan's variables. A name that one of them declares as global is declared as global
-    in ``solve``, too.
+    The whole plan, including its functions, becomes the body of ``solve``, so that these functions still see the plan's
+    variables. A name that one of them declares as global is also declared as global in ``solve``.
     """
     tree = ast.parse(code)
     names = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
@@ -145,7 +143,7 @@ def as_procedure(code: str) -> str:
 
 
 class _Columns:
-    """The constants of a type's examples, and the parameters that stand for those constants which vary with the goals.
+    """The constants of a type's examples, and the parameters that replace those that vary with the goals.
 
     The constants form a table with a row for each example. A column holds the constants at one position of the plan.
     """
@@ -165,7 +163,7 @@ class _Columns:
         self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
-        """Return a dict that maps positions to the expressions that replace the constants there.
+        """Return a dict that maps positions in the plan to the expressions that replace the constants there.
 
         Return None if a constant varies in a way that the goals do not show. Fills ``parameters`` and ``values``.
         """
@@ -177,7 +175,7 @@ class _Columns:
     def _expression(self, column: list[Any], name: str, *, in_sequence: bool = False) -> ast.expr | None:
         """Return the expression for a column, or None if the goals do not show how its constants vary.
 
-        ``in_sequence`` is True if each constant of the column is one element of a list or tuple in the plan.
+        ``in_sequence`` is True if the column holds one element of a list or tuple in the plan.
         """
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
@@ -186,8 +184,10 @@ class _Columns:
         form = self._form(column)
         if form and not (same and self._is_part_of_the_type(column, form, named=bool(name) and not in_sequence)):
             return self._parameter(column, form, name)
+        if same and isinstance(first, str | int | float):
+            return ast.Constant(first)
         if same:
-            return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
+            return ast.parse(repr(first), mode="eval").body
         return self._f_string(column, name) if all(isinstance(each, str) for each in column) else None
 
     def _sequence(self, column: list[Any], name: str) -> ast.expr | None:
@@ -215,10 +215,7 @@ class _Columns:
         )
 
     def _form(self, column: list[Any]) -> str:
-        """Return the name of the first form in which the goal of each example contains the example's value.
-
-        Return "" if there is no such form.
-        """
+        """Return the name of the first form in which each goal contains its example's value, or "" if there is none."""
         if not all(isinstance(each, str | int | float) for each in column):
             return ""
         pairs = list(zip(column, self._goals, strict=True))
@@ -235,9 +232,9 @@ class _Columns:
         return len(column) >= MIN_EXAMPLES and not is_free
 
     def _count(self, value: JsonValue) -> int:
-        """Return how many names and texts of the plan contain a value."""
+        """Return the number of names and texts in the plan that contain a value."""
         fields = (field for node in ast.walk(parse_source(self._code)) for _, field in ast.iter_fields(node))
-        return sum(_letters(str(value)) in _letters(field) for field in fields if isinstance(field, str))
+        return sum(alnum(str(value)) in alnum(field) for field in fields if isinstance(field, str))
 
     def _parameter(self, column: list[Any], form: str, name: str) -> ast.expr:
         same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
@@ -245,12 +242,18 @@ class _Columns:
         if not same:
             self.values[name] = column
             self.parameters[name] = self._earlier.get(form + name) or TypeParameter(name=name, form=form)
-        return ast.parse(f"{TASK}.params[{name!r}]").body[0].value  # type: ignore[attr-defined,no-any-return]
+        return ast.parse(f"{TASK}.params[{name!r}]", mode="eval").body
 
 
 def _common_prefix(texts: Sequence[str]) -> str:
     same = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
     return "".join(letters[0] for letters in same)
+
+
+@lru_cache(maxsize=10_000)
+def alnum(value: str) -> str:
+    """Return the letters and digits of a text in lower case. Values that agree in these count as the same."""
+    return re.sub(r"[\W_]", "", value.lower())
 
 
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
@@ -266,10 +269,6 @@ def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
         if before not in PREPOSITIONS or (before == "to" and first.islower()) or not ends_phrase:
             return False
     return True
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", text.lower())
 
 
 def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) -> tuple[Wording, ...]:
@@ -292,7 +291,7 @@ def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
     """Return one wording for the goals of both wordings, with ``{*}`` where their patterns differ.
 
     Return None if the patterns have too little in common. They must have the same slots, and share at least two words
-    (not counting words such as "the"), and at least half of the words of the shorter pattern.
+    (not counting words such as "the") and at least half of the words of the shorter pattern.
     """
     parts, previous_ends = list[str](), (0, 0)
     for begin, end, size in SequenceMatcher(None, first.parts, second.parts, autojunk=False).get_matching_blocks():

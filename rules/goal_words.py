@@ -1,4 +1,4 @@
-"""The words of goals: compare goals and other texts by their words, and find values in goals."""
+"""Compare goals and other texts by their words, and find values in goals."""
 
 import math
 import re
@@ -20,7 +20,7 @@ _SCORE_DIGITS = 6
 
 
 def words(text: str) -> list[str]:
-    """Return those words of a text that are used to compare texts. A name such as ``put_mug_1`` is split into words.
+    """Return the words of a text by which texts are compared. A name such as ``put_mug_1`` is split into words.
 
     Numbers, single letters, and function words such as ``the`` are left out.
     """
@@ -35,10 +35,10 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     return [round(score, _SCORE_DIGITS) for score in BM25(corpus).scores(query_words)]
 
 
-# Tokens of goals, and the values that they stand for.
+# Tokens of goals, and the values in them.
 
 MAX_VALUE_TOKENS = 24
-"""Maximum number of words and punctuation marks in a part of a goal that is compared with a constant of a plan."""
+"""Maximum number of words and punctuation marks in a value."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Maps digits, such as ``3``, to number words."""
@@ -62,12 +62,12 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "integer": lambda text: int(_DIGITS.get(text.lower(), text)),
     "number": _number,
 }
-"""The ways in which a plan may write words of a goal. Maps the name of each to a function that converts the words.
+"""The forms in which a plan may write words of a goal. Maps the name of a form to a function that converts the words.
 
 For example, the form ``with _`` converts ``Red Shoes`` to ``red_shoes``.
 """
 NUMERIC = ("integer", "number")
-"""The names of the forms of numbers. In a goal, only a single word can be a number: ``7`` or ``seven``."""
+"""The forms of numbers. In a goal, only a single word can be a number: ``7`` or ``seven``."""
 
 
 class Token(NamedTuple):
@@ -91,7 +91,7 @@ def tokens(goal: str) -> list[Token]:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a value occurs in a goal. Each pair has the indexes of its first token and of the token after it."""
+    """Return where a value occurs in a goal: the indexes of its first token and of the token after its last."""
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):

@@ -17,7 +17,7 @@ from planbook.rules.types import RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, check, defined_names, extract, parse_source
 
 _BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-"""Builtins that plans can use. A helper must not redefine them, because readers of plans would be misled."""
+"""Builtins that plans can use. A helper must not redefine them, since this would mislead readers of plans."""
 
 
 def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
@@ -32,10 +32,10 @@ def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[str]:
 def helper_code(sources: Iterable[str], environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return code with the functions and classes that the sources define, and the imports and constants they need.
 
-    The code consists of definitions only, and running it cannot fail. If several sources define the same name, the
-    first definition is used, and a function that needs a different one is left out. A helper of the environment
-    replaces all functions and classes of the same name. An unsafe definition is left out, together with everything that
-    needs it. Never raises.
+    The code consists of definitions only, and cannot fail. If several sources define the same name, the first
+    definition is used, and a function that needs a different one is left out. A helper of the environment replaces all
+    functions and classes with its name. An unsafe definition is left out, together with everything that needs it. Never
+    raises.
     """
     collection = _Collection(environment, options)
     for code in sources:
@@ -94,8 +94,7 @@ class _Collection:
     def _can_replace(self, existing: _HelperPart, part: _HelperPart) -> bool:
         """Return True if an existing definition can be used instead of ``part``, which has the same name.
 
-        This is the case if both have the same code, or if the existing one is from the environment, and both are
-        functions or classes.
+        Both must have the same code, or both must be functions or classes, with the existing one from the environment.
         """
         is_from_environment = existing.name in self._environment and existing.is_definition and part.is_definition
         return is_from_environment or ast.dump(existing.node) == ast.dump(part.node)
@@ -138,7 +137,7 @@ def _join(parts: Sequence[_HelperPart]) -> str:
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""
 
 
-# Statements that are safe to run before any plan, because they cannot fail and only define names
+# Statements that are safe to run before any plan, since they cannot fail and only define names
 
 EXCEPTIONS = frozenset(
     name
@@ -150,7 +149,7 @@ METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
 
 
 def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
-    """Return True if a statement cannot fail and only defines names, as long as the built-ins have not been redefined.
+    """Return True if a statement cannot fail and only defines names, provided that no built-in has been redefined.
 
     ``imports`` holds the import statements of the same code, as text.
     """
@@ -171,7 +170,7 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
 
 
 def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
-    """Return True if all defaults are plain values or names, and there is at most one decorator, an allowed one."""
+    """Return True if all defaults are plain values or names, and at most one decorator is used, from ``decorators``."""
     defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
     decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
     return (

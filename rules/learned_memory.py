@@ -1,7 +1,7 @@
-"""The memory of learned knowledge. For each task, it recalls the parts of the knowledge that the planner is shown.
+"""The memory of learned knowledge: for each task, it recalls what the planner is shown.
 
-A success process is a rule that tells how tasks of one kind are done. A skill is the code that solved an earlier task;
-a reflection explains why an earlier task failed.
+A success process is a rule on how tasks of one kind are done. A skill is the code that solved an earlier task; a
+reflection explains why an earlier task failed.
 """
 
 import re
@@ -29,24 +29,20 @@ from planbook.rules.rendering import (
 from planbook.rules.types import HOW_TO_TYPES, Knowledge, Reflection, Rule, RuleType, Skill, citations
 from planbook.sandbox import defined_names
 
-RenderRules = Callable[[Sequence[Rule]], str]
-"""A function that returns the text of the rules that were chosen for a task."""
-
 
 class LearnedMemory:
-    """Recalls knowledge from a fixed state, so the same task always gets the same recall. Thread-safe.
+    """Recalls parts of fixed knowledge, so the same task always gets the same recall. Thread-safe.
 
     ``ablations`` names the parts of the knowledge to leave out. Without ``by_task``, a planner is shown the manual, or
     all rules. With ``by_task``, it is shown only the rules that its task needs, rendered by ``render``, and, for every
     other helper method, a line that shows how to call it. Then no code is shown twice: helper methods are shown as
-    signatures, because plans can call them without defining them. If there is a skill (the code that solved an earlier
-    task) of the task's type, it is shown instead of the starting example, and instead of the examples of success
-    processes (rules that describe how tasks are solved).
+    signatures, because plans can call them without defining them. A skill of the task's type is shown instead of the
+    starting example and the examples of success processes.
 
     ``rule_tokens`` limits the length of the rules, and implies ``by_task``. If the rules are too long, first their
     examples are dropped, then the rules that fit the task least. With ``allow_unrelated``, a skill is shown even if its
-    task has no word in common with the new task. With ``skill_helpers``, plans can also call the functions of the skill
-    that they are shown, and not only the helper methods in rules.
+    task has no word in common with the new task. With ``skill_helpers``, plans can call the functions of the shown
+    skill, as well as the helper methods in rules.
     """
 
     def __init__(
@@ -60,7 +56,7 @@ class LearnedMemory:
         by_task: bool = False,
         allow_unrelated: bool = False,
         skill_helpers: bool = True,
-        render: RenderRules = render_rules,
+        render: Callable[[Sequence[Rule]], str] = render_rules,
     ) -> None:
         if knowledge.environment != environment.name:
             raise ValueError(f"knowledge learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
@@ -72,14 +68,14 @@ class LearnedMemory:
         self._book = RuleBook.from_rules(self.knowledge.rules)
         self._recalls: dict[tuple[str, str, str], Recall] = {}
         self._helpers: dict[tuple[str, ...], tuple[str, list[str]]] = {}
-        """Maps the sources of helpers to the code of the helpers, and the names that it defines."""
+        """Maps the sources of helpers to the helpers' code and the names that it defines."""
 
     def recall(self, task: Task) -> Recall:
         """Return what a planner gets for a task.
 
         It consists of the rules, the most similar skill or reflection, the helper methods, the starting example, and
         the procedure for the task's type. If the knowledge has found types (task types that planbook found by itself),
-        a task without a type is treated as a task of the found type that its goal matches.
+        a task without a type is treated as one of the type that its goal matches.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
@@ -141,8 +137,8 @@ class LearnedMemory:
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
     """Match a task with the found types. Return None if the task has another type, or if there are no found types.
 
-    If the task already has a found type and valid params, these are the match. Otherwise its goal is matched. If the
-    goal has no clear match, the match has no type, but lists candidates: found types with a procedure.
+    If the task already has a found type and valid params, they are the match. Otherwise, its goal is matched. A goal
+    without a clear match gets a match without a type, which lists candidates: found types with a procedure.
     """
     found = next((each for each in knowledge.found if each.name == task.type), None)
     if found and (params := parameter_values(found, task.params)) is not None:
@@ -186,7 +182,7 @@ def _drop_example(rule: Rule) -> Rule:
     return rule.model_copy(update={"example": ""})
 
 
-# Ablations: they leave out one part of the knowledge, to measure the value of that part (AutoManual, tables 3, 6 and 7)
+# Ablations leave out one part of the knowledge, to measure its value (AutoManual, tables 3, 6 and 7).
 
 
 RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
@@ -197,7 +193,7 @@ def ablated(knowledge: Knowledge, ablations: Collection[str]) -> Knowledge:
     """Return the knowledge without the parts that the ablations name.
 
     Ablations that affect only the Builder are ignored. If an ablation removes something from the rules, the manual is
-    removed, too, because it may contain the same text.
+    removed, too, since it may contain the same text.
     """
     fields: dict[str, Any] = {}
     if "examples" in ablations:
@@ -225,8 +221,8 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
     """Return the rules that a planner needs for a task, in the order of their ids.
 
     ``skill`` is the skill for the task's type, if there is one. If one success process clearly fits the task best, the
-    result is this process, and all rules about the environment or about errors that have at least half its score. The
-    rules that these name or build on are added. If no success process clearly fits best, all rules are returned.
+    result is this process, all rules about the environment or errors that have at least half its score, and the rules
+    that these name or build on. If no success process clearly fits best, all rules are returned.
     """
     rule_scores = _rule_scores(book, task, skill)
     processes = list(filter(_is_process, book.active))
@@ -249,8 +245,8 @@ def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
 def _rule_scores(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
     """Return a dict that maps the id of each rule to the sum of two scores.
 
-    One tells how well the rule's content fits the goal and type of the task, and the goal of the skill. The other,
-    which is halved, tells how well the whole text of the rule fits the code of the skill.
+    One compares the rule's content with the goal and type of the task, and with the goal of the skill. The other, which
+    is halved, compares the whole text of the rule with the code of the skill.
     """
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
@@ -262,7 +258,7 @@ def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, .
     """Return as many rules for a task as fit into a budget of tokens, in the order of their ids.
 
     If not all rules fit, those that match the task's goal and type best are chosen first. A rule is chosen together
-    with all rules that it names or builds on; if these do not fit into the budget together, the rule is left out.
+    with all rules that it names or builds on, or not at all.
     """
     texts = [_text_of(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
@@ -291,7 +287,7 @@ def _text_of(rule: Rule) -> str:
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
     """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
-    Another success process is included only if the content of one of these rules names it, not if a rule just builds on
+    Another success process is included only if the content of one of these rules names it, not if one merely builds on
     it or names it in its example.
     """
     rules = {rule.id: rule for rule in book.active}
@@ -320,7 +316,7 @@ def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = F
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own
-    others = [knowledge.skills[kind] for kind in sorted(knowledge.skills)]
+    others = [knowledge.skills[task_type] for task_type in sorted(knowledge.skills)]
     similarity = scores(_query(task), [_query(skill.task) for skill in others])
     best = max(similarity, default=0)
     return others[similarity.index(best)] if others and (allow_unrelated or best > 0) else None

@@ -1,9 +1,9 @@
 """Choose the task type of a goal and fill in its parameters, without asking a model.
 
-Runs of ``planbook build`` find the types (``planbook.rules.found_types``). Each type has wordings: patterns such as
-``put {object} in {target}``, with slots for the parameters. A goal is first compared with the patterns, word for word.
-If that gives no clear result, its words are compared with those of the patterns in any order. No type is chosen if two
-equally good readings of a goal differ in the type or in a value.
+``planbook.rules.found_types`` finds the types. Each type has wordings: patterns such as ``put {object} in {target}``,
+with slots for the parameters. A goal is first compared with the patterns, word for word. If that gives no clear result,
+its words are compared with those of the patterns in any order. No type is chosen if two equally good readings of a goal
+differ in the type or in a value.
 """
 
 import re
@@ -15,22 +15,22 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING
+from planbook.rules.found_types import ANYTHING, alnum
 from planbook.rules.goal_words import ARTICLES, NUMBERS, NUMERIC, Token, parse_value, scores, spans, tokens, words
 from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""The most ways that are kept to fit a pattern to a goal, or the pattern's last parts to the goal's last words."""
+"""Maximum number of ways that are kept of fitting a pattern to a goal, or its last parts to the goal's last words."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Limits for a question to a model: the number of types, of goals per type, and of example values per parameter."""
 MAX_WORDS = 3
 """Maximum number of words of a goal that are joined to find a known value: ``coffee machine`` is ``coffeemachine``."""
 INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
-"""Words that do not distinguish types. "not", "or" and "from" are deliberately not among them, because they do."""
+"""Words that do not distinguish types. "not", "or" and "from" do, so they are not among these words."""
 NEGATIONS = frozenset("not never neither nor except".split())
-"""Words that reverse the meaning of a goal, in addition to those that end in n't."""
+"""Words that reverse the meaning of a goal, besides those that end in n't."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 """Number words from "two" on: they show that a goal is about several things."""
 
@@ -39,7 +39,7 @@ _Slots = Mapping[str, tuple[int, int]]
 
 
 class _Reading(NamedTuple):
-    """One way to read a goal: its type, the words in each slot, and the number of words in the pattern outside slots.
+    """One way to read a goal: its type, the words in each slot, and the number of the pattern's words outside slots.
 
     ``slots`` is empty if the type fits, but the values are doubtful. Such a reading never becomes a match.
     """
@@ -58,7 +58,7 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
 
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
-    """Return the types to offer a model as candidates, beginning with those that share the most words with the goal."""
+    """Return the types to offer to a model as candidates: those that share the most words with the goal come first."""
     scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
     nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
     return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
@@ -75,7 +75,7 @@ def _candidate(found: FoundType) -> MatchCandidate:
 def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
     """Return the reading with the most literal words as a match.
 
-    Return None if there are no readings, or if several different readings have the most literal words.
+    Return None if there are no readings, or if the readings with the most literal words differ.
     """
     most = max((reading.literal_count for reading in readings), default=0)
     matches = [
@@ -130,8 +130,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a meaning that no goal of the type has.
 
-    This is the case if none of the type's known goals begins with the goal's first word. It is also the case if a word
-    of the goal is in none of these goals, and is a negation, a number above one, or one of ``distinctive``.
+    This is the case if none of the type's known goals begins with the goal's first word, or if a word of the goal is in
+    none of these goals and is a negation, a number above one, or one of ``distinctive``.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
@@ -152,7 +152,7 @@ class _Neighbours(NamedTuple):
 
 
 def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
-    """Return True if a value has a neighbour that may change its meaning, and no example's value has this neighbour.
+    """Return True if a value has a neighbour that may change its meaning, and that no example's value has.
 
     Three neighbours may change the meaning: an article next to a text value; a punctuation mark, such as a minus sign,
     before a number; and the word after a number, if ``{*}`` follows the number's slot in the pattern.
@@ -205,8 +205,8 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str
     """Return the ways in which a pattern fits the words of a goal. Each way maps slots to the words that they take.
 
     The parts of the pattern are handled from last to first. ``fits`` maps the index of a word to the ways in which the
-    parts handled so far fit the words from that index to the end. Only ``MAX_READINGS`` ways are kept for an index, so
-    the time grows with the length of the pattern times the length of the goal, however many ways there are.
+    parts handled so far fit the words from there to the end. Only ``MAX_READINGS`` ways are kept for an index, so the
+    time grows only with the length of the pattern times the length of the goal.
     """
     fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
@@ -227,7 +227,7 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str
 def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
     """Return the fits of ``{*}`` and the parts after it. ``fits`` holds the fits of the parts after it alone.
 
-    Since ``{*}`` matches any number of words, parts that fit from one word on also fit from every earlier word on.
+    Since ``{*}`` matches any number of words, parts that fit from some word on also fit from every earlier word on.
     """
     skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
     for start in range(end, -1, -1):
@@ -256,8 +256,7 @@ def _fill_slot(
 def _max_words(found: FoundType) -> dict[str, int]:
     """Return a dict that maps each parameter to the maximum number of words in its value.
 
-    This is the number of words in the longest value of the examples. If the values of the examples have different
-    numbers of words, one more is allowed.
+    This is the number of words in the examples' longest value, or one more if these values differ in length.
     """
     longest = dict[str, int]()
     for parameter in found.parameters:
@@ -267,7 +266,7 @@ def _max_words(found: FoundType) -> dict[str, int]:
 
 
 def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
-    """Return every word that any wording has outside its slots, except words that are part of an example's value."""
+    """Return all words that wordings have outside their slots, except for words in the examples' values."""
     literal = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
     values = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
     return literal - values
@@ -279,16 +278,16 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings in which a goal has all words of a wording, and a value of an example for each of its slots.
 
-    The words may have other endings ("ing", "ed") and another order, but each word must come before the same slot as in
+    The words may differ in their endings ("ing", "ed") and their order, but each must come before the same slot as in
     the wording. A value may be written as several words: ``coffee machine`` is read as ``coffeemachine``.
     """
-    letters = _key(goal)
+    letters = alnum(goal)
     for found in types:
         for wording in found.wordings:
             expected = [_stem(part) for part in wording.parts if part not in INSIGNIFICANT]
-            if not all(part[0] == "{" or part in NUMBERS.values() or _key(part) in letters for part in expected):
+            if not all(part[0] == "{" or part in NUMBERS.values() or alnum(part) in letters for part in expected):
                 continue
-            literal = {_key(part): ("", part) for part in wording.literal_words.split()}
+            literal = {alnum(part): ("", part) for part in wording.literal_words.split()}
             parsed = _parse_goal(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
             if parsed is None or ANYTHING in expected:
                 continue
@@ -302,14 +301,14 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return the goal as the parts of a wording, such as ``put {object} in {target}``, and the value for each slot.
 
-    ``known`` maps the key (see ``_key``) of a value to the value's parameter and the value. It maps the key of a word
-    of the wording to "" and the word. Return None if a parameter would have two values.
+    ``known`` maps the ``alnum`` of a value to the value's parameter and the value, and the ``alnum`` of a word of the
+    wording to "" and the word. Return None if a parameter would have two values.
     """
     todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while todo:
-        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, todo[:n])) and _key("".join(todo[:n])) in known)
+        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(alnum, todo[:n])) and alnum("".join(todo[:n])) in known)
         size = next(sizes, 0)
-        name, value = known[_key("".join(todo[:size]))] if size else ("", todo[0])
+        name, value = known[alnum("".join(todo[:size]))] if size else ("", todo[0])
         if name in slots:
             return None
         if name:
@@ -330,23 +329,17 @@ def _with_slots(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return a dict that maps the key (see ``_key``) of each value in the examples to its parameter and the value.
+    """Return a dict that maps the ``alnum`` of each value in the examples to its parameter and the value.
 
-    A value that occurs in several parameters is left out. With ``plurals``, the keys of the values' plurals are added.
+    A value that occurs in several parameters is left out. With ``plurals``, the plurals of values are added.
     """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):
-        for key in [_key(value)] + [_key(value) + end for end in ("s", "es") if plurals]:
+        for key in [alnum(value)] + [alnum(value) + end for end in ("s", "es") if plurals]:
             if name in names and known.setdefault(key, (name, value))[0] != name:
                 ambiguous.add(key)
     return {key: pair for key, pair in known.items() if key not in ambiguous}
-
-
-@lru_cache(maxsize=10_000)
-def _key(value: str) -> str:
-    """Return the letters and digits of a text in lower case. Texts with the same key count as the same value."""
-    return re.sub(r"\W|_", "", value.lower())
 
 
 def _stem(word: str) -> str:

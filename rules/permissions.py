@@ -1,4 +1,4 @@
-"""Which edits of the rules are allowed after which kind of episode (AutoManual, section 3.3).
+"""The edits of rules that are allowed after each kind of episode (AutoManual, section 3.3).
 
 The paper distinguishes five kinds of episodes, called cases. The Builder is the model that writes rules after an
 episode. The Consolidator is the model that merges and deletes rules.
@@ -39,7 +39,7 @@ class Case(StrEnum):
 
 
 def case_of(outcome: Outcome, blame: Blame) -> Case:
-    """Return the case of an episode that was played to its end. If it is a direct success, ``blame`` is ignored."""
+    """Return the case of an episode that was played to its end. After a direct success, ``blame`` is ignored."""
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
     if outcome is Outcome.INDIRECT_SUCCESS:
@@ -74,9 +74,9 @@ def read_blame(text: str) -> Blame:
 
 
 def _verdict(text: str) -> str | None:
-    """Return the text after the last "Verdict:", from the same line or, if that is empty, from the next line.
+    """Return the text after the last "Verdict:", or the next line if nothing follows on the same line.
 
-    If no line begins with "Verdict:", return the last line if it consists of a verdict alone. Otherwise return None.
+    If no line begins with "Verdict:", return the last line if it is a verdict and nothing else, or else None.
     """
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
@@ -93,7 +93,7 @@ class RuleForm(Learned):
     logs: bool = True
     helper_methods: bool = True
     checks: bool = Field(default=False, exclude_if=lambda checks: not checks)
-    """True if the Builder may add a check to a rule: code that tells whether an episode obeyed the rule."""
+    """True if the Builder may add a check to a rule: code that decides whether an episode obeyed the rule."""
 
     @property
     def allowed_types(self) -> frozenset[RuleType]:
@@ -102,7 +102,7 @@ class RuleForm(Learned):
         return frozenset(RuleType) - excluded
 
     def reduced(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without anything that this form excludes, except that checks are kept.
+        """Return the rules without what this form excludes. Checks are kept.
 
         If the form has no helper methods, rules of that type are removed.
         """
@@ -122,14 +122,13 @@ class RuleForm(Learned):
 
 
 class Permissions(Learned):
-    """The edits that are allowed. For each kind of edit, a set holds the rule types for which this edit is allowed.
+    """The edits that are allowed: for each kind of edit, the types of rules for which it is allowed.
 
     Adding an entry to a rule's validation log is always allowed.
     """
 
     situation: str
-    """The situation in which these permissions apply, such as "After a direct success". Messages to the model that
-    refuse an edit begin with this text."""
+    """When these permissions apply, such as "After a direct success". Messages that refuse an edit begin with this."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
@@ -140,12 +139,12 @@ class Permissions(Learned):
     form: RuleForm = RuleForm()
 
     def restricted_to(self, form: RuleForm) -> "Permissions":
-        """Return the permissions for rules of this form. No edit may give a rule a type that the form excludes."""
+        """Return the permissions for rules of this form: no edit may give a rule a type that the form excludes."""
         writes, changes_to = self.writes & form.allowed_types, self.changes_to & form.allowed_types
         return self.model_copy(update={"form": form, "writes": writes, "changes_to": changes_to})
 
     def allows(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return whether a kind of edit is allowed for rules of this type. ``allowed`` is one of the sets above.
+        """Return True if ``allowed``, one of the sets above, allows an edit of rules of this type.
 
         For a rule without a type, ``type`` is None: the edit is allowed if it is allowed for any type.
         """
@@ -154,7 +153,7 @@ class Permissions(Learned):
 
 ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""Types of rules that record how a task was solved. Rules of these types are never merged or deleted."""
+"""Types of rules that record how a task was solved. Such rules are never merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
 """Types of rules that record how the environment works."""
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
@@ -167,9 +166,9 @@ def _builder_permissions(
     updates: frozenset[RuleType] = ALL,
     changes_to: frozenset[RuleType] | None = None,
 ) -> Permissions:
-    """Return the Builder's permissions. ``writes`` and ``updates`` are the types that it may write and update.
+    """Return permissions of the Builder. ``writes`` and ``updates`` are the rule types that it may write and update.
 
-    If an update changes a rule's type, the new type must be one of ``writes``, and the old type must not be one of
+    An update may change a rule's type to one of ``changes_to`` (by default ``writes``), but not from one of
     ``SUCCESS``.
     """
     return Permissions(
@@ -194,7 +193,7 @@ BUILDER: Mapping[Case, Permissions] = {
     ),
     Case.FAILURE_IMPERFECT_AGENT: _builder_permissions("After a failure with an imperfect agent", FINDINGS),
 }
-"""Maps the case of an episode to the edits that the Builder may make after the episode."""
+"""The edits that the Builder may make after an episode, by its case."""
 BUILDER_WITHOUT_CASES = _builder_permissions("When rules are built", ALL)
 """The edits that the Builder may make in the ablation without cases."""
 CONSOLIDATOR = Permissions(

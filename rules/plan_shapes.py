@@ -11,7 +11,7 @@ from planbook.sandbox import parse_source
 
 _FUNCTIONS = frozenset(dir(builtins)) - {"next", "setattr", "delattr"}
 _METHODS = frozenset({*dir(str), "get", "items", "keys", "values"})
-"""Names of methods without effects, as ``_FUNCTIONS`` names functions. A message may call them (see ``plan_shape``)."""
+"""Names of functions and methods without effects, which a message may call (see ``plan_shape``)."""
 _CALL_ARGUMENTS = {"map", "filter", "iter"}
 """Functions that call their first argument. Other functions, such as ``sorted``, call the argument ``key``."""
 ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
@@ -22,9 +22,9 @@ ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 class PlanShape:
     """The shape of a plan, and the constants that were removed from it.
 
-    ``constants`` lists the literals as Python source, mostly in the order of the code. (For example, in ``a[1] = 2``
-    the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``constant_names`` names each constant: the
-    variable that it is assigned to, or the parameter that it is passed for, or "".
+    ``constants`` lists the literals as Python source, mostly in the order of the code. (There are exceptions: in
+    ``a[1] = 2`` the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``constant_names`` names each
+    constant: the variable that it is assigned to, or the parameter that it is passed for, or "".
     """
 
     shape: str
@@ -37,8 +37,8 @@ def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError if it cannot be parsed.
 
     Messages are not part of the shape: docstrings, arguments of ``print``, messages of assertions, and raised
-    exceptions. The exception is a message whose evaluation may have an effect, because it binds a name, calls
-    ``agent``, or calls a function that is not known to have no effect.
+    exceptions. But a message stays if evaluating it may have an effect: if it binds a name, or calls ``agent`` or a
+    function that is not known to have no effect.
     """
     constants, constant_names = list[str](), list[str]()
 
@@ -105,7 +105,7 @@ class _NameNumberer(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
 
     def _rename_keywords(self, call: ast.Call) -> None:
-        """In a call of a function that the plan defines, rename the keywords like the parameters of the function."""
+        """Rename the keywords of a call like the parameters of the called function, if the plan defines it."""
         if isinstance(call.func, ast.Name) and call.func.id in self._names:
             for keyword in call.keywords:
                 if keyword.arg in self._names:
@@ -116,7 +116,7 @@ class _ConstantReplacer(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict that holds only constants counts as one constant.
 
     An attribute name that is passed to ``getattr`` or a similar function counts as code, not as a constant. Messages
-    without an effect (see ``plan_shape``) are removed unless ``keep_messages`` is set.
+    without an effect (see ``plan_shape``) are removed, except with ``keep_messages``.
     """
 
     def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, keep_messages: bool) -> None:

@@ -42,8 +42,8 @@ def procedure_reader(
 ) -> Callable[[str], str]:
     """Return a function that reads a model's reply and returns the code of the procedure in it, without a header.
 
-    The procedure is for tasks of the same type as ``task``. The function raises ValueError if the procedure has faults.
-    The error's message is for the model, and lists all faults.
+    The procedure is for tasks of the same type as ``task``. If it has faults, the function raises ValueError with a
+    message for the model that lists them all.
     """
     forbidden = {"id": "a procedure must work for every task of its type: do not use task.id"}
     if not environment.public_params(task):
@@ -74,7 +74,7 @@ def learned_procedure(
 
 
 def params_read(code: str) -> list[str]:
-    """Return NAME for each expression ``task.params["NAME"]`` in a procedure. A name may occur several times."""
+    """Return the name in each expression ``task.params["NAME"]`` of a procedure, including repetitions."""
     return [
         node.slice.value
         for node in ast.walk(parse_source(code))
@@ -86,8 +86,8 @@ def params_read(code: str) -> list[str]:
 def params_ignored(code: str, names: Collection[str]) -> set[str]:
     """Return the params in ``names`` that a procedure certainly does not read.
 
-    If the procedure uses ``task`` other than in ``task.params["NAME"]``, it may read every param, so the result is
-    empty.
+    If the procedure uses ``task`` in any other way than ``task.params["NAME"]``, it may read every param, so the result
+    is empty.
     """
     read = params_read(code)
     uses = [node for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name) and node.id == TASK]
@@ -97,7 +97,7 @@ def params_ignored(code: str, names: Collection[str]) -> set[str]:
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
     """Return a fault for each forbidden attribute of ``task`` that the code reads.
 
-    ``forbidden`` maps the name of each of these attributes to the reason why it must not be read.
+    ``forbidden`` maps each of these attributes to the reason why it must not be read.
     """
     lines = {
         node.attr: node.lineno
@@ -108,9 +108,9 @@ def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
 
 
 def _without_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
-    """Return the code without its module docstring, if the model has written one.
+    """Return the code without its module docstring, if it has one.
 
-    Raises ValueError if the code does not pass the check after the standard header was added.
+    Raises ValueError if the code does not pass the check once the standard header is added.
     """
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
@@ -129,7 +129,7 @@ def _docstring_line(text: str) -> str:
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Maximum number of procedures that a model may write in one call of ``generalise``, including the first one."""
+"""Maximum number of procedures that a model may write in one call of ``generalise``."""
 OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
 """A prompt shows at most this many other tasks, and this many failures."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
@@ -139,8 +139,7 @@ FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
 class Verification(Learned):
     """The result of playing a procedure on one task.
 
-    If the task was not solved, ``feedback`` describes what happened. It is shown to the model that repairs the
-    procedure.
+    If the task was not solved, ``feedback`` tells the model that repairs the procedure what happened.
     """
 
     task_id: str
@@ -156,8 +155,8 @@ Verify = Callable[[Procedure], Sequence[Verification]]
 class Generalisation(Learned):
     """The result of generalising a skill.
 
-    ``procedure`` solved every task on which it was verified. It is None if there was no such procedure. ``attempts``
-    has an entry for each procedure that was tried, in order: its results on the tasks.
+    ``procedure`` is the one that solved every task on which it was verified, or None. ``attempts`` holds the results of
+    each procedure that was tried, in order.
     """
 
     procedure: Procedure | None = None
@@ -165,7 +164,7 @@ class Generalisation(Learned):
 
     @property
     def other_failure(self) -> str:
-        """The shortened feedback of the first failed verification, or "" if none failed."""
+        """The feedback of the first failed verification, shortened, or "" if none failed."""
         failures = [result.feedback for results in self.attempts for result in results if not result.solved]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
@@ -185,8 +184,8 @@ def generalise(
 ) -> Generalisation:
     """Turn the skill for a task type (the code that solved one task) into a procedure for all tasks of the type.
 
-    A model is asked for a procedure, which is then verified. If the procedure fails on a task, the model is shown the
-    failures and asked for another one. It is asked for ``ATTEMPTS`` procedures at most.
+    A model is asked for a procedure, which is then verified. If it fails on a task, the model is shown the failures and
+    asked for another one, up to ``ATTEMPTS`` procedures in all.
 
     ``knowledge`` contains the skill, and is not changed. ``played`` lists the episodes of the build so far, including
     the one from which the skill was taken. ``actions`` is the maximum number of actions in an episode. ``current`` is
@@ -264,11 +263,11 @@ def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str
 def _feedback(episode: Trajectory) -> RenderedText:
     """Return the feedback of all cells (pieces of plan code that the episode ran), as one text.
 
-    Recordings of model calls identify this text by the episode's actions and observations. So they remain usable if the
+    Recordings of model calls identify this text by the episode's actions and observations, so they remain usable if the
     wording of feedback changes.
     """
-    feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
-    steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
+    feedbacks = [cell.feedback for round_ in episode.rounds for cell in round_.cells]
+    steps = [(step.action, step.observation) for round_ in episode.rounds for step in round_.steps]
     return RenderedText.of("\n\n".join(feedback.text for feedback in feedbacks), steps, feedbacks)
 
 

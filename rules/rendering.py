@@ -28,7 +28,7 @@ _CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 
 
 def render_rules(rules: Iterable[Rule]) -> str:
-    """Return the text of rules, in the order of their ids. Each has its type, content and example, but not its log."""
+    """Return the rules as text, in the order of their ids: with type, content and example, but without log."""
     ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
     shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
     fence = fence_around(*(rule["example"] for rule in shown))
@@ -61,8 +61,8 @@ def mark_optional_code(manual: str) -> str:
 def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
     """Return a helper method without the bodies of its functions, if plans can call all of them anyway.
 
-    ``defined`` holds the names that plans can use without defining them. If one of the helper's names is not in it, or
-    the rule is not a helper method, the rule is returned unchanged.
+    ``defined`` holds the names that plans can use without defining them. If it lacks one of the helper's names, or the
+    rule is not a helper method, the rule is returned unchanged.
     """
     code = dedent(rule.example)
     names = bound_names(code)  # empty if the example is not code
@@ -74,8 +74,8 @@ def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
 def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
     """Return the text of some rules, followed by lines that show how to call the functions of ``helpers``.
 
-    ``helpers`` are helper methods that the text does not contain. The line of each has its id, and the signatures of
-    those of its functions that are ``defined`` for plans.
+    ``helpers`` are helper methods that the text does not contain. Each gets a line with its id and the signatures of
+    its functions that are ``defined`` for plans.
     """
     codes = ((rule.id, dedent(rule.example)) for rule in helpers)
     calls = {
@@ -101,10 +101,7 @@ def render_environment(environment: type[Environment], options: BaseModel | None
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return the text, cut to about ``limit`` characters if it is longer.
-
-    A third of these characters is from the beginning of the text, two thirds are from its end.
-    """
+    """Return at most about ``limit`` characters of a text: a third from its beginning, and the rest from its end."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

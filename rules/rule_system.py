@@ -1,18 +1,18 @@
-"""The object ``rule_system``, with which a model edits rules: its code calls ``rule_system.write_rule`` and so on.
+"""The object ``rule_system``, through which a model's code edits rules: it calls ``rule_system.write_rule`` and so on.
 
-All edits in one such piece of code form a batch, which is applied as a whole or not at all.
+All edits in one piece of code form a batch, which is applied as a whole or not at all.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planbook.rules.book import Author, Batch, DeleteRule, Edit, RuleBook, RuleChange, UpdateRule, WriteRule
+from planbook.rules.book import Batch, DeleteRule, Edit, RuleBook, RuleChange, UpdateRule, WriteRule
 from planbook.rules.edit_batch import BatchRefused, Draft
-from planbook.rules.permissions import Case, Permissions
+from planbook.rules.permissions import Permissions
 from planbook.sandbox import CellResult, Sandbox, check
 
 SYSTEM = "rule_system"
-Verify = Callable[[str], str]
+TryCheck = Callable[[str], str]
 """A function that returns the problem with a rule's check, or "" if the check can be used."""
 Trajectories = Callable[[list[str]], str]
 """A function that returns the episodes with the given ids as text. It raises LookupError for an unknown id."""
@@ -21,26 +21,21 @@ Trajectories = Callable[[list[str]], str]
 class RuleSystem:
     """Collects the edits of one piece of code into a batch. The book itself is never changed.
 
-    ``who`` is the author of the edits. If the author is the Builder, edits that are not permitted are left out. Such an
-    edit by another author invalidates the whole batch. ``who``, ``where`` (the scope in the run) and ``case`` are
-    recorded with the batch. ``trajectories`` is None if the code may not read earlier episodes. If ``verify`` is None,
-    checks of rules are accepted without trying them.
+    ``batch`` has no edits yet. If its author is the Builder, edits that are not permitted are left out; by another
+    author, they invalidate the whole batch. If ``trajectories`` is None, the code cannot read earlier episodes. If
+    ``verify`` is None, checks of rules are accepted without trying them.
     """
 
     def __init__(
         self,
         book: RuleBook,
         permissions: Permissions,
+        batch: Batch,
         trajectories: Trajectories | None = None,
-        *,
-        who: Author = "builder",
-        where: str = "",
-        case: Case | None = None,
-        verify: Verify | None = None,
+        verify: TryCheck | None = None,
     ) -> None:
-        self._permissions, self._trajectories = permissions, trajectories
-        self.draft = Draft(book, permissions, lenient=who == "builder")
-        self._batch, self._verify = Batch(edits=(), who=who, where=where, case=case), verify
+        self.batch, self._permissions, self._trajectories, self._verify = batch, permissions, trajectories, verify
+        self.draft = Draft(book, permissions, lenient=batch.who == "builder")
         self.calls = 0
         """Number of calls so far, including refused ones."""
         self.stopped = False
@@ -111,14 +106,6 @@ class RuleSystem:
         self.calls += 1
         self.stopped = True
 
-    def valid_part(self) -> RuleChange | None:
-        """Return the change that the valid edits of an invalid batch would make, or None if they make no change."""
-        return self.draft.valid_part(self._batch)
-
-    def change(self) -> RuleChange:
-        """Return the change that the batch makes. Raises BatchRefused if it has faults."""
-        return self.draft.change(self._batch)
-
     def _edit(self, edit: Edit) -> str:
         self._count_call(str(edit))
         rule_check = None if isinstance(edit, DeleteRule) else edit.check
@@ -156,7 +143,7 @@ class EditResult:
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
     """Run a model's code in a new session of the sandbox, and accept or refuse its edits as a whole.
 
-    ``system`` must be new: it must not contain the edits of another piece of code.
+    ``system`` must be new, without edits of other code.
     """
     functions = system.functions()
     if faults := check(code, functions):
@@ -171,7 +158,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
             "The code made no calls", [f"call {names}; {SYSTEM}.stop_generating() if there is nothing to do"]
         )
     try:
-        change = system.change()
+        change = system.draft.change(system.batch)
     except BatchRefused as refused:
         return _refused("The calls do not fit together", [str(fault) for fault in refused.faults])
     left_out = tuple(f"{fault}. It was left out." for fault in system.draft.left_out)

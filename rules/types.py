@@ -26,11 +26,11 @@ class RuleType(StrEnum):
 
 
 HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
-"""The types of rules that tell how tasks are done. All other rules are about the environment or about errors."""
+"""The types of rules on how tasks are done. All other rules are about the environment or about errors."""
 
 
 class Learned(BaseModel):
-    """Base class of the records that are kept between episodes. They cannot be changed."""
+    """Base class of the records that are kept between episodes. They are immutable."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", serialize_by_alias=True, validate_by_name=True, validate_by_alias=True
@@ -38,7 +38,7 @@ class Learned(BaseModel):
 
 
 class Rule(Learned):
-    """One piece of knowledge about an environment. No later rule gets its ``id``, even after the rule is deleted.
+    """One piece of knowledge about an environment. Its ``id`` is never reused, even after the rule is deleted.
 
     ``type`` is None only if rules have no types, in one of the paper's ablations.
     """
@@ -52,7 +52,7 @@ class Rule(Learned):
     builds_on: tuple[str, ...] = ()
     """Ids of the rules from which this one was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Code that tells whether an episode obeyed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
+    """Code that decides whether an episode obeyed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
 
 
 class Skill(Learned):
@@ -74,7 +74,7 @@ class Reflection(Learned):
 class TypeParameter(Learned):
     """A parameter of a found type.
 
-    ``form`` is a key of ``goal_words.FORMS``. It tells how words of a goal are converted to the parameter's value.
+    ``form``, a key of ``goal_words.FORMS``, determines how words of a goal are converted to the parameter's value.
     """
 
     name: str
@@ -85,8 +85,8 @@ class TypeParameter(Learned):
 class Example(Learned):
     """A solved task of a found type: its goal, the constants of its plan as Python source, and its parameters' values.
 
-    ``matched_by_goal`` is True if the task belongs to the type because its goal fits a pattern, although its plan has
-    another shape. ``constants`` is then empty.
+    ``matched_by_goal`` is True if the task belongs to the type because its goal fits a pattern, and not because of its
+    plan. ``constants`` is then empty.
     """
 
     task_id: str
@@ -97,7 +97,7 @@ class Example(Learned):
     final_values: dict[str, JsonValue] | None = Field(
         default=None, alias="read", exclude_if=lambda values: values is None
     )
-    """Maps expressions of plan code to the values that they had after a procedure solved the task, if this is known."""
+    """Maps expressions of plan code to their values after a procedure solved the task, if these are known."""
 
 
 class Wording(Learned):
@@ -132,7 +132,7 @@ class FoundType(Learned):
 
     ``code`` is the plan of the first of these tasks, ``shape`` the digest of the plan's shape, and ``constant_names``
     the names of the plan's constants (see ``PlanShape``). ``version`` counts the procedures that were published for the
-    type. ``repairs`` counts how many of them replaced a procedure that had failed.
+    type, and ``repairs`` those that replaced a procedure that had failed.
     """
 
     name: str
@@ -152,7 +152,7 @@ class FoundType(Learned):
 class Knowledge(Learned):
     """Everything that was learned about an environment.
 
-    ``skills``, ``reflections`` and ``procedures`` map task types to the one skill, reflection or procedure of the type.
+    ``skills``, ``reflections`` and ``procedures`` map each task type to its only skill, reflection or procedure.
     ``manual`` is Markdown that was written from the rules. If it is empty, planners see the rules as a list.
     ``example`` is the starting example: a solved task, which also shows planners the format of replies.
     """
@@ -164,7 +164,7 @@ class Knowledge(Learned):
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
     found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
-    """The task types that planbook found by itself, in an environment whose tasks have no types."""
+    """The task types that planbook found by itself."""
     example: str = ""
 
 
@@ -212,13 +212,13 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""Maps other names that the paper uses for a type to the type. Only the letters are kept, in lower case."""
+"""Maps other names that the paper uses for a type to the type. The names are lower-case letters only."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
-"""Names that combine two types, such as "Special Phenomenon/Mechanism". Only the letters are kept, in lower case."""
+"""Names that combine two types, such as "Special Phenomenon/Mechanism", as lower-case letters only."""
 
 
 def rule_id(number: int) -> str:
-    """Return the id of the rule with that number."""
+    """Return the id of the rule with this number."""
     return f"rule_{number}"
 
 

@@ -71,7 +71,7 @@ class Api:
 
 
 class Apis:
-    """Act for a user by APIs. The goal is the user's first request.
+    """Act for a user by calling APIs. The goal is the user's first request.
 
     Do what it asks and no more, and call `agent.next_request()` for the next request, which is often about the same
     things. If a request cannot be done, since a function or something that only the user knows is missing, do nothing

@@ -14,7 +14,7 @@ from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
 from planbook.envs.registry import SHIPPED as ENVIRONMENTS
 from planbook.envs.web.tasks import load_tasks, types_of
 from planbook.manuals import ProcedureLibrary
-from planbook.manuals.procedures import SHIPPED
+from planbook.manuals.procedures import SHIPPED, module_procedures
 from planbook.planner import BadProcedure, Ending, Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.runs import Run, recorded_endings
 from planbook.sandbox import Limits, Sandbox
@@ -77,6 +77,14 @@ def wanted(task):
 def unused(agent, task):
     """Neither of them needs it."""
 '''
+CLASS = '''class Goal:
+    """A goal."""
+
+    words = WORDS
+
+
+def wanted(task):
+    assert Goal.words'''
 ALONE = '''"""{summary}
 
 world: toy
@@ -112,6 +120,12 @@ def test_a_procedure_of_a_module_is_read_with_only_what_it_uses(tmp_path: Path) 
         assert found.code == ALONE.format(kind=kind, summary=summary)
         assert (found.name, found.summary, found.source) == (f"{kind}.py", summary, "somebody")
         assert found.helpers == "BOXES = 3\n"
+
+
+def test_a_procedure_of_a_module_is_read_with_the_classes_that_it_uses(tmp_path: Path) -> None:
+    (tmp_path / "all.py").write_text(MODULE.replace("def wanted(task):", CLASS).replace("uses: boxes\n", ""))
+    fetch, _ = module_procedures(tmp_path / "all.py")
+    assert fetch.code.endswith(CLASS + "\n    return WORDS.findall(task.goal)\n")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from planbook.rules import Rule, RuleBook, RuleForm, RuleType, citations, read_type, rule_text
-from planbook.rules.book import BadHistory, DeleteRule, Edit, RuleChange, UnknownRule, UpdateRule, WriteRule
+from planbook.rules import Rule, RuleBook, RuleForm, RulesError, RuleType, citations, read_type, rule_text
+from planbook.rules.book import BadHistory, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.edit_batch import MAX_CHARACTERS, BatchRefused, Draft
 from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
 from tests.rules.example_book import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, USER, apply, batch, changed, note
@@ -31,9 +31,9 @@ def test_a_book_refuses_malformed_ids(id: str) -> None:
 
 
 def test_an_unknown_rule_is_an_error_that_lists_the_rules() -> None:
-    with pytest.raises(UnknownRule, match="there is no rule_9; the rules are rule_0, rule_1, rule_2, rule_3"):
+    with pytest.raises(RulesError, match="there is no rule_9; the rules are rule_0, rule_1, rule_2, rule_3"):
         BOOK.rule("rule_9")
-    with pytest.raises(UnknownRule, match="rule_3 was deleted"):
+    with pytest.raises(RulesError, match="rule_3 was deleted"):
         changed(BOOK, DeleteRule(id="rule_3")).rule("rule_3")
     assert BOOK.rule("rule_1") == HELPER
 

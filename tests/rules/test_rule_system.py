@@ -6,7 +6,7 @@ from planbook.rules import RuleType
 from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.rule_system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Sandbox
-from tests.rules.example_book import BOOK, USER, apply
+from tests.rules.example_book import BOOK, USER, apply, batch
 
 EPISODES = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
 
@@ -16,7 +16,7 @@ def trajectories(ids: list[str]) -> str:
 
 
 def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> EditResult:
-    system = RuleSystem(BOOK, permissions, trajectories, who="builder", where="task/17/builder/0")
+    system = RuleSystem(BOOK, permissions, batch(), trajectories)
     return run_edits(sandbox, system, code)
 
 
@@ -40,8 +40,9 @@ def offered(system: RuleSystem) -> list[str]:
     ],
 )
 def test_only_permitted_functions_are_offered(permissions: Permissions, names: list[str]) -> None:
-    assert offered(RuleSystem(BOOK, permissions)) == [*names, "stop_generating"]
-    assert offered(RuleSystem(BOOK, permissions, trajectories)) == [*names, "get_trajectory", "stop_generating"]
+    assert offered(RuleSystem(BOOK, permissions, batch())) == [*names, "stop_generating"]
+    with_episodes = RuleSystem(BOOK, permissions, batch(), trajectories)
+    assert offered(with_episodes) == [*names, "get_trajectory", "stop_generating"]
 
 
 def test_calls_become_one_batch(sandbox: Sandbox) -> None:

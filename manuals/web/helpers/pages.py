@@ -6,7 +6,7 @@ def named(agent, role, name):
     return [found for found in agent.find(role, name) if found["name"].lower() == name.lower()]
 
 
-def the(agent, role, name):
+def first_named(agent, role, name):
     """Return the first element with this role and exactly this name, ignoring case."""
     found = named(agent, role, name)
     if not found:
@@ -16,7 +16,7 @@ def the(agent, role, name):
 
 def after(agent, role, name, wanted):
     """Return the first element with the role ``wanted`` after the element with this role and name."""
-    before = the(agent, role, name)["id"]
+    before = first_named(agent, role, name)["id"]
     listed = agent.find()
     start = [found["id"] for found in listed].index(before)
     return [found for found in listed[start + 1 :] if found["role"] == wanted][0]
@@ -24,17 +24,17 @@ def after(agent, role, name, wanted):
 
 def press(agent, role, name):
     """Click on the element with this role and name."""
-    agent.click(the(agent, role, name)["id"])
+    agent.click(first_named(agent, role, name)["id"])
 
 
 def fill(agent, label, text):
     """Replace the content of the text field with this label."""
-    agent.type(the(agent, "textbox", label)["id"], text, False)
+    agent.type(first_named(agent, "textbox", label)["id"], text, False)
 
 
 def choose(agent, label, option):
     """Choose an option in the select box with this label."""
-    agent.select(the(agent, "combobox", label)["id"], option)
+    agent.select(first_named(agent, "combobox", label)["id"], option)
 
 
 def rows(agent):

@@ -40,7 +40,7 @@ def numbers(tickets):
 def is_component(agent, name):
     """Return True if new tickets can have this component."""
     agent.goto("/newticket")
-    return name in the(agent, "combobox", "Component:")["options"]
+    return name in first_named(agent, "combobox", "Component:")["options"]
 
 
 def field(agent, name):

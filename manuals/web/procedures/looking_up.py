@@ -86,7 +86,7 @@ def sum_column(agent, task):
     """
     agent.goto("/wiki")
     press(agent, "link", task.params["page"])
-    table = [texts for texts in rows(agent)]
+    table = rows(agent)
     place = table[0].index(task.params["column"])
     agent.stop(str(sum([int(texts[place]) for texts in table[1:]])))
 
