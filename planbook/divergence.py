@@ -21,7 +21,7 @@ NUMBER = re.compile(r"\d+")
 EXCERPT_CHARACTERS = 160
 """Maximum number of characters in an excerpt of a text that differs from another text."""
 CHARACTERS_BEFORE = 40
-"""How many of these characters come before the first difference."""
+"""Number of these characters that come before the first difference."""
 
 
 class Sameness(StrEnum):
@@ -119,10 +119,10 @@ def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Compa
 
 
 def _compared_part(kind: str, body: Any, original: Any) -> Any:
-    """Return the part of an event that is compared. ``original`` is the event in the original episode.
+    """Return the part of an event that is compared. ``original`` is the same event in the original episode.
 
-    Of a model call, neither the model nor the duration is compared. A prompt that was made from the same data is the
-    same in other words; planbook 0.1 did not record the data. Nor is the wording of a cell's feedback compared.
+    The model, the duration of its call and the wording of a cell's feedback are not compared. Nor is the wording of a
+    prompt if it was made from the same data, or if planbook 0.1, which did not record the data, made the original.
     """
     match kind:
         case "recall":

@@ -366,7 +366,7 @@ def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowl
     """Yield the texts that the client can read: the environment's description, its tasks, and the manual, if any."""
     rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
     manual = "\n\n".join(filter(None, (without_block_marks(render_manual(part)) for part in knowledge)))
-    yield _text_resource("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
+    yield _text_resource("environment", "The environment, and everything that plans can call.", description, MARKDOWN)
     yield _text_resource("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
     if manual:
         yield _text_resource("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)

@@ -51,7 +51,7 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made of the name."""
+    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made from the name."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
     return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
 
@@ -64,7 +64,7 @@ def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
     """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
 
     ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
-    name, since commands determine it in different ways. So does ``learning``, which tells `build` from other commands.
+    name, since commands determine it in different ways. So does ``learning``, which only `build` has.
     """
     field, _, part = name.removeprefix("selection.").removeprefix("learning.").partition(".")
     details = option_of(field, fields[field]) if field in fields else None
@@ -170,10 +170,10 @@ def option_facts(options: type[BaseModel]) -> dict[str, dict[str, Any]]:
 
 
 class _OptionsSchema(GenerateJsonSchema):
-    """Describes options by JSON Schema. For a type that has none, any value fits."""
+    """Generates the JSON Schema of options. A type that JSON Schema cannot express accepts any value."""
 
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
-        """Return a schema that any value fits."""
+        """Return a schema that accepts any value."""
         return {}
 
 

@@ -223,7 +223,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
 
 
 def notice_changes_since_built(library: Path, current: RunInputs) -> None:
-    """Warn if the library is a run whose environment had other code. Other tasks make no difference."""
+    """Warn if the library is a run that was played with other code of the environment. Other tasks do not matter."""
     if not is_run(library):
         return
     with closing(Run.open(library)) as built:

@@ -240,7 +240,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 
     def selection(self, paper: PaperSettings = NO_PAPER) -> Selection:
-        """Return which tasks are selected: as many as in the paper, unless a number, types, seeds or ids are given.
+        """Return the selection of tasks: as many as in the paper, unless a number, types, seeds or ids are given.
 
         Raises BadArgument if the number after the split's colon is invalid.
         """

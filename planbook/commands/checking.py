@@ -91,7 +91,7 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
     """Run one plan file, or one procedure, on the selected tasks.
 
-    Its steps are printed as they happen if one episode is played at a time, in this process.
+    The steps are printed as they happen, if episodes are played one at a time in this process.
     """
     if faults := check_plan(plan, settings):
         return print_check(plan, faults)
@@ -123,7 +123,7 @@ def _dry_run(
         matching = (procedure for procedure in procedures if procedure.type == task.type)
         code = code_of(next(matching, procedures[0]))
         text, helpers = code.code, [*helpers, code.helpers]
-    with closing(environment(options)) as instance:  # the first observation is a part of the task
+    with closing(environment(options)) as instance:  # the task that plans see includes the first observation
         visible_task = plan_task(task, instance.reset(task))
     return dry_run(
         text,
@@ -136,7 +136,7 @@ def _dry_run(
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
-    """Return the code to run for a file: a plan as it is, or a procedure followed by a call of the procedure.
+    """Return the code to run for a file: a plan as it is, or a procedure followed by a call to it.
 
     Raises BadArgument if the file cannot be read or holds several procedures, or BadProcedure if the check of the
     procedure finds a fault.
@@ -153,10 +153,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedures in a file.
-
-    This is one procedure if the file defines ``solve``, all procedures of a module of procedures, or none for a plan.
-    """
+    """Return the procedures in a file: one if it defines ``solve``, all those of a module of procedures, or none."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -198,7 +195,7 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
 def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
     """Yield a fault for each procedure with a task type that the environment does not have.
 
-    In a library whose task types planbook found by itself, every type is accepted.
+    In a library with task types that planbook itself found, every type is accepted.
     """
     types, lines = settings.environment().task_types(settings.environment_options()), read_plan(plan).splitlines()
     if set(types) <= UNTYPED or (plan.resolve().parent.parent / TYPES_FILE).exists():

@@ -22,7 +22,7 @@ from planbook.settings import Settings
 PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PRICES = click.option(
-    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
+    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="Your own price table."
 )
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
 SELECTION = ("Environment", "Tasks", "Episodes")

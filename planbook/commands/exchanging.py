@@ -41,8 +41,8 @@ ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
-@click.option("--solved", is_flag=True, help="Export solved episodes in full, and only task and ending of the others.")
-@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
+@click.option("--solved", is_flag=True, help="Export solved episodes in full, and only the task and ending of others.")
+@click.option("--all", "everything", is_flag=True, help="Also export BROKEN episodes in full.")
 @click.option(
     "--roles",
     default="",
@@ -116,8 +116,8 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
 def verify(folder: Path, settings: Settings) -> CommandResult:
     """Play the skills in DIR again on the tasks of their evidence, and compare the verdicts.
 
-    DIR is one skill or a folder of several. The exit code is 0 only if every file and every verdict is as recorded; it
-    is 1 otherwise, or that of the run if the run did not end normally.
+    DIR is one skill or a folder of several. The exit code is 0 only if every file and every verdict is as recorded. It
+    is 1 otherwise, or the exit code of the run if the run did not end normally.
     """
     from planbook.export.verification import skill_folders
 
@@ -206,7 +206,7 @@ def _check_options(runs: tuple[Path, ...], form: str, out: Path, roles: str) -> 
 DEFAULT_ACTIONS = 10_000
 """Default of ``--actions``: the maximum number of actions in a task, counted over all plans that run in this task."""
 SESSION_TASK = "session"
-"""Id and type of the task that stands in if the environment has no tasks. The client decides what to do in it."""
+"""Id and type of the only task of an environment without tasks. The client decides what to do in it."""
 
 
 @click.command()

@@ -49,7 +49,7 @@ EPISODE = "task/0"
 def run_graph(
     file: GraphFile, config: Config, invocation: InvocationSettings, out: Path | None, passes: int, max_concurrent: int
 ) -> tuple[int, dict[str, Any]]:
-    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return exit code and result.
+    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return the exit code and result.
 
     The option ``given`` of the planner in ``config`` maps paths in the graph's database to the user's values. The
     configuration does not contain the number of passes, which may change on resume.
@@ -146,7 +146,7 @@ class _GraphPasses:
         self.result |= {"passes": number + 1, "answer": answer, "answers": done.answers, "skipped": list(done.skipped)}
 
     def _print(self, kind: EventKind, body: Body) -> None:
-        """Print a node when it has its answer. Before that, collect the data that is recorded when the node begins."""
+        """Print a node once it is answered. Until then, keep the data that was recorded when the node began."""
         if kind != "span":
             return
         span: Any = body

@@ -25,7 +25,7 @@ from planbook.wording import counted
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """Names of the benchmarks in ``tools/bench``."""
 CLONE = Path(__file__).parents[2]
-"""If planbook runs from a clone of its repository, this is the clone's folder."""
+"""The folder of the clone, if planbook runs from a clone of its repository."""
 
 
 @click.command(cls=Command)

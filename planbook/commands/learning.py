@@ -86,7 +86,7 @@ def building_config(settings: Settings) -> Config:
 
 
 def _as_in_paper(learning: LearningSettings, settings: Settings, planner: str) -> LearningSettings:
-    """Return the settings for learning with those of the paper, if ``--paper`` was given, where the user gave none."""
+    """Return the settings for learning. With ``--paper``, those that the user did not give are taken from the paper."""
     paper = settings.paper_settings(planner, for_build=True).learning
     names = [name for name in PAPER_OPTIONS if not settings.was_given(name)] if paper else []
     if settings.was_given("verify") and "procedures" in names:
@@ -177,7 +177,7 @@ DIFF_FORM = "diff A..B with the numbers of two states, or diff N for one change"
 
 
 def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
-    """Return the named group of task types and its knowledge. The default is the only group of the run.
+    """Return the named group of task types and its knowledge. The default is the run's only group.
 
     Raises BadArgument if the run has not learned anything, if it has no group with this name, or if no group was named
     although it has several.
@@ -329,7 +329,7 @@ def play_effects(config: Config, parts: Sequence[str], series: Series) -> Comman
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Iterator[tuple[str, Config, list[Task]]]:
-    """Yield each part, the configuration without it, and the tasks that then recall other knowledge."""
+    """Yield each part, the configuration without it, and the tasks that recall different knowledge without it."""
     tasks, memory = tasks_of(config), memory_of(config)
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})

@@ -1,4 +1,4 @@
-"""The commands `run` and `join`. Also plays a run, with progress and results, for all other commands that play one."""
+"""The commands `run` and `join`, and the functions with which all commands play a run and print its results."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
 def join_command(run: Path, settings: Settings) -> CommandResult:
-    """Help another process, on this machine or another one, to play RUN.
+    """Help another process, on this machine or another one, play RUN.
 
     RUN is the run's folder. If the events of the run are in PostgreSQL, a copy of the folder is enough. If this process
     is lost, another one continues its episodes. This process ends when the process that plays the run ends.

@@ -112,7 +112,7 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
 
 
 class Repeat(NamedTuple):
-    """Everything that is needed to play a run again: its configuration, its tasks as they are now, and so on.
+    """What is needed to play a run again: its configuration, its current tasks, its budget and its prices.
 
     ``prices`` is the file of the price table. ``forked`` is set if only one episode is played, from one of its actions.
     """

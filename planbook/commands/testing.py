@@ -120,13 +120,13 @@ class Series:
 
     @property
     def how_to_continue(self) -> str:
-        """The advice on how to continue the series after it was stopped."""
+        """Advice on how to continue the series after it was stopped."""
         larger = " and a larger --budget" if self.exit_code == errors.OUT_OF_BUDGET else ""
         return f"continue with the same command and --out {self.out}{larger}."
 
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
-    """Return the budget that is left after ``spent`` was spent."""
+    """Return what is left of a budget."""
     limits = budget.model_dump(exclude={"formulator"}, exclude_none=True)
     unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items()}
     return budget.model_copy(update=unspent)

@@ -137,7 +137,7 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pr
 def report(runs: tuple[Path, ...], out: Path | None, prices: Path | None) -> CommandResult:
     """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts.
 
-    A folder that is not a run stands for all runs below it.
+    A folder that is not a run adds all runs below it.
     """
     found = dict.fromkeys(run for folder in runs for run in runs_in(folder) or (folder,))
     return report_runs(tuple(found), out, prices)
@@ -198,7 +198,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
 @PRICES
 @JSON
 def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult:
-    """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
+    """Show runs in one table, with a row for each run or group; a folder adds all runs below it.
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
@@ -220,7 +220,7 @@ def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a run, or else all runs below it. Runs inside of runs are left out."""
+    """Return the folder itself if it is a run, or else all runs below it. Runs inside other runs are left out."""
     if is_run(folder):
         return [folder]
     nested = sorted(path.parent for path in folder.rglob(CONFIG_FILE))

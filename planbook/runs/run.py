@@ -63,7 +63,7 @@ PRICES_FILE = "prices.json"
 FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""A key in an event about an invocation. It means that the invocation is paused."""
+"""Key of an event about an invocation, which means that the invocation is paused."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -329,8 +329,8 @@ DIVERGED = "diverged"
 """The cause of an ending that does not count: the recorded part of the attempt could not be repeated, so the next
 attempt at the episode began."""
 AGAIN = "again"
-"""A key in the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count,
-because this invocation plays their episodes again."""
+"""Key of the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
+this invocation plays their episodes again."""
 
 INPUTS_KEY = "made_of"
 """Key of the current inputs in the event that begins an invocation.

@@ -190,7 +190,7 @@ class Postgres:
     def _try_lock(self, number: int) -> bool:
         """Take a lock if it is free, and return whether it was.
 
-        The server lets a session take its own lock again, so ``_locked`` tells which locks this process has.
+        The server lets a session take its own lock again, so ``_locked`` records the locks of this process.
         """
         try:
             with self._session_lock:

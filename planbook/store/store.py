@@ -75,7 +75,7 @@ class EpisodeJournal:
 
 
 class Store:
-    """The events of one run. Several threads and processes may write; each event is its own transaction."""
+    """The events of one run. Several threads and processes may write; each call that writes is one transaction."""
 
     def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
         self.location = location

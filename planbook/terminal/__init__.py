@@ -27,7 +27,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Error numbers that mean that nothing more can be written: the disk is full or read-only, or a quota or the maximum
 size of a file is exceeded."""
 SHOWN_CHARS = 2_000
-"""Maximum number of characters that are shown of what a plan prints between two events."""
+"""Maximum number of characters shown of the text that a plan prints between two events."""
 
 
 def report_error(error: Exception) -> int | None:
@@ -159,7 +159,7 @@ class Progress:
                 print_line()
 
     def bar(self) -> RenderableType:
-        """Return the line of ``line``, and below it a progress bar."""
+        """Return the text of ``line`` with a progress bar below it."""
         return Group(Text(self.line()), ProgressBar(self._total, len(self._endings), width=BAR_WIDTH))
 
     def line(self) -> str:

@@ -48,7 +48,7 @@ CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 """Maps results of cells to their styles. A result that is missing here is an error, and is shown in the style BAD."""
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
 IN_TITLE = frozenset({"title", "done"})
-"""Names of span data that are not listed, since the title or the status of the span shows them already."""
+"""Names of span data that are not listed, since the span's title or status already shows them."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Maps names of fields of the recalled knowledge to the names that are printed instead."""
 Pieces = Iterator[RenderableType]
@@ -115,7 +115,7 @@ def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
 
 
 def _cells(round_: Round, actions_before: int) -> Iterator[Item]:
-    """Yield the cells of a round. A cell that has no recorded end is known only by its steps."""
+    """Yield the cells of a round. If the end of a cell is not recorded, only its steps are known."""
     steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
     for step in round_.steps:
         steps[step.scope, step.cell].append(step)

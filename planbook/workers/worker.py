@@ -1,7 +1,7 @@
 """Play the episodes of a run in threads of this process. A worker is a thread that plays one episode after another.
 
-An episode is open until its ending is recorded. A worker leases an open episode, plays it, records its ending, and goes
-on with the next, until no episode is open. Leases are kept in the run's store, so threads, processes and Ray actors on
+An episode is open until its ending is recorded. A worker leases an open episode, plays it, records its ending, and
+takes the next, until no episode is open. Leases are kept in the run's store, so threads, processes and Ray actors on
 several machines can share a run. One of the processes is the leader: the one whose command began or resumed the run.
 """
 
