@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "run": ("playing", "Play tasks with a planning method."),
         "join": ("playing", "Help another process play a run."),
         "exec": ("checking", "Run one plan file and print its steps."),
-        "replay": ("rerunning", "Play the recorded actions of a run again."),
+        "replay": ("rerunning", "Play a run again with its recorded replies."),
         "rerun": ("rerunning", "Play a run again and compare."),
         "fork": ("rerunning", "Continue an episode from one of its actions, with a change."),
     },

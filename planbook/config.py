@@ -48,8 +48,8 @@ def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str,
     """Return a dict that maps roles to models. ``values`` is such a mapping, or strings of the form [ROLE=]MODEL.
 
     Roles with the model ``none`` are left out of a mapping, but kept if given as strings, since ``none`` may later
-    override the model that a run used. Raises BadArgument if two strings name the same role, or if a mapping has ``none`` for
-    one role although it has a model for all roles.
+    override the model that a run used. Raises BadArgument if two strings name the same role, or if a mapping has
+    ``none`` for one role although it has a model for all roles.
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
@@ -282,7 +282,7 @@ class Config(PlayingSettings):
     actions: int = Field(ge=0)
     """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, use the knowledge that this run had after this many episodes."""
+    """If the library is a run of `planbook build`, the number of its episodes after which its knowledge is used."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)

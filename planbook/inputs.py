@@ -178,7 +178,7 @@ def _library_digests(config: Config) -> dict[str, str]:
 
 
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
-    """Return the digests of what a run of `planbook build` knew after ``config.after`` tasks."""
+    """Return the digests of the knowledge of a run of `planbook build` after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}

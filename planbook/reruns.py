@@ -73,8 +73,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
 def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
-    If ``planned`` is given, it describes a fork of the episode that continues with a new plan. In that case,
-    actions that come before the fork and are not repeated by it are left out.
+    ``planned`` describes a fork of the episode that continues with a new plan. If it is given, actions before the fork
+    that the fork does not repeat are left out.
     """
     episode = last_attempt(run, entry)
     steps = [step for played in episode.rounds for step in played.steps]

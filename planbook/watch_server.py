@@ -56,7 +56,7 @@ class FollowedRun:
     """A run that another process plays, as the page shows it.
 
     ``version`` is a number that grows with every change. ``changed`` maps the index of each changed episode to the
-    version with which it last changed. ``page``, ``document``, ``news`` and ``ask`` read new events first; any thread
+    version of its last change. ``page``, ``document``, ``news`` and ``ask`` read new events first; any thread
     may call them.
     """
 

@@ -20,7 +20,7 @@ from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
 
 RUNS = Path("runs")
-"""The folder in which new runs get their folders by default."""
+"""The default parent folder of new runs."""
 BRANCHES = "branches"
 """Name of the folder, inside a run's folder, that holds the run's forks (runs that continue one of its episodes)."""
 CONFIG_FILE = "run.json"
@@ -203,8 +203,8 @@ class RunInputs(StrictModel):
     """The inputs of a run, apart from versions of software.
 
     Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
-    ``knowledge`` has the library, the examples with which learning begins, and the demonstrations. ``models`` has the
-    recordings and scripts from which models reply. ``seeds`` maps names to seeds: the run's own seed, and the seed that
+    ``knowledge`` covers the library, the examples with which learning begins, and the demonstrations. ``models`` covers
+    recordings and scripts that act as models. ``seeds`` maps names to seeds: the run's own seed, and the seed that
     is sent to each role's model in the first repeat. The seeds of tasks are recorded with the tasks.
     """
 
@@ -273,7 +273,7 @@ class Fork(StrictModel):
     repeat: int = 0
     """The number of the episode's repeat in the other run. The seed of the episode depends on it."""
     without: tuple[str, ...] = ()
-    """Rules and skills that the planner had in the other run, but does not have in the fork."""
+    """Rules and skills from the other run that the fork leaves out."""
     change: str = ""
     """Describes how the fork differs from the other run after the kept actions."""
 
@@ -318,7 +318,7 @@ class RunFile(BaseModel):
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Maps each reason why tasks cannot be judged in this installation to the number of tasks left out for it."""
     answer_action: str = Field(default="", alias="answering", exclude_if=lambda action: not action)
-    """The name of the action with which plans deliver an answer. It is recorded only if the environment is neither
+    """The name of the action that delivers a plan's answer. It is recorded only if the environment is neither
     shipped nor installed, because readers of a run do not load such an environment."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """All milestones of the environment. They are recorded only if ``answer_action`` would be recorded."""

@@ -32,7 +32,7 @@ HEARTBEAT = (
     b"SET tcp_keepalives_count = 3",
     b"SET tcp_user_timeout = 60000",
 )
-"""Settings with which the server notices within a minute if this machine is lost. It then releases our locks."""
+"""Settings that let the server notice within a minute if this machine is lost. It then releases our locks."""
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
 """Parameters that a URL in run.json may have. Others could name files, or pass options to the server."""

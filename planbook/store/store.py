@@ -187,7 +187,7 @@ class Store:
 def create_schema(url: str) -> Schema:
     """Create a schema for a new run in a PostgreSQL database.
 
-    Raises BadArgument if the URL is not that of a PostgreSQL database, BadRun if the schema cannot be created, or
+    Raises BadArgument if the URL does not name a PostgreSQL database, BadRun if the schema cannot be created, or
     MissingRequirement if psycopg is not installed.
     """
     location = Schema.new(url)

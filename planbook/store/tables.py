@@ -111,7 +111,7 @@ class Schema:
     def new(cls, url: str) -> Self:
         """Return an unused name for a schema, without creating the schema.
 
-        Raises BadArgument if the URL is not that of a PostgreSQL database.
+        Raises BadArgument if the URL does not name a PostgreSQL database.
         """
         if not url.startswith(URL_STARTS):
             option = f"--store {without_password(url)}"

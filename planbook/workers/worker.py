@@ -319,7 +319,7 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 
 
 def _record_versions(run: Run, environment: Environment) -> None:
-    """Record those versions that an environment knows only after an episode has begun, such as that of the browser.
+    """Record the versions that an environment reports only after an episode has begun, such as the browser's.
 
     They are recorded once in an invocation, and only if they differ from those recorded last.
     """
