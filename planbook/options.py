@@ -6,7 +6,7 @@ and environments are the fields of their own models; users give them as NAME=VAL
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
@@ -53,7 +53,7 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 def option_of(name: str, field: FieldInfo) -> Option | None:
     """Return the Option with which a field is marked, or None. An empty flag is replaced by one made from the name."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
-    return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
+    return details and replace(details, flag=details.flag or f"--{name.replace('_', '-')}")
 
 
 _FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
@@ -116,7 +116,7 @@ def _append_option_names(message: str, model: type[BaseModel]) -> str:
 
 
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
-    """Return a message that says what is wrong with one option."""
+    """Return a message about one fault in the value of an option."""
     field = model.model_fields.get(str(loc[0])) if loc else None
     details = option_of(str(loc[0]), field) if field else None
     if field and details and (inner := _model_in(field.annotation)):

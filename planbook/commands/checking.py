@@ -11,7 +11,7 @@ import click
 from pydantic import BaseModel
 
 from planbook import errors
-from planbook.commands.click_options import JSON, PLAN_FILE, SELECTION, Command, CommandResult, options
+from planbook.commands.click_options import EXISTING_FILE, JSON, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play_settings
 from planbook.config import UNTYPED
 from planbook.console import ERRORS, console
@@ -62,12 +62,12 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(line)
     return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}
 
 
 @click.command("check", cls=Command)
-@click.argument("plan", type=PLAN_FILE)
+@click.argument("plan", type=EXISTING_FILE)
 @options("Environment", "tasks")
 @JSON
 def check_command(plan: Path, settings: Settings) -> CommandResult:
@@ -84,7 +84,7 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 
 
 @click.command("exec", cls=Command)
-@click.argument("plan", type=PLAN_FILE)
+@click.argument("plan", type=EXISTING_FILE)
 @options(*SELECTION, "Running")
 @click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
 @JSON
@@ -220,11 +220,11 @@ def print_check(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryR
     """Print the result of each dry run, then every distinct fault. Return the exit code and the JSON output."""
     out = console()
     for task, run in runs:
-        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)
+        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}")
     found = dict.fromkeys([*faults, *(fault for _, run in runs if run for fault in run.faults)])
     for fault in found:
         message = str(fault).removeprefix(f"line {fault.line}: ")
-        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
+        out.print(f"{plan}:{fault.line or 1}: {message}")
     out.print(f"{plan}: {counted(len(found), 'fault') if found else 'no faults'}")
     result: dict[str, Any] = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in found]}
     if runs:

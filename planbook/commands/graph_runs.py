@@ -88,9 +88,9 @@ class _GraphPasses:
         if spent.calls:
             ERRORS.print(f"{spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
         if problem:
-            ERRORS.print(f"{problem}. {remedy}", soft_wrap=True)
+            ERRORS.print(f"{problem}. {remedy}")
         else:
-            ERRORS.print(f"Everything is in {self.run.folder}", style="dim", soft_wrap=True)
+            ERRORS.print(f"Everything is in {self.run.folder}", style="dim")
         return code, self.result | {
             "database": self.database.values() if self.result["passes"] else {},
             "problem": problem,
@@ -152,7 +152,7 @@ class _GraphPasses:
         span: Any = body
         self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
         if span["at"] in (SPAN_MOMENT, SPAN_END):
-            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.passes), soft_wrap=True)
+            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.passes))
 
 
 def _node_line(body: Any, passes: int) -> str:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from planbook import errors
 from planbook.commands.click_options import JSON, Command, CommandResult, options
-from planbook.config import Config
+from planbook.config import Config, models_by_role
 from planbook.console import console, ends_in_json
 from planbook.errors import BadArgument
 from planbook.options import pairs
@@ -32,7 +32,7 @@ from planbook.planner import (
     suggestion,
     value_text,
 )
-from planbook.settings import Settings, absolute_model, models_by_role
+from planbook.settings import Settings, absolute_model
 from planbook.wording import counted, escape_control
 
 ENVIRONMENT = "world"
@@ -72,12 +72,12 @@ def check(name: str) -> CommandResult:
     faults = graph_faults(text, path)
     out = console()
     for fault in faults:
-        out.print(f"{path}:{fault}", soft_wrap=True)
+        out.print(f"{path}:{fault}")
     if faults:
-        out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
+        out.print(f"{path}: {counted(len(faults), 'fault')}")
     else:
         file = graph_of(text, path)
-        out.print(f"{path}: no faults; {counted(len(file.all_nodes), 'node')}", soft_wrap=True)
+        out.print(f"{path}: no faults; {counted(len(file.all_nodes), 'node')}")
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
     return errors.BAD_INPUT if faults else errors.OK, result
 

@@ -144,7 +144,7 @@ def planners(name: str | None) -> CommandResult:
     if not name:
         out.print(_methods_table(chosen))
         for reason in unusable.values():
-            out.print(reason, style="yellow", soft_wrap=True)
+            out.print(reason, style="yellow")
         out.print(
             f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
         )

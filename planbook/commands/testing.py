@@ -37,12 +37,12 @@ TEST_TASKS_PER_TYPE = 6
 
 
 class CurvePoint(BaseModel):
-    """One test run of a learning curve, and what the build had cost up to this point."""
+    """One test run of a learning curve, and the cost of the build up to this point."""
 
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The test run used the knowledge that the build had after this many of its tasks."""
+    """The number of building tasks after which the build's knowledge was used."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState
@@ -145,8 +145,7 @@ def play_curve(config: Config, after: Sequence[int], series: Series) -> tuple[in
         if series.stopped:
             not_begun = ", ".join(map(str, after[len(points) :]))
             begun = f", and not begun at {not_begun}" if not_begun else ""
-            message = f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}"
-            screen.print(message, soft_wrap=True)
+            screen.print(f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}")
             break
     finished = points[:-1] if series.stopped else points
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))

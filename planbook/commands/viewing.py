@@ -16,6 +16,7 @@ from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.settings import check_names
 from planbook.compare.shown import comparison_parts, run_letter
+from planbook.config import split_names
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
@@ -203,14 +204,14 @@ def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
     results, unreadable = _read_runs(runs, prices_from(prices) if prices else None)
-    names = [name for name in by.split(",") if name]
+    names = split_names(by)
     check_names(names, (run.run.config for run in results))
     rows = group_rows(results, names)
     print_parts(console(), group_parts(rows))
     faults = {run.name: faults for run in results if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
-            ERRORS.print(f"{folder} contradicts itself: {fault}", style="red", soft_wrap=True)
+            ERRORS.print(f"{folder} contradicts itself: {fault}", style="red")
     facts = {
         "rows": [row.model_dump(mode="json") for row in rows],
         "unreadable": unreadable,
@@ -246,7 +247,7 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
             except errors.DAMAGED as error:
                 unreadable[str(run)] = str(errors.damaged_run(run, error))
     for reason in unreadable.values():
-        ERRORS.print(f"Left out: {reason}", style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"Left out: {reason}", style="yellow")
     if not results:
         raise errors.BadRun("none of these runs can be read")
     return list(results.values()), unreadable

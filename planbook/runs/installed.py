@@ -32,11 +32,10 @@ def versions() -> Mapping[str, str]:
     """
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
-    return {**system, **packages, "planbook": __version__, CODE: code()}
+    return {**system, **packages, "planbook": __version__, CODE: code_version()}
 
 
-@cache
-def code() -> str:
+def code_version() -> str:
     """Return the commit of planbook's code, with a digest of the files if they have changed.
 
     If the code is in no checkout, return only a digest.

@@ -47,15 +47,7 @@ from planbook.runs.folder import (
 )
 from planbook.runs.installed import versions
 from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
-from planbook.store import (
-    EpisodeJournal,
-    Event,
-    Store,
-    Watch,
-    create_schema,
-    recorded_location,
-    without_password,
-)
+from planbook.store import EpisodeJournal, Event, Store, Watch, create_schema, recorded_location, without_password
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"

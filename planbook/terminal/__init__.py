@@ -42,7 +42,7 @@ def report_error(error: Exception) -> int | None:
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):
-        ERRORS.print(f"planbook: {error}", style="red", soft_wrap=True)
+        ERRORS.print(f"planbook: {error}", style="red")
         if "--json" in sys.argv:
             print_json({"error": str(error)})
         return errors.exit_code(error)
@@ -57,10 +57,7 @@ def report_error(error: Exception) -> int | None:
 def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
     """Print tables, grids and lines of text, one after another."""
     for part in parts:
-        if isinstance(part, str):
-            out.print(part, markup=False, soft_wrap=True)
-        else:
-            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
+        out.print(table_of(part) if isinstance(part, Grid) else part)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
@@ -99,13 +96,13 @@ class EventPrinter:
             self._print(Cell.model_validate(body).feedback.output[self._shown :])
             self._shown = 0
         if kind in DESCRIBED:
-            self._out.print(describe(kind, body), soft_wrap=True)
+            self._out.print(describe(kind, body))
 
     def _print(self, text: str) -> None:
         self._shown += len(text)
         if text:
             more = f"\n... {len(text) - SHOWN_CHARS:,} more characters, in the run" if len(text) > SHOWN_CHARS else ""
-            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}", soft_wrap=True)
+            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}")
 
 
 LINE_INTERVAL = 30.0
@@ -128,7 +125,7 @@ class Progress:
         self._endings = list(endings)
         self._seconds_before, self._ended_before = run.meter.spent.seconds, len(self._endings)
 
-    def count(self, entry: Entry, ending: Ending) -> None:
+    def count(self, ending: Ending) -> None:
         """Add the ending of an episode."""
         self._endings.append(ending)
 
@@ -149,7 +146,7 @@ class Progress:
 
         def print_line() -> None:
             printed.append(self.line())
-            out.print(printed[-1], soft_wrap=True)
+            out.print(printed[-1])
 
         try:
             with call_every(interval, print_line):
