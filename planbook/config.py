@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
-from planbook.options import Option, option, pairs
+from planbook.options import Option, option, parse_pairs
 from planbook.planner import DEFAULT_ROLE, Budget, PlannerError, Sampling, Timeouts, is_method_file, known_method
 from planbook.sandbox import Limits
 
@@ -71,7 +71,7 @@ def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str,
 
 def _sampling_by_role(values: Any) -> dict[str, Any]:
     sampling: dict[str, Any] = {}
-    for name, value in pairs(values, "--sampling").items():
+    for name, value in parse_pairs(values, "--sampling").items():
         if isinstance(value, Sampling | Mapping):
             sampling[name] = value
         else:
@@ -88,7 +88,7 @@ def reader(read: Callable[[Any], Any]) -> BeforeValidator:
 
 
 def _pairs_of(flag: str) -> BeforeValidator:
-    return reader(lambda value: pairs(value, flag))
+    return reader(lambda value: parse_pairs(value, flag))
 
 
 def split_names(value: Any) -> Any:

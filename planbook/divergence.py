@@ -84,7 +84,7 @@ def _excerpt(text: str, position: int) -> str:
     return " ".join(cut.split()) or "(nothing)"
 
 
-def course_of(events: Events, path: str) -> Events:
+def compared_events(events: Events, path: str) -> Events:
     """Return the events that are compared, by their places below the scope of the episode, ``path``.
 
     The places that their bodies name are also relative to ``path``, which differs between two attempts at an episode.

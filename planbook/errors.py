@@ -38,7 +38,7 @@ REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, Sa
 
 DAMAGED = (ValidationError, KeyError)
 """Errors that readers of a run raise if one of the run's records is damaged."""
-OURS = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
+INSTALLED_PREFIXES = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
 """Prefixes of the paths of source files that belong to planbook, an installed package or Python itself."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
@@ -67,4 +67,4 @@ def damaged_run(run: object, error: Exception) -> BadRun:
 def is_damage(error: Exception) -> bool:
     """Return True if an error may come from a damaged record: no code of the user was running when it was raised."""
     frames = extract_tb(error.__traceback__)
-    return isinstance(error, DAMAGED) and all(frame.filename.startswith(OURS) for frame in frames)
+    return isinstance(error, DAMAGED) and all(frame.filename.startswith(INSTALLED_PREFIXES) for frame in frames)

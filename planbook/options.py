@@ -75,7 +75,7 @@ def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
 # NAME=VALUE
 
 
-def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
+def parse_pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
     """Parse strings of the form NAME=VALUE. A value that is valid JSON is decoded; any other value is kept as a string.
 
     If ``values`` is a mapping, it is only copied. Raises BadArgument if a string has no name or no equals sign.

@@ -179,7 +179,7 @@ def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: st
         raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {remedy}") from error
 
 
-def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
+def report_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
     """Print what has changed since the run began, and return a note about the changes for the invocation's record.
 
     Raises BadRun if new episodes would be added to episodes that were played with other data, prompts or knowledge, or
@@ -209,7 +209,7 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
 
 
-def notice_changes_since_built(library: Path, current: RunInputs) -> None:
+def report_changes_since_build(library: Path, current: RunInputs) -> None:
     """Warn if the library is a run that was played with other code of the environment. Other tasks do not matter."""
     if not is_run(library):
         return

@@ -30,7 +30,7 @@ from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
-from planbook.terminal import spending
+from planbook.terminal import describe_spending
 from planbook.wording import describe, first_line
 from planbook.workers import Request as ControlRequest
 from planbook.workers import send_request
@@ -159,7 +159,7 @@ class FollowedRun:
             "ended": len(endings),
             "solved": sum(ending.outcome.solved for ending in endings),
             "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
-            "spending": spending(self.results.cost, Budget()),
+            "spending": describe_spending(self.results.cost, Budget()),
             "resume": f"planbook run --resume {self.run.folder}" if doing == "stopped" else "",
         }
 

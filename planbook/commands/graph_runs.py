@@ -36,7 +36,7 @@ from planbook.planner import (
     value_text,
 )
 from planbook.runs import Run, new_folder
-from planbook.terminal import spending
+from planbook.terminal import describe_spending
 from planbook.wording import counted
 from planbook.workers import Switches, in_threads, roles_of
 
@@ -86,7 +86,7 @@ class _GraphPasses:
         code, problem, remedy = self._run_in_thread()
         spent = self.run.meter.spent
         if spent.calls:
-            ERRORS.print(f"{spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
+            ERRORS.print(f"{describe_spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
         if problem:
             ERRORS.print(f"{problem}. {remedy}")
         else:

@@ -17,7 +17,7 @@ from planbook.commands.click_options import JSON, Command, CommandResult, option
 from planbook.config import Config, models_by_role
 from planbook.console import console, ends_in_json
 from planbook.errors import BadArgument
-from planbook.options import pairs
+from planbook.options import parse_pairs
 from planbook.planner import (
     DEFAULT_ROLE,
     GRAPH_FORMATS,
@@ -176,7 +176,7 @@ def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]
     Raises BadArgument if a file cannot be read, or if the graph does not use one of the paths, or GraphError if a value
     does not fit its path.
     """
-    values = {path: _file_or_value(value) for path, value in pairs(texts, "--set").items()}
+    values = {path: _file_or_value(value) for path, value in parse_pairs(texts, "--set").items()}
     _database_with(file, values)
     if not file.hooks:  # a hook may use any value
         _refuse_unused(file, values)

@@ -34,7 +34,7 @@ from planbook.results.summary import Summary
 from planbook.rules import count_evidence, evidence_table, rule_text
 from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings, ablated_options
-from planbook.terminal import print_parts, spending
+from planbook.terminal import describe_spending, print_parts
 from planbook.workers import check_roles
 
 BUILD_SEEDS = range(1000)
@@ -161,7 +161,7 @@ def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> C
             for line in coverage_lines(run, group, state):
                 out.print(line)
         out.print(f"Written: {', '.join(written) or 'no manual'}")
-        out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
+        out.print(f"The run so far: {describe_spending(spent, run.meter.budget)}.")
         return code, {
             "manuals": written,
             "model_calls": spent.calls,

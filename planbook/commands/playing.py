@@ -23,9 +23,9 @@ from planbook.preflight import (
     check_knowledge,
     check_settings,
     finished_endings,
-    notice_changes,
-    notice_changes_since_built,
     print_paper_settings,
+    report_changes,
+    report_changes_since_build,
 )
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
@@ -76,7 +76,7 @@ def join_command(run: Path, settings: Settings) -> CommandResult:
         if not opened.is_running:
             raise errors.BadRun(f"no process is playing {run}; resume it with: planbook run --resume {run}")
         check_config(opened.config, run)
-        notice_changes(opened, execution)
+        report_changes(opened, execution)
         report = join_run(opened, execution)
         if not isinstance(report.error, EpisodeStopped | BudgetEnded | None):
             raise report.error
@@ -115,7 +115,7 @@ def play(
     if config.paper:
         print_paper_settings(config)
     inputs = current_inputs(config, tasks, execution.prices)
-    notice_changes_since_built(config.library_folder, inputs)
+    report_changes_since_build(config.library_folder, inputs)
     folder = out or new_folder(config)
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
     run = Run.create(
@@ -179,7 +179,7 @@ def play_run(
     Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again. Unless the run
     is ``in_series``, a command that resumes it is printed when it is stopped.
     """
-    note = notice_changes(run, execution, plays_again=bool(superseded_scopes))
+    note = report_changes(run, execution, plays_again=bool(superseded_scopes))
     if superseded_scopes:
         note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"

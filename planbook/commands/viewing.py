@@ -28,7 +28,7 @@ from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
 from planbook.store import Event, restart_scope
 from planbook.terminal import print_parts
-from planbook.terminal.episode import ending_text, episode_pieces, text
+from planbook.terminal.episode import ending_text, episode_pieces, safe_text
 from planbook.wording import ESTIMATED, counted
 
 FAILED = "failed"
@@ -119,15 +119,15 @@ def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -
 def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
     task, cost = entry.task, spent_so_far(events, price)
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
-    yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
-    yield text(task.goal)
+    yield safe_text(task.id, "bold").append(f"  episode {entry.index}{repeat}", "dim")
+    yield safe_text(task.goal)
     facts = {"type": task.type, "split": task.split, "seed": str(task.seed)}
-    yield text(", ".join(f"{name} {value}" for name, value in facts.items() if value), "dim")
+    yield safe_text(", ".join(f"{name} {value}" for name, value in facts.items() if value), "dim")
     yield ending_text(ending) if ending else Text("has begun but not ended", style="yellow")
     if cost.calls:
         tokens = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens"
         spent = f"{tokens}{ESTIMATED if cost.estimated else ''}, {cost.waited:.1f} s of waiting"
-        yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
+        yield safe_text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
 
 
 @click.command()

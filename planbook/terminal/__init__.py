@@ -65,10 +65,10 @@ def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
     result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         result = in_words(ending.cause)
-    return f"Episode {entry.index}, {entry.task.id}: {result} ({spending(meter.spent, meter.budget)})"
+    return f"Episode {entry.index}, {entry.task.id}: {result} ({describe_spending(meter.spent, meter.budget)})"
 
 
-def spending(spent: Spending, budget: Budget) -> str:
+def describe_spending(spent: Spending, budget: Budget) -> str:
     """Describe what was spent: "12 of 100 calls, 3,456 tokens". An amount is followed by its limit in the budget."""
     parts = [_amount(spent.calls, budget.calls, "call"), _amount(spent.tokens, budget.tokens, "token")]
     if spent.money != 0:
@@ -174,7 +174,7 @@ class Progress:
     def _figures(self) -> Iterator[str]:
         spent, ended = self._run.meter.spent, len(self._endings) - self._ended_before
         if spent.calls:
-            yield spending(spent, self._run.meter.budget)
+            yield describe_spending(spent, self._run.meter.budget)
         elapsed = spent.seconds - self._seconds_before  # of this invocation, without pauses
         yield f"{format_clock(elapsed)} elapsed"
         if remaining := self._total - len(self._endings):
