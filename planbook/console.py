@@ -148,7 +148,7 @@ ERRORS = SafeConsole(stderr=True, width=_width(sys.stderr))
 
 
 def console() -> Console:
-    """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
+    """Return the console for results: standard output, or standard error inside ``ending_in_json``."""
     if ends_in_json():
         return ERRORS
     return SafeConsole(width=_width(sys.stdout))
