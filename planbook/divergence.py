@@ -140,7 +140,7 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
 
 
 def _describe(place: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:
-    """Return the fields of a comparison that describe an event that differs. ``place`` is its scope, kind, number."""
+    """Return the fields of a comparison that describe a differing event. ``place`` is its scope, kind and number."""
     scope, kind, number = place
     if kind == "ask" and old and new:
         part, label = ("reply", "the reply to") if old["prompt"] == new["prompt"] else ("prompt", "the prompt of")

@@ -182,14 +182,14 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     procedures = procedures_in(plan)
     if not procedures:
         return check(text, functions, attributes=attributes, names=names | {TASK}, modules=environment.modules)
-    faults: dict[Fault, None] = {}
+    faults: list[Fault] = []
     for procedure in procedures:
         defined = names | bound_names(procedure.helpers)
         found = check_procedure(
             procedure.code, functions, attributes=attributes, names=defined, modules=environment.modules
         )
-        faults |= dict.fromkeys(_move_to_file_line(fault, procedure.code, text) for fault in found)
-    return [*faults]
+        faults += [_move_to_file_line(fault, procedure.code, text) for fault in found]
+    return faults
 
 
 def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:

@@ -150,8 +150,8 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
 def file_format(requested: str | None, out: Path) -> str:
     """Return the requested format or, if none was requested, the default format for the file's extension.
 
-    Raises BadArgument if the requested format does not fit the extension. Also raises it if no format was requested and
-    the extension is unknown.
+    Raises BadArgument if the requested format does not fit the extension, or if none was requested and the extension is
+    unknown.
     """
     fitting = FORMATS_BY_EXTENSION.get(out.suffix.lower(), FORMATS)
     if requested is None and out.suffix and out.suffix.lower() not in FORMATS_BY_EXTENSION:

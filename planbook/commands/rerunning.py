@@ -159,8 +159,8 @@ def prepare_fork(
     """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
     If the run learns (`planbook build`), the new episode gets the knowledge that the run had when the original episode
-    began. Raises BadArgument if the episode has fewer than ``at`` actions. Also raises it if a plan is given, but
-    action ``at`` ended the episode.
+    began. Raises BadArgument if the episode has fewer than ``at`` actions, or if a plan is given and action ``at``
+    ended the episode.
     """
     episode = last_attempt(run, entry)
     actions = sum(len(played.steps) for played in episode.rounds)

@@ -121,7 +121,7 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
 
 
 MAX_SHOWN = 80
-"""Maximum number of characters of two differing values, together, that a message shows."""
+"""Maximum total length of two differing values that a message shows."""
 
 
 def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:

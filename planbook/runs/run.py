@@ -249,7 +249,7 @@ class Run:
         return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
 
     def end_invocation(self) -> None:
-        """End the invocation, and record for how many seconds the run has been played in all invocations."""
+        """End the invocation, and record the seconds for which the run was played in all invocations."""
         self._record_invocation({"over": True, SECONDS: self.meter.spent.seconds})
         if (reworded := self.meter.spent.reworded) != self.file.reworded_replies:
             self.file = self.file.model_copy(update={"reworded_replies": reworded})

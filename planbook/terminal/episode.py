@@ -65,7 +65,7 @@ def _indented(piece: RenderableType, depth: int = 1) -> RenderableType:
     return Padding(piece, (0, 0, 0, INDENT * depth), expand=False) if depth else piece
 
 
-def _folded(content: Any, style: str = "", lines: int = SHOWN_LINES) -> Text:
+def _shortened(content: Any, style: str = "", lines: int = SHOWN_LINES) -> Text:
     """Return the beginning of a text. If it is not the whole text, add the number of the remaining characters."""
     content = (content if isinstance(content, str) else repr(content)).strip()
     start = "\n".join(content.splitlines()[:lines])[:SHOWN_CHARS].rstrip()
@@ -106,7 +106,7 @@ def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
         yield span.order, span.scope, span
     actions = 0
     for round_ in trajectory.rounds:
-        yield round_.order, "", [_titled("The environment", _folded(round_.observation))]
+        yield round_.order, "", [_titled("The environment", _shortened(round_.observation))]
         for rewind in round_.rewinds:
             kept = counted(rewind.kept, "action")
             yield rewind.order, rewind.scope, [Text(f"Rewound to the state after {kept} of the round.", style=NOTE)]
@@ -137,7 +137,7 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
     yield Text("known before" if fields or any(helpers) else "known before: nothing", style=DIM)
     for name, value in fields.items():
         content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
-        yield _indented(_titled(RECALL_NAMES.get(name, name), _folded(without_block_marks(content), lines=1)))
+        yield _indented(_titled(RECALL_NAMES.get(name, name), _shortened(without_block_marks(content), lines=1)))
     yield from (_indented(_titled("helpers", safe_text(f"\n{code.strip()}"))) for code in helpers if code.strip())
 
 
@@ -151,7 +151,7 @@ def _span(span: RecordedSpan) -> Pieces:
     for name, value in span.data.items():
         in_title = isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", span.title)
         if name not in IN_TITLE and value not in (None, "", [], {}, False) and not in_title:
-            yield _indented(_titled(name, _folded(value, lines=2)))
+            yield _indented(_titled(name, _shortened(value, lines=2)))
 
 
 def _call(call: Call, previous: Call | None, *, prompts: bool) -> Pieces:
@@ -188,7 +188,7 @@ def _cell(number: int, cell: Cell | None, steps: Sequence[Step], actions_before:
     thought = cell.thought.model_dump(include={"understanding", "mistakes", "rules", "plan"})
     for name, content in (thought if any(thought.values()) else {"thought": cell.thought.text}).items():
         if content.strip():
-            yield _titled(name, _folded(content))
+            yield _titled(name, _shortened(content))
     feedback = cell.feedback
     if cell.code or steps or feedback.output:
         printed_last = feedback.output[sum(len(step.printed) for step in steps) :]
@@ -211,7 +211,7 @@ def _listing(code: str, steps: Sequence[Step], printed_last: str, faulty: Collec
 
     def add_printed(printed: str) -> None:
         if printed.strip() not in ("", seen.strip()):
-            listing.add_row("", _titled("printed", _folded(printed)))
+            listing.add_row("", _titled("printed", _shortened(printed)))
 
     for number, step in enumerate(steps, 1):
         add_printed(step.printed)
@@ -223,7 +223,7 @@ def _listing(code: str, steps: Sequence[Step], printed_last: str, faulty: Collec
 
 def _step(number: int, step: Step) -> Text:
     observation, style = step.observation, "" if step.observation.accepted else NOTE
-    call, result = safe_text(f"{number}. {format_call(step.action)}", "cyan"), _folded(observation.text, style)
+    call, result = safe_text(f"{number}. {format_call(step.action)}", "cyan"), _shortened(observation.text, style)
     line = call.append(" -> ", DIM).append_text(result)
     flags = {
         "no effect": not observation.accepted,
@@ -244,7 +244,7 @@ def _feedback(feedback: Feedback) -> Pieces:
     yield from (_indented(safe_text(str(fault), BAD)) for fault in feedback.faults)
     other_lines = "\n".join(line for line in feedback.text.splitlines() if not STEP_LINE.match(line))
     if other_lines.strip() and not feedback.faults:
-        yield _titled("feedback", _folded(other_lines))
+        yield _titled("feedback", _shortened(other_lines))
 
 
 def ending_text(ending: Ending) -> Text:

@@ -116,7 +116,7 @@ class SharedLock:
     def acquire(self, *, alone: bool) -> Iterator[None]:
         """Wait until the thread may play, and hold the lock until the block ends.
 
-        With ``alone``, wait until no thread plays. Until the block ends, no other thread may then begin to play.
+        With ``alone``, wait until no other thread plays, and keep the others from playing until the block ends.
         """
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
@@ -168,7 +168,7 @@ class EpisodeQueue:
     def _losses(self, entry: Entry) -> int | None:
         """Return how many workers were lost while playing a locked episode, or None if the episode has ended.
 
-        If too many were lost, the episode is given up here, which is an ending, too.
+        If too many were lost, give up the episode, which ends it.
         """
         self.open_episodes.refresh()
         if entry not in self.open_episodes:
@@ -241,7 +241,7 @@ class EpisodeWorker:
     def play_arguments(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
-        """Return the arguments of ``planner.play`` for an episode, its planning method, and the method's options.
+        """Return the arguments of ``planner.play``: an episode, its planning method, and the method's options.
 
         ``path`` is the scope under which the events of the episode are recorded in the journal.
         """
