@@ -35,9 +35,6 @@ UNTYPED = frozenset({"", "task"})
 Executor = Literal["threads", "processes", "ray"]
 
 
-# Readers of option values
-
-
 def _split_role(text: str, separator: str) -> tuple[str, str]:
     """Split a string such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
     role, found, rest = text.partition(separator)
@@ -53,10 +50,9 @@ def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str,
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
-        without_model = [role for role in values if role not in models]
-        if DEFAULT_ROLE in models and without_model:
+        if DEFAULT_ROLE in models and (missing := [role for role in values if role not in models]):
             raise BadArgument(
-                f"--model {without_model[0]}=none: {models[DEFAULT_ROLE]}, the model for all roles, would answer "
+                f"--model {missing[0]}=none: {models[DEFAULT_ROLE]}, the model for all roles, would answer "
                 "instead; name a model for each of the other roles"
             )
         return models
@@ -368,8 +364,7 @@ def _are_mappings(value: Any) -> bool:
 def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
     """Return all options of the planning method, including defaults that depend on the named ``environment``.
 
-    The recorded options are returned unchanged if this installation does not know the method (``known_method``), or if
-    the method no longer accepts these options or needs a file that is missing.
+    If the method cannot be loaded, or no longer accepts the recorded options, they are returned unchanged.
     """
     try:
         options = known_method(config.planner).options
