@@ -35,7 +35,7 @@ STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
 
 @dataclass(frozen=True, repr=False)
 class PlayedRun:
-    """A run and its results, as ``run``, ``build`` and ``test`` return it. ``PlayedRun.read`` reads any earlier run.
+    """A run and its results, returned by ``run``, ``build`` and ``test``. ``PlayedRun.read`` reads any earlier run.
 
     The run stays in its ``folder``. Pass this folder to `planbook report` or `planbook show`.
     """
@@ -48,7 +48,7 @@ class PlayedRun:
     def read(cls, folder: Path | str) -> Self:
         """Read the run in a folder. Raises BadRun if the folder holds no run, or if the run cannot be read."""
         run = cls(Path(folder))
-        assert run.results
+        _ = run.results  # read now, so that a bad folder is reported here
         return run
 
     @cached_property
@@ -214,7 +214,7 @@ def _models(models: Any) -> dict[str, Any]:
     for role, model in models.items():
         name = names[role] = _model_name(model)
         if not isinstance(model, str) and objects.setdefault(name, model) is not model:
-            raise BadArgument(f"models: two objects have the same name, {name}; give each a name of its own")
+            raise BadArgument(f"models: two objects have the same name, {name}; give each its own name")
     return {"models": names}
 
 

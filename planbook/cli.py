@@ -20,9 +20,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Play": {
         "demo": ("demo", "Show the main features; this needs no key and no download."),
         "run": ("playing", "Play tasks with a planning method."),
-        "join": ("playing", "Help another process to play a run."),
+        "join": ("playing", "Help another process play a run."),
         "exec": ("checking", "Run one plan file and print its steps."),
-        "replay": ("rerunning", "Play the recorded actions of a run again."),
+        "replay": ("rerunning", "Play a run again with its recorded replies."),
         "rerun": ("rerunning", "Play a run again and compare."),
         "fork": ("rerunning", "Continue an episode from one of its actions, with a change."),
     },

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, V
 from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
-from planbook.options import Option, option, pairs
+from planbook.options import Option, option, parse_pairs
 from planbook.planner import DEFAULT_ROLE, Budget, PlannerError, Sampling, Timeouts, is_method_file, known_method
 from planbook.sandbox import Limits
 
@@ -35,9 +35,6 @@ UNTYPED = frozenset({"", "task"})
 Executor = Literal["threads", "processes", "ray"]
 
 
-# Readers of option values
-
-
 def _split_role(text: str, separator: str) -> tuple[str, str]:
     """Split a string such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
     role, found, rest = text.partition(separator)
@@ -45,18 +42,18 @@ def _split_role(text: str, separator: str) -> tuple[str, str]:
 
 
 def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return a dict that maps roles to models. ``values`` is such a mapping, or consists of texts ([ROLE=]MODEL).
+    """Return a dict that maps roles to models. ``values`` is such a mapping, or strings of the form [ROLE=]MODEL.
 
-    From a mapping, the entries of roles with the model ``none`` are removed. From texts, they are kept, since ``none``
-    may later override the model that a run used. Raises BadArgument if two texts name the same role, or if a mapping
-    has ``none`` for one role although it has a model for all roles.
+    Roles with the model ``none`` are left out of a mapping, but kept if given as strings, since ``none`` may later
+    override the model that a run used. Raises BadArgument if two strings name the same role, or if a mapping has
+    ``none`` for one role although it has a model for all roles.
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
-        if DEFAULT_ROLE in models and (silent := [role for role in values if role not in models]):
+        if DEFAULT_ROLE in models and (missing := [role for role in values if role not in models]):
             raise BadArgument(
-                f"--model {silent[0]}=none: {models[DEFAULT_ROLE]}, the model for all roles, would answer instead; "
-                "name a model for each of the other roles"
+                f"--model {missing[0]}=none: {models[DEFAULT_ROLE]}, the model for all roles, would answer "
+                "instead; name a model for each of the other roles"
             )
         return models
     models = {}
@@ -70,7 +67,7 @@ def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str,
 
 def _sampling_by_role(values: Any) -> dict[str, Any]:
     sampling: dict[str, Any] = {}
-    for name, value in pairs(values, "--sampling").items():
+    for name, value in parse_pairs(values, "--sampling").items():
         if isinstance(value, Sampling | Mapping):
             sampling[name] = value
         else:
@@ -87,7 +84,7 @@ def reader(read: Callable[[Any], Any]) -> BeforeValidator:
 
 
 def _pairs_of(flag: str) -> BeforeValidator:
-    return reader(lambda value: pairs(value, flag))
+    return reader(lambda value: parse_pairs(value, flag))
 
 
 def split_names(value: Any) -> Any:
@@ -238,7 +235,7 @@ class InvocationSettings(StrictModel):
         "(US dollars). A run of `planbook build` reserves a tenth for its manual; formulator=SHARE sets another share.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
-    prices: Path | None = option(None, "A price table of your own.", Option("Spending", metavar="FILE", on_resume=True))
+    prices: Path | None = option(None, "Your own price table.", Option("Spending", metavar="FILE", on_resume=True))
     timeouts: Annotated[Timeouts | None, _pairs_of("--timeout")] = option(
         None,
         "Wait at most this long for a model's server: connect=10 to accept a connection, idle=300 to send a token.",
@@ -272,7 +269,7 @@ class LearningSettings(BuildingSettings):
 class Config(PlayingSettings):
     """The configuration that a run records. The run can only be resumed with an equal configuration.
 
-    ``models`` and ``sampling`` map roles to their values; the role ``default`` stands for all roles without an entry.
+    ``models`` and ``sampling`` map roles to their values; the role ``default`` applies to all roles without an entry.
     """
 
     selection: Selection = Selection()
@@ -281,11 +278,11 @@ class Config(PlayingSettings):
     actions: int = Field(ge=0)
     """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, use the knowledge that this run had after this many episodes."""
+    """If the library is a run of `planbook build`, the number of its episodes after which its knowledge is used."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Where task types and params come from. If they are found, the environment's own types and params are hidden."""
+    """Where task types and params come from. With FOUND, the environment's own types and params are hidden."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
     """Maps task ids to other wordings of their goals. Planners get these goals instead of the environment's goals."""
     learning: LearningSettings | None = None
@@ -298,7 +295,7 @@ class Config(PlayingSettings):
         return str(self.planner_options.get("source", planner))
 
     def task_overrides(self, task: Task) -> dict[str, Any]:
-        """Return the task's fields that are replaced for planners and learners, with the values that they see.
+        """Return the fields of a task that are replaced for planners and learners, with the values that they get.
 
         Copied episodes were not played with the goals of this run, so their own goals are not replaced.
         """
@@ -367,8 +364,7 @@ def _are_mappings(value: Any) -> bool:
 def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
     """Return all options of the planning method, including defaults that depend on the named ``environment``.
 
-    The recorded options are returned unchanged if this installation does not know the method (``known_method``), or if
-    the method no longer accepts these options or needs a file that is missing.
+    If the method cannot be loaded, or no longer accepts the recorded options, they are returned unchanged.
     """
     try:
         options = known_method(config.planner).options
@@ -378,7 +374,7 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
 
 
 PAPER_OPTIONS = tuple(name for name in BuildingSettings.model_fields if name != "verify")
-"""Learning options that ``--paper`` sets as in a paper. A comparison with a paper checks whether they agree."""
+"""Learning options that ``--paper`` takes from a paper. A comparison with a paper checks whether they agree."""
 
 
 class PaperSettings(NamedTuple):

@@ -117,6 +117,14 @@ _JSON = ContextVar("json", default=False)
 class SafeConsole(Console):
     """A console that escapes control characters, and prints nothing while the current thread is inside ``quiet``."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, emoji=False, markup=False, **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects. By default, a string is not wrapped, so that commands and paths in it can be copied."""
+        is_line = bool(objects) and isinstance(objects[0], str)
+        super().print(*objects, **{"soft_wrap": is_line, **options})
+
     def render_str(self, text: str, **options: Any) -> Text:
         """Render a string with its control characters escaped."""
         return super().render_str(escape_control(text), **options)
@@ -136,14 +144,14 @@ class SafeConsole(Console):
         pass
 
 
-ERRORS = SafeConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
+ERRORS = SafeConsole(stderr=True, width=_width(sys.stderr))
 
 
 def console() -> Console:
-    """Return the console for tables: standard output, or standard error inside ``ending_in_json``."""
+    """Return the console for results: standard output, or standard error inside ``ending_in_json``."""
     if ends_in_json():
         return ERRORS
-    return SafeConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+    return SafeConsole(width=_width(sys.stdout))
 
 
 @contextmanager
@@ -212,7 +220,7 @@ class LogHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""
         style = "yellow" if record.levelno >= logging.WARNING else "dim"
-        ERRORS.print(self.format(record), style=style, soft_wrap=True)
+        ERRORS.print(self.format(record), style=style)
 
 
 LOG_HANDLER = LogHandler()

@@ -21,7 +21,7 @@ NUMBER = re.compile(r"\d+")
 EXCERPT_CHARACTERS = 160
 """Maximum number of characters in an excerpt of a text that differs from another text."""
 CHARACTERS_BEFORE = 40
-"""How many of these characters come before the first difference."""
+"""Number of these characters that come before the first difference."""
 
 
 class Sameness(StrEnum):
@@ -84,7 +84,7 @@ def _excerpt(text: str, position: int) -> str:
     return " ".join(cut.split()) or "(nothing)"
 
 
-def course_of(events: Events, path: str) -> Events:
+def compared_events(events: Events, path: str) -> Events:
     """Return the events that are compared, by their places below the scope of the episode, ``path``.
 
     The places that their bodies name are also relative to ``path``, which differs between two attempts at an episode.
@@ -119,10 +119,10 @@ def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Compa
 
 
 def _compared_part(kind: str, body: Any, original: Any) -> Any:
-    """Return the part of an event that is compared. ``original`` is the event in the original episode.
+    """Return the part of an event that is compared. ``original`` is the same event in the original episode.
 
-    Of a model call, neither the model nor the duration is compared. A prompt that was made from the same data is the
-    same in other words; planbook 0.1 did not record the data. Nor is the wording of a cell's feedback compared.
+    The model, the duration of its call and the wording of a cell's feedback are not compared. Nor is the wording of a
+    prompt if it was made from the same data, or if planbook 0.1, which did not record the data, made the original.
     """
     match kind:
         case "recall":
@@ -140,7 +140,7 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
 
 
 def _describe(place: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:
-    """Return the fields of a comparison that describe an event that differs. ``place`` is its scope, kind, number."""
+    """Return the fields of a comparison that describe a differing event. ``place`` is its scope, kind and number."""
     scope, kind, number = place
     if kind == "ask" and old and new:
         part, label = ("reply", "the reply to") if old["prompt"] == new["prompt"] else ("prompt", "the prompt of")

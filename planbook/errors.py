@@ -38,8 +38,8 @@ REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, Sa
 
 DAMAGED = (ValidationError, KeyError)
 """Errors that readers of a run raise if one of the run's records is damaged."""
-OURS = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
-"""Beginnings of the names of files whose code is planbook's, a package's or Python's own."""
+INSTALLED_PREFIXES = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
+"""Prefixes of the paths of source files that belong to planbook, an installed package or Python itself."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
@@ -48,7 +48,7 @@ EXIT_CODES: Mapping[type[Exception], int] = {
     ModelError: MISSING,
     WorkerFailed: BROKEN,
 }
-"""Maps errors to exit codes. The first entry whose type fits decides; any other reported error is BAD_INPUT."""
+"""Maps errors to exit codes. The first type that matches decides; any other reported error is BAD_INPUT."""
 
 
 def exit_code(error: Exception) -> int:
@@ -57,7 +57,7 @@ def exit_code(error: Exception) -> int:
 
 
 def damaged_run(run: object, error: Exception) -> BadRun:
-    """Return the error that reports a damaged record of a run. ``error`` is what its reader has raised."""
+    """Return the error that reports a damaged record of a run. ``error`` is the error that the reader raised."""
     fault = validation_faults(error)[0] if isinstance(error, ValidationError) else repr(error)
     place = extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}:{place.lineno}"
@@ -67,4 +67,4 @@ def damaged_run(run: object, error: Exception) -> BadRun:
 def is_damage(error: Exception) -> bool:
     """Return True if an error may come from a damaged record: no code of the user was running when it was raised."""
     frames = extract_tb(error.__traceback__)
-    return isinstance(error, DAMAGED) and all(frame.filename.startswith(OURS) for frame in frames)
+    return isinstance(error, DAMAGED) and all(frame.filename.startswith(INSTALLED_PREFIXES) for frame in frames)

@@ -56,7 +56,7 @@ def inputs_of_graph(config: Config, prices: Path | None = None) -> RunInputs:
 
 
 def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digests of the tasks' data. Add those of the environment's code, unless it ships with planbook."""
+    """Return the digests of the tasks' data and, unless it ships with planbook, of the environment's code."""
     by_id = {task.id: task for task in tasks}
     digests = dict(config.environment.checksums(list(by_id.values()), config.environment_options))
     kind, _, target = config.env.partition(":")
@@ -67,7 +67,7 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def code_files(config: Config) -> dict[str, Path]:
-    """Return the user's own files and packages that make the environment, as a dict whose keys describe them."""
+    """Return a dict that maps descriptions to the user's own files and packages that implement the environment."""
     kind, _, target = config.env.partition(":")
     file = Path(target.partition(":")[0] if kind == "module" else kind)
     files: dict[str, Path] = {}
@@ -121,7 +121,7 @@ def seeds_of(config: Config) -> dict[str, int | None]:
 
 
 def prompt_digests(config: Config) -> dict[str, str]:
-    """Return the digests of all templates and graphs. Add those of the method's code, unless it ships with planbook."""
+    """Return the digests of all templates and graphs and, unless it ships with planbook, of the method's code."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     digests: dict[str, str] = {}
@@ -178,7 +178,7 @@ def _library_digests(config: Config) -> dict[str, str]:
 
 
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
-    """Return the digests of what a run of `planbook build` knew after ``config.after`` tasks."""
+    """Return the digests of the knowledge of a run of `planbook build` after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
@@ -191,7 +191,8 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
 def _start_names(config: Config) -> tuple[str, ...]:
     """Return the names of the examples with which the run starts.
 
-    A build records its own names. Any other run starts with the default examples if it asks a model, or else with none.
+    The configuration of a build names them. Any other run starts with the default examples if it asks a model, or else
+    with none.
     """
     if config.learning is not None:
         return config.learning.start
@@ -210,7 +211,7 @@ def _demonstration_digests(config: Config) -> dict[str, str]:
 
 
 def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield the name and then the digest of each file with this demonstration, in the order of the search."""
+    """Yield the name and the digest of each file with this demonstration, in the order in which they are searched."""
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():

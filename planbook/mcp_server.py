@@ -47,8 +47,6 @@ except ImportError as error:
     raise missing_extra("mcp", "planbook mcp") from error
 
 T = TypeVar("T")
-ExampleGoal = tuple[str, Mapping[str, JsonValue]]
-"""A goal that a procedure can reach, and the params to pass to the procedure for this goal."""
 MARKDOWN, JSON = "text/markdown", "application/json"
 MAX_LISTED = 10
 """Maximum number of task ids that an error message lists."""
@@ -254,7 +252,7 @@ class PlanSession:
 class PlanTools:
     """The tools that every client gets. They use the session in ``thread``, where its environment was created.
 
-    If a task has begun, ``check_plan`` uses another thread, so that it does not wait until the running plan ends.
+    If a task has begun, ``check_plan`` uses another thread, so that it need not wait for the running plan.
     """
 
     session: PlanSession
@@ -337,23 +335,24 @@ def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Kn
     names = ["check_plan", "run_plan", "begin_task"]
     for owner, procedure in ((part, procedure) for part in knowledge for procedure in part.procedures.values()):
         names.append(python_name(procedure.type, names))
-        examples = example_goals(procedure, owner, tasks)
-        tool = tools.procedure_tool(procedure, owner)
-        server.add_tool(tool, name=names[-1], description=_describe(procedure, examples))
+        description = _describe(procedure, *_example_goal(procedure, owner, tasks))
+        server.add_tool(tools.procedure_tool(procedure, owner), name=names[-1], description=description)
     return server
 
 
-def example_goals(procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Task]) -> list[ExampleGoal]:
-    """Return example goals of a procedure, with their params: those of the tasks that have the procedure's type.
+def _example_goal(
+    procedure: Procedure, knowledge: Knowledge, tasks: Sequence[Task]
+) -> tuple[str, Mapping[str, JsonValue]]:
+    """Return a goal that a procedure can reach, and the params to pass to the procedure for it.
 
-    If planbook itself discovered the type, they are the goals and params from which it discovered the type.
+    They are those of a task. If planbook itself discovered the task type, they are an example from which it did so.
     """
     found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
-    return [(source.goal, source.params) for source in found or (task for task in tasks if task.type == procedure.type)]
+    sources = found or (task for task in tasks if task.type == procedure.type)
+    return next(((source.goal, source.params) for source in sources), ("", {}))
 
 
-def _describe(procedure: Procedure, examples: Sequence[ExampleGoal]) -> str:
-    goal, params = examples[0] if examples else ("", {})
+def _describe(procedure: Procedure, goal: str, params: Mapping[str, JsonValue]) -> str:
     example = f", such as {json.dumps(params)} for the goal {goal!r}" if params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
@@ -366,10 +365,10 @@ def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowl
     """Yield the texts that the client can read: the environment's description, its tasks, and the manual, if any."""
     rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
     manual = "\n\n".join(filter(None, (without_block_marks(render_manual(part)) for part in knowledge)))
-    yield _text_resource("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
+    yield _text_resource("environment", "The environment, and everything that plans can call.", description, MARKDOWN)
     yield _text_resource("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
     if manual:
-        yield _text_resource("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)
+        yield _text_resource("manual", "The manual of the environment, learned from episodes.", manual, MARKDOWN)
 
 
 def _text_resource(name: str, description: str, text: str, mime_type: str) -> TextResource:

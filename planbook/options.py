@@ -6,7 +6,7 @@ and environments are the fields of their own models; users give them as NAME=VAL
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
@@ -51,9 +51,9 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made of the name."""
+    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made from the name."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
-    return details and Option(**{**vars(details), "flag": details.flag or f"--{name.replace('_', '-')}"})
+    return details and replace(details, flag=details.flag or f"--{name.replace('_', '-')}")
 
 
 _FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
@@ -64,7 +64,7 @@ def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
     """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
 
     ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
-    name, since commands determine it in different ways. So does ``learning``, which tells `build` from other commands.
+    name, since commands determine it in different ways. So does ``learning``, which only `build` has.
     """
     field, _, part = name.removeprefix("selection.").removeprefix("learning.").partition(".")
     details = option_of(field, fields[field]) if field in fields else None
@@ -75,7 +75,7 @@ def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
 # NAME=VALUE
 
 
-def pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
+def parse_pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
     """Parse strings of the form NAME=VALUE. A value that is valid JSON is decoded; any other value is kept as a string.
 
     If ``values`` is a mapping, it is only copied. Raises BadArgument if a string has no name or no equals sign.
@@ -116,7 +116,7 @@ def _append_option_names(message: str, model: type[BaseModel]) -> str:
 
 
 def _describe_fault(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:
-    """Return a message that says what is wrong with one option."""
+    """Return a message about one fault in the value of an option."""
     field = model.model_fields.get(str(loc[0])) if loc else None
     details = option_of(str(loc[0]), field) if field else None
     if field and details and (inner := _model_in(field.annotation)):
@@ -170,10 +170,10 @@ def option_facts(options: type[BaseModel]) -> dict[str, dict[str, Any]]:
 
 
 class _OptionsSchema(GenerateJsonSchema):
-    """Describes options by JSON Schema. For a type that has none, any value fits."""
+    """Generates the JSON Schema of options. A type that JSON Schema cannot express accepts any value."""
 
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> dict[str, Any]:
-        """Return a schema that any value fits."""
+        """Return a schema that accepts any value."""
         return {}
 
 

@@ -19,7 +19,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
 from planbook.manuals import existing_demonstrations
-from planbook.planner import INVOCATION, METHODS, Body, EventKind, Memory, fault_of_random, method
+from planbook.planner import INVOCATION, METHODS, Body, Ending, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
     DECISIVE,
     INPUTS_KEY,
@@ -35,9 +35,6 @@ from planbook.runs import (
 from planbook.wording import listed
 from planbook.workers import Execution, check_executor, check_roles
 
-RESTORE_VERSION = "restore the version that it was played with"
-
-
 # Before a run begins
 
 
@@ -45,9 +42,7 @@ def check_settings(config: Config, execution: Execution) -> None:
     """Raise an error if a new run cannot be played with these settings. This check does not load any tasks."""
     check_ablations(config.without, for_build=config.learning is not None)
     check_roles(config)
-    _check_naive_plan(config)
-    _check_random(config)
-    _check_streaming(config)
+    _check_method(config)
     check_executor(config, execution)
 
 
@@ -62,11 +57,11 @@ def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
     if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
         _check_procedures(memory, config, tasks)
     if message := missing_demonstrations(config):
-        ERRORS.print(message, style="yellow", soft_wrap=True)
+        ERRORS.print(message, style="yellow")
 
 
 def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
-    """Return the knowledge with which a run begins."""
+    """Return the knowledge at the beginning of a run."""
     if config.learning is None:
         return memory_of(config)
     group = knowledge.group_of(config, tasks[0].type)
@@ -113,20 +108,13 @@ def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> Non
         )
 
 
-def _check_naive_plan(config: Config) -> None:
-    """Raise BadArgument if the method is ``naive`` and the environment has no naive plan."""
-    if config.planner == "naive" and not config.environment.naive:
-        raise BadArgument(f"naive has no plan for {config.environment.name}")
-
-
-def _check_random(config: Config) -> None:
-    """Raise BadArgument if the method is ``random`` and no action of the environment can be drawn."""
-    if config.planner == "random" and (fault := fault_of_random(config.environment, config.environment_options)):
+def _check_method(config: Config) -> None:
+    """Raise BadArgument if the planning method cannot play the environment, or does not allow ``--stream``."""
+    environment = config.environment
+    if config.planner == "naive" and not environment.naive:
+        raise BadArgument(f"naive has no plan for {environment.name}")
+    if config.planner == "random" and (fault := fault_of_random(environment, config.environment_options)):
         raise BadArgument(fault)
-
-
-def _check_streaming(config: Config) -> None:
-    """Raise BadArgument if ``--stream`` is used with a method that cannot run a plan while a model writes it."""
     if config.stream and not method(config.planner).streams:
         streaming = ", ".join(name for name, candidate in sorted(METHODS.items()) if candidate.streams)
         raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
@@ -155,8 +143,7 @@ def print_paper_settings(config: Config) -> None:
     theirs = paper_settings(
         config.planner, config.env, split, selection.types, config.planner_options, for_build=for_build
     )
-    note = f"Settings of {theirs.paper} (what you gave takes precedence): {theirs}"
-    ERRORS.print(note, soft_wrap=True, markup=False, highlight=False)
+    ERRORS.print(f"Settings of {theirs.paper} (what you gave takes precedence): {theirs}")
 
 
 # Before a run is resumed or joined
@@ -188,10 +175,11 @@ def _check_options(model: type[BaseModel], options: Mapping[str, Any], owner: st
         model.model_validate(options)
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {RESTORE_VERSION}") from error
+        remedy = "restore the version that it was played with"
+        raise BadRun(f"{folder}: {owner} no longer takes these options ({faults}); {remedy}") from error
 
 
-def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
+def report_changes(run: Run, execution: Execution, *, plays_again: bool = False) -> Body:
     """Print what has changed since the run began, and return a note about the changes for the invocation's record.
 
     Raises BadRun if new episodes would be added to episodes that were played with other data, prompts or knowledge, or
@@ -205,10 +193,9 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     current = current_inputs(run.config, [entry.task for entry in run.entries()], execution.prices or run.prices)
     other_inputs, other_versions = changes(run.initial_inputs, current), changed_versions(run.versions, versions())
     if other_versions:
-        ERRORS.print(f"This run began with different versions: {_join(other_versions)}.", style="yellow", markup=False)
+        ERRORS.print(f"This run began with different versions: {_join(other_versions)}.", style="yellow")
     if other_inputs:
-        message = f"This run began with different inputs: {_join(other_inputs)}."
-        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"This run began with different inputs: {_join(other_inputs)}.", style="yellow")
     since_latest = changes(_latest_inputs(run), current)
     refused = [change for change in since_latest if change.part in DECISIVE]
     if refused and not execution.allow_changed and _would_mix_episodes(run, plays_again):
@@ -222,8 +209,8 @@ def notice_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
 
 
-def notice_changes_since_built(library: Path, current: RunInputs) -> None:
-    """Warn if the library is a run whose environment had other code. Other tasks make no difference."""
+def report_changes_since_build(library: Path, current: RunInputs) -> None:
+    """Warn if the library is a run that was played with other code of the environment. Other tasks do not matter."""
     if not is_run(library):
         return
     with closing(Run.open(library)) as built:
@@ -231,8 +218,7 @@ def notice_changes_since_built(library: Path, current: RunInputs) -> None:
     data = [change for change in found if change.part == "data" and None not in (change.then, change.now)]
     code = [change for change in data if change.name.startswith(("the ", "module"))]
     if code:
-        message = f"The environment is not the one with which {library} was built: {_join(code)}."
-        ERRORS.print(message, style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"The environment has changed since {library} was built: {_join(code)}.", style="yellow")
 
 
 def _refuse_other_release(run: Run, plays_again: bool) -> None:
@@ -261,13 +247,19 @@ def _would_mix_episodes(run: Run, plays_again: bool) -> bool:
     """Return True if some episodes of the run have begun, and some are still to be played, or will be played again."""
     kinds: tuple[EventKind, ...] = ("task", "learnt")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
-    return begun and (plays_again or _is_unfinished(run))
+    return begun and (plays_again or len(finished_endings(run)) < len(run.entries()))
 
 
-def _is_unfinished(run: Run) -> bool:
-    if run.config.learning is None:
-        return len(recorded_endings(run)) < len(run.entries())
-    return any(learned_event(run, learning_path(entry)) is None for entry in run.entries())
+def finished_endings(run: Run) -> dict[int, Ending]:
+    """Return a dict that maps the index of each finished episode to its ending.
+
+    In a run that learns from each episode, an episode counts as finished only after its learning step.
+    """
+    endings = recorded_endings(run)
+    if not run.config.learning:
+        return endings
+    learned = {entry.index for entry in run.entries() if learned_event(run, learning_path(entry)) is not None}
+    return {index: ending for index, ending in endings.items() if index in learned}
 
 
 def _latest_inputs(run: Run) -> RunInputs | None:

@@ -5,7 +5,7 @@ Nothing is written.
 
 from collections.abc import Callable
 
-from planbook.divergence import Comparison, Sameness, course_of, first_difference
+from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.planner import NO_MODELS, Ending, MemoryJournal, ModelError, Roles, play
 from planbook.runs import Entry, Run, last_path, recorded_endings
@@ -50,5 +50,5 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, then: Ending |
     if now is None or not now.outcome.played:
         worker.drop_environment()
     ids = run.config.environment.object_ids
-    comparison = first_difference(course_of(recorded, path), course_of(journal.events, path), ids)
+    comparison = first_difference(compared_events(recorded, path), compared_events(journal.events, path), ids)
     return comparison.with_endings(then, now) if now else comparison.model_copy(update={"now": unknown})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from planbook.divergence import Comparison, Sameness, course_of, first_difference
+from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.knowledge import learned_in
 from planbook.planner import Outcome, Step, Trajectory, format_call
 from planbook.runs import Entry, Fork, Run, last_attempt, last_path, recorded_endings
@@ -34,14 +34,14 @@ def learned_the_same(first: Run, second: Run) -> bool:
 def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Comparison:
     """Compare the events of two episodes or, if the second run is a fork, only the actions."""
     if not second.forked:
-        return first_difference(_course(first, old), _course(second, new))
+        return first_difference(_compared_events(first, old), _compared_events(second, new))
     planned = second.forked if second.config.planner != first.config.planner else None
     return first_difference(_numbered(actions_taken(first, old, planned)), _numbered(actions_taken(second, new)))
 
 
-def _course(run: Run, entry: Entry) -> Events:
+def _compared_events(run: Run, entry: Entry) -> Events:
     path = last_path(run, entry)
-    return course_of(run.journal(path).events, path)
+    return compared_events(run.journal(path).events, path)
 
 
 def _numbered(actions: Iterable[str]) -> Events:
@@ -73,8 +73,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
 def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
-    If ``planned`` is given, it describes a fork of the episode that continues with a new plan. In that case,
-    actions that come before the fork and are not repeated by it are left out.
+    ``planned`` describes a fork of the episode that continues with a new plan. If it is given, actions before the fork
+    that the fork does not repeat are left out.
     """
     episode = last_attempt(run, entry)
     steps = [step for played in episode.rounds for step in played.steps]

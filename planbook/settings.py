@@ -28,8 +28,6 @@ from planbook.config import (
     PlayingSettings,
     SourceOfTypes,
     StrictModel,
-    models_by_role,
-    split_names,
 )
 from planbook.envs import Environment, Selection, load_environment, validation_faults
 from planbook.errors import BadArgument
@@ -240,7 +238,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 
     def selection(self, paper: PaperSettings = NO_PAPER) -> Selection:
-        """Return which tasks are selected: as many as in the paper, unless a number, types, seeds or ids are given.
+        """Return the selection of tasks: as many as in the paper, unless a number, types, seeds or ids are given.
 
         Raises BadArgument if the number after the split's colon is invalid.
         """
@@ -384,6 +382,3 @@ def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonVal
 def absolute_model(model: str) -> str:
     """Return a model's name. If it contains the path of a file or folder, make this path absolute."""
     return runs.change_path_in_model(model, Path.resolve)
-
-
-__all__ = ["Settings", "ablated_options", "absolute_model", "models_by_role", "split_names"]

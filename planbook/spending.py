@@ -1,4 +1,4 @@
-"""Computes prices of model replies, and what a run has spent according to its events."""
+"""Compute the prices of model replies, and the spending of a run from its events."""
 
 import re
 from collections.abc import Callable, Iterable

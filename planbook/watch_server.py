@@ -30,7 +30,7 @@ from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
-from planbook.terminal import spending
+from planbook.terminal import describe_spending
 from planbook.wording import describe, first_line
 from planbook.workers import Request as ControlRequest
 from planbook.workers import send_request
@@ -44,11 +44,9 @@ ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
     "pausing": ("go on", "stop"),
     "paused": ("go on", "stop"),
 }
-"""Maps states of a run to the requests that it accepts in this state. In all other states it accepts none."""
+"""Maps states of a run to the requests that it accepts. In all other states, it accepts none."""
 PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping", "finish calls": "stopping"}
-"""Maps a request to the state in which the run is until it acts on the request."""
-
-
+"""Maps a request to the state of the run until it acts on the request."""
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
 """Limits for the top of the page: at most MAX_OPEN open episodes, each described by at most MAX_CHARS characters."""
@@ -58,7 +56,7 @@ class FollowedRun:
     """A run that another process plays, as the page shows it.
 
     ``version`` is a number that grows with every change. ``changed`` maps the index of each changed episode to the
-    version with which it last changed. ``page``, ``document``, ``news`` and ``ask`` read new events first; any thread
+    version of its last change. ``page``, ``document``, ``news`` and ``ask`` read new events first; any thread
     may call them.
     """
 
@@ -69,7 +67,7 @@ class FollowedRun:
         self.changed: dict[int, int] = {}
         self.is_running = self._paused = False
         self._pending_request = ""
-        """The last request, if the run has not acted on it yet, or else ""."""
+        """The last request, or "" if the run has acted on it."""
         self._last_activity: dict[int, Event] = {}
         """Maps the index of each open episode to its last event of a kind in ACTIVITY."""
         self._row = 0
@@ -161,7 +159,7 @@ class FollowedRun:
             "ended": len(endings),
             "solved": sum(ending.outcome.solved for ending in endings),
             "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
-            "spending": spending(self.results.cost, Budget()),
+            "spending": describe_spending(self.results.cost, Budget()),
             "resume": f"planbook run --resume {self.run.folder}" if doing == "stopped" else "",
         }
 

@@ -21,7 +21,7 @@ def counted(number: int, singular: str, plural: str = "") -> str:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """Return counts with what they count, without those that are zero: "3 same, 1 different"."""
+    """Return the counts that are not zero, with their names: "3 same, 1 different"."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
@@ -40,7 +40,7 @@ def fixed(figure: float | None, digits: int) -> str:
 def format_number(number: float | None, digits: int = 4) -> str:
     """Format a number with ``digits`` significant digits, and None as "-".
 
-    A number with more digits before the point is rounded to an integer with commas, such as 12,346.
+    A number with at least that many digits before the point is rounded to an integer with commas, such as 12,346.
     """
     if number is None:
         return NO_FIGURE
@@ -96,12 +96,12 @@ def in_words(cause: str) -> str:
 
 
 def outcome_of(ending: Ending) -> str:
-    """Return the outcome in a few words. For a task that was not judged or was skipped, they say so, not "failed"."""
+    """Return the outcome in a few words. A task that was not judged or was skipped is not called "failed"."""
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: "skipped"}.get(ending.cause) or in_words(ending.outcome.value)
 
 
 def cause_of(ending: Ending) -> str:
-    """Return the cause of an ending in words, or "" if the task was solved, or if the outcome has the same words."""
+    """Return the cause of an ending in words, or "" if the task was solved or the outcome already says the same."""
     cause = in_words(ending.cause)
     return "" if cause == outcome_of(ending) else cause
 
@@ -118,13 +118,13 @@ def reason_of(ending: Ending) -> str:
 
 
 def score_of(ending: Ending) -> str:
-    """Return a score between 0 and 1 after a comma, for example ", score 0.5". Return "" for the scores 0 and 1."""
+    """Return a score between 0 and 1 with a comma before it, as in ", score 0.5". Return "" for the scores 0 and 1."""
     score = ending.verdict.score
     return f", score {score:.2g}" if 0 < score < 1 else ""
 
 
 def describe(kind: str, body: Any) -> str:
-    """Describe an event in words. For kinds of events that ``DESCRIBED`` lacks, return the body as text."""
+    """Describe an event in words. If ``DESCRIBED`` lacks its kind, return the body as text."""
     if body is None:
         return "nothing (there is no such event)"
     return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)

@@ -11,7 +11,7 @@ import click
 from pydantic import BaseModel
 
 from planbook import errors
-from planbook.commands.click_options import JSON, PLAN_FILE, SELECTION, Command, CommandResult, options
+from planbook.commands.click_options import EXISTING_FILE, JSON, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play_settings
 from planbook.config import UNTYPED
 from planbook.console import ERRORS, console
@@ -62,12 +62,12 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(line)
     return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}
 
 
 @click.command("check", cls=Command)
-@click.argument("plan", type=PLAN_FILE)
+@click.argument("plan", type=EXISTING_FILE)
 @options("Environment", "tasks")
 @JSON
 def check_command(plan: Path, settings: Settings) -> CommandResult:
@@ -84,14 +84,14 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 
 
 @click.command("exec", cls=Command)
-@click.argument("plan", type=PLAN_FILE)
+@click.argument("plan", type=EXISTING_FILE)
 @options(*SELECTION, "Running")
 @click.option("--strict", is_flag=True, help="Exit with 1 unless every task was solved.")
 @JSON
 def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
     """Run one plan file, or one procedure, on the selected tasks.
 
-    Its steps are printed as they happen if one episode is played at a time, in this process.
+    The steps are printed as they happen, if episodes are played one at a time in this process.
     """
     if faults := check_plan(plan, settings):
         return print_check(plan, faults)
@@ -123,7 +123,7 @@ def _dry_run(
         matching = (procedure for procedure in procedures if procedure.type == task.type)
         code = code_of(next(matching, procedures[0]))
         text, helpers = code.code, [*helpers, code.helpers]
-    with closing(environment(options)) as instance:  # the first observation is a part of the task
+    with closing(environment(options)) as instance:  # the task that plans see includes the first observation
         visible_task = plan_task(task, instance.reset(task))
     return dry_run(
         text,
@@ -136,7 +136,7 @@ def _dry_run(
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
-    """Return the code to run for a file: a plan as it is, or a procedure followed by a call of the procedure.
+    """Return the code to run for a file: a plan as it is, or a procedure followed by a call to it.
 
     Raises BadArgument if the file cannot be read or holds several procedures, or BadProcedure if the check of the
     procedure finds a fault.
@@ -153,10 +153,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedures in a file.
-
-    This is one procedure if the file defines ``solve``, all procedures of a module of procedures, or none for a plan.
-    """
+    """Return the procedures in a file: one if it defines ``solve``, all those of a module of procedures, or none."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -185,20 +182,20 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     procedures = procedures_in(plan)
     if not procedures:
         return check(text, functions, attributes=attributes, names=names | {TASK}, modules=environment.modules)
-    faults: dict[Fault, None] = {}
+    faults: list[Fault] = []
     for procedure in procedures:
         defined = names | bound_names(procedure.helpers)
         found = check_procedure(
             procedure.code, functions, attributes=attributes, names=defined, modules=environment.modules
         )
-        faults |= dict.fromkeys(_move_to_file_line(fault, procedure.code, text) for fault in found)
-    return [*faults]
+        faults += [_move_to_file_line(fault, procedure.code, text) for fault in found]
+    return faults
 
 
 def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
     """Yield a fault for each procedure with a task type that the environment does not have.
 
-    In a library whose task types planbook found by itself, every type is accepted.
+    In a library with task types that planbook itself found, every type is accepted.
     """
     types, lines = settings.environment().task_types(settings.environment_options()), read_plan(plan).splitlines()
     if set(types) <= UNTYPED or (plan.resolve().parent.parent / TYPES_FILE).exists():
@@ -223,11 +220,11 @@ def print_check(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryR
     """Print the result of each dry run, then every distinct fault. Return the exit code and the JSON output."""
     out = console()
     for task, run in runs:
-        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)
+        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}")
     found = dict.fromkeys([*faults, *(fault for _, run in runs if run for fault in run.faults)])
     for fault in found:
         message = str(fault).removeprefix(f"line {fault.line}: ")
-        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
+        out.print(f"{plan}:{fault.line or 1}: {message}")
     out.print(f"{plan}: {counted(len(found), 'fault') if found else 'no faults'}")
     result: dict[str, Any] = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in found]}
     if runs:

@@ -19,16 +19,15 @@ from planbook.console import ending_in_json, print_json
 from planbook.options import Option, option_of
 from planbook.settings import Settings
 
-PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PRICES = click.option(
-    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
+    "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="Your own price table."
 )
 TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
 SELECTION = ("Environment", "Tasks", "Episodes")
 PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
 """Option groups of the commands that play tasks."""
-METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
 Body = Callable[..., Any]
 CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
@@ -129,4 +128,4 @@ def _metavar(field: FieldInfo) -> str:
         if get_origin(annotation) is Literal
         for choice in get_args(annotation)
     ]
-    return f"[{'|'.join(choices)}]" if choices else METAVARS.get(field.annotation, "TEXT")
+    return f"[{'|'.join(choices)}]" if choices else "N" if field.annotation in (int, int | None) else "TEXT"

@@ -61,7 +61,7 @@ def demo(out: Path | None) -> int:
         screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}\n")
     codes += [_call(PLANNERS, PLANNER_RUNS, out), _call(LEARN, LEARNING, out)]
     if plan := min((out / "build" / "learnt").rglob("procedures/*.py"), default=None):
-        screen.print(NEXT.format(out=out, plan=plan, kind=plan.stem), markup=False, soft_wrap=True)
+        screen.print(NEXT.format(out=out, plan=plan, kind=plan.stem))
     return max(codes)
 
 
@@ -71,10 +71,10 @@ def _call(title: str, commands: Sequence[str], out: Path) -> int:
     Raises Exit if a command was interrupted.
     """
     screen, codes, planbook = console(), [errors.OK], click.get_current_context().find_root().command
-    screen.print(f"{title}\n")
+    screen.print(f"{title}\n", soft_wrap=False)
     for command in commands:
         words = [word.format(out=out) for word in command.split()]
-        screen.print(f"$ planbook {shlex.join(words)}", soft_wrap=True)
+        screen.print(f"$ planbook {shlex.join(words)}")
         codes.append(planbook.main(words, standalone_mode=False))
         if codes[-1] == errors.INTERRUPTED:
             raise click.exceptions.Exit(errors.INTERRUPTED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from planbook import errors
-from planbook.commands.click_options import JSON, RUN_FOLDER, Command, CommandResult, options
+from planbook.commands.click_options import EXISTING_FILE, JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.commands.playing import play
 from planbook.config import Config, split_names
 from planbook.console import ERRORS, console, ends_in_json, quiet
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from planbook.export.exporting import ExportResult
     from planbook.export.verification import VerifiedSkill
 
-EXPORTED_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMATS = ("jsonl", "parquet", "chat")
-ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
+FORMATS_BY_EXTENSION = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
 """Maps each file extension to the formats that a file with this extension may have. The first one is the default."""
 
 
@@ -41,8 +40,8 @@ ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
-@click.option("--solved", is_flag=True, help="Export solved episodes in full, and only task and ending of the others.")
-@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes in full, not only task and ending.")
+@click.option("--solved", is_flag=True, help="Export solved episodes in full, and only the task and ending of others.")
+@click.option("--all", "everything", is_flag=True, help="Also export BROKEN episodes in full.")
 @click.option(
     "--roles",
     default="",
@@ -63,14 +62,14 @@ def export(
     form = file_format(form, out)
     _check_options(runs, form, out, roles)
     exported = write_episodes(runs, form, out, solved=solved, everything=everything, roles=split_names(roles))
-    ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
+    ERRORS.print(_describe_export(exported))
     if roles and not exported.conversations:
-        ERRORS.print(f"--roles {roles}: these episodes have no conversation in this role", style="yellow", markup=False)
+        ERRORS.print(f"--roles {roles}: these episodes have no conversation in this role", style="yellow")
     return errors.OK, exported
 
 
 @click.command(name="import")
-@click.argument("files", nargs=-1, required=True, type=EXPORTED_FILE, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=EXISTING_FILE, metavar="FILE...")
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder of the new run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
@@ -81,9 +80,7 @@ def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
     console().print(
         f"{counted(imported['episodes'], 'episode')} ({imported['solved']} solved) in "
         f"{', '.join(imported['worlds'])}, planned by {', '.join(imported['planners'])}; "
-        f"see them with: planbook report {imported['run']}",
-        markup=False,
-        soft_wrap=True,
+        f"see them with: planbook report {imported['run']}"
     )
     return errors.OK, imported
 
@@ -103,9 +100,9 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
 
     written, left_out = export_skills(run, out)
     for name, folder in written.items():
-        console().print(f"{name}: {folder}", markup=False, soft_wrap=True)
+        console().print(f"{name}: {folder}")
     for task_type, reason in left_out.items():
-        ERRORS.print(f"Left out {task_type}: {reason}", style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"Left out {task_type}: {reason}", style="yellow")
     return errors.OK, {"skills": written, "left_out": left_out, "run": str(run)}
 
 
@@ -116,14 +113,14 @@ def skills_export(run: Path, out: Path | None) -> CommandResult:
 def verify(folder: Path, settings: Settings) -> CommandResult:
     """Play the skills in DIR again on the tasks of their evidence, and compare the verdicts.
 
-    DIR is one skill or a folder of several. The exit code is 0 only if every file and every verdict is as recorded; it
-    is 1 otherwise, or that of the run if the run did not end normally.
+    DIR is one skill or a folder of several. The exit code is 0 only if every file and every verdict is as recorded. It
+    is 1 otherwise, or the exit code of the run if the run did not end normally.
     """
     from planbook.export.verification import skill_folders
 
     played = [_verify_skill(skill_folder, settings) for skill_folder in skill_folders(folder)]
     for _, skill in played:
-        console().print(f"{skill.name}: {_describe_skill(skill)}", markup=False, soft_wrap=True)
+        console().print(f"{skill.name}: {_describe_skill(skill)}")
     code = max(code or (errors.OK if skill.holds else errors.BROKEN) for code, skill in played)
     return code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}
 
@@ -153,14 +150,14 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
 def file_format(requested: str | None, out: Path) -> str:
     """Return the requested format or, if none was requested, the default format for the file's extension.
 
-    Raises BadArgument if the requested format does not fit the extension. Also raises it if no format was requested and
-    the extension is unknown.
+    Raises BadArgument if the requested format does not fit the extension, or if none was requested and the extension is
+    unknown.
     """
-    fitting = ENDINGS.get(out.suffix.lower(), FORMATS)
-    if requested is None and out.suffix and out.suffix.lower() not in ENDINGS:
+    fitting = FORMATS_BY_EXTENSION.get(out.suffix.lower(), FORMATS)
+    if requested is None and out.suffix and out.suffix.lower() not in FORMATS_BY_EXTENSION:
         raise BadArgument(
-            f"no format has the extension of {out.name}: use {' or '.join(ENDINGS)}, or choose a format with --format "
-            f"({', '.join(FORMATS)})"
+            f"no format has the extension of {out.name}: use {' or '.join(FORMATS_BY_EXTENSION)}, or choose a format "
+            f"with --format ({', '.join(FORMATS)})"
         )
     if requested is not None and requested not in fitting:
         raise BadArgument(
@@ -206,7 +203,7 @@ def _check_options(runs: tuple[Path, ...], form: str, out: Path, roles: str) -> 
 DEFAULT_ACTIONS = 10_000
 """Default of ``--actions``: the maximum number of actions in a task, counted over all plans that run in this task."""
 SESSION_TASK = "session"
-"""Id and type of the task that stands in if the environment has no tasks. The client decides what to do in it."""
+"""Id and type of the only task of an environment without tasks. The client decides what to do in it."""
 
 
 @click.command()

@@ -36,7 +36,7 @@ from planbook.planner import (
     value_text,
 )
 from planbook.runs import Run, new_folder
-from planbook.terminal import spending
+from planbook.terminal import describe_spending
 from planbook.wording import counted
 from planbook.workers import Switches, in_threads, roles_of
 
@@ -49,7 +49,7 @@ EPISODE = "task/0"
 def run_graph(
     file: GraphFile, config: Config, invocation: InvocationSettings, out: Path | None, passes: int, max_concurrent: int
 ) -> tuple[int, dict[str, Any]]:
-    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return exit code and result.
+    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return the exit code and result.
 
     The option ``given`` of the planner in ``config`` maps paths in the graph's database to the user's values. The
     configuration does not contain the number of passes, which may change on resume.
@@ -86,11 +86,11 @@ class _GraphPasses:
         code, problem, remedy = self._run_in_thread()
         spent = self.run.meter.spent
         if spent.calls:
-            ERRORS.print(f"{spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
+            ERRORS.print(f"{describe_spending(spent, self.run.meter.budget)}; {spent.seconds:.1f} s", style="dim")
         if problem:
-            ERRORS.print(f"{problem}. {remedy}", soft_wrap=True)
+            ERRORS.print(f"{problem}. {remedy}")
         else:
-            ERRORS.print(f"Everything is in {self.run.folder}", style="dim", soft_wrap=True)
+            ERRORS.print(f"Everything is in {self.run.folder}", style="dim")
         return code, self.result | {
             "database": self.database.values() if self.result["passes"] else {},
             "problem": problem,
@@ -146,13 +146,13 @@ class _GraphPasses:
         self.result |= {"passes": number + 1, "answer": answer, "answers": done.answers, "skipped": list(done.skipped)}
 
     def _print(self, kind: EventKind, body: Body) -> None:
-        """Print a node when it has its answer. Before that, collect the data that is recorded when the node begins."""
+        """Print a node once it is answered. Until then, keep the data that was recorded when the node began."""
         if kind != "span":
             return
         span: Any = body
         self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
         if span["at"] in (SPAN_MOMENT, SPAN_END):
-            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.passes), soft_wrap=True)
+            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.passes))
 
 
 def _node_line(body: Any, passes: int) -> str:

@@ -14,10 +14,10 @@ from pydantic import JsonValue
 
 from planbook import errors
 from planbook.commands.click_options import JSON, Command, CommandResult, options
-from planbook.config import Config
+from planbook.config import Config, models_by_role
 from planbook.console import console, ends_in_json
 from planbook.errors import BadArgument
-from planbook.options import pairs
+from planbook.options import parse_pairs
 from planbook.planner import (
     DEFAULT_ROLE,
     GRAPH_FORMATS,
@@ -32,11 +32,11 @@ from planbook.planner import (
     suggestion,
     value_text,
 )
-from planbook.settings import Settings, absolute_model, models_by_role
+from planbook.settings import Settings, absolute_model
 from planbook.wording import counted, escape_control
 
 ENVIRONMENT = "world"
-"""In the database of a graph that plays an environment, this path holds the environment."""
+"""The path of the environment in the database of a graph that plays one."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -72,12 +72,12 @@ def check(name: str) -> CommandResult:
     faults = graph_faults(text, path)
     out = console()
     for fault in faults:
-        out.print(f"{path}:{fault}", soft_wrap=True)
+        out.print(f"{path}:{fault}")
     if faults:
-        out.print(f"{path}: {counted(len(faults), 'fault')}", soft_wrap=True)
+        out.print(f"{path}: {counted(len(faults), 'fault')}")
     else:
         file = graph_of(text, path)
-        out.print(f"{path}: no faults; {counted(len(file.all_nodes), 'node')}", soft_wrap=True)
+        out.print(f"{path}: no faults; {counted(len(file.all_nodes), 'node')}")
     result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
     return errors.BAD_INPUT if faults else errors.OK, result
 
@@ -107,7 +107,7 @@ def draw(name: str, out: Path | None) -> int:
     "values",
     multiple=True,
     metavar="PATH=VALUE",
-    help="Put a value into the database; @FILE stands for the text of a file.",
+    help="Put a value into the database; @FILE takes it from a file.",
 )
 @click.option("--passes", default=1, type=click.IntRange(min=1), help="Number of passes over the graph.")
 @click.option(
@@ -128,7 +128,7 @@ def run(name: str, values: tuple[str, ...], passes: int, max_concurrent: int, se
     text = graph_text(path)
     file = graph_of(text, path)
     database_values = read_values(file, values)
-    refuse_agents(file, name, database_values)
+    refuse_environment(file, name, database_values)
     config = Config(
         planner=GRAPH_PLANNER,
         env=file.name,
@@ -176,7 +176,7 @@ def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]
     Raises BadArgument if a file cannot be read, or if the graph does not use one of the paths, or GraphError if a value
     does not fit its path.
     """
-    values = {path: _file_or_value(value) for path, value in pairs(texts, "--set").items()}
+    values = {path: _file_or_value(value) for path, value in parse_pairs(texts, "--set").items()}
     _database_with(file, values)
     if not file.hooks:  # a hook may use any value
         _refuse_unused(file, values)
@@ -184,7 +184,7 @@ def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the given values, and those of missing inputs, for which the user is asked in the terminal.
+    """Return the given values, and values for missing inputs, for which the user is asked in the terminal.
 
     Raises BadArgument if an input is missing and standard input is not a terminal.
     """
@@ -198,17 +198,17 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
     return {**values, **prompted}
 
 
-def refuse_agents(file: GraphFile, name: str, values: Mapping[str, JsonValue]) -> None:
+def refuse_environment(file: GraphFile, name: str, values: Mapping[str, JsonValue]) -> None:
     """Raise BadArgument if the graph plays an environment, since this command has none.
 
     A graph is allowed if a value, an input or an initial value takes the environment's place in the database. ``name``
     is the name that the user gave.
     """
-    uses_it = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
+    uses_environment = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
         ":" not in hook for hook in file.hooks
     )
-    has_it = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
-    if file.code is not None and uses_it and not has_it:
+    is_given = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
+    if file.code is not None and uses_environment and not is_given:
         flags = f"--env ENV --planner-option graph={name}"
         raise BadArgument(f"{name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
 
@@ -223,7 +223,7 @@ def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDat
 def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     known = file.known_paths
     for path in paths:
-        # the path "" stands for the whole database; a prompt inserts it with {{ db }}
+        # the path "" is the whole database; a prompt inserts it with {{ db }}
         if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):
             takes = f"It takes {', '.join(known)}" if known else "It takes no values"
             raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")

@@ -25,7 +25,7 @@ from planbook.wording import counted
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """Names of the benchmarks in ``tools/bench``."""
 CLONE = Path(__file__).parents[2]
-"""If planbook runs from a clone of its repository, this is the clone's folder."""
+"""The folder of the clone, if planbook runs from a clone of its repository."""
 
 
 @click.command(cls=Command)
@@ -144,7 +144,7 @@ def planners(name: str | None) -> CommandResult:
     if not name:
         out.print(_methods_table(chosen))
         for reason in unusable.values():
-            out.print(reason, style="yellow", soft_wrap=True)
+            out.print(reason, style="yellow")
         out.print(
             f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
         )

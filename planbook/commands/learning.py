@@ -1,6 +1,6 @@
 """The commands `build`, `formulate`, `rules` and `effect`, which learn, and show what was learned."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,13 +11,21 @@ from planbook.commands.click_options import JSON, RUN_FOLDER, SELECTION, Command
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import Series, test_config
 from planbook.compare.effects import effects_in_words, part_effects
-from planbook.config import FOUND, LIBRARIES, PAPER_OPTIONS, SHIPPED_LIBRARY, Config, LearningSettings, models_by_role
+from planbook.config import (
+    FOUND,
+    LIBRARIES,
+    PAPER_OPTIONS,
+    SHIPPED_LIBRARY,
+    Config,
+    LearningSettings,
+    models_by_role,
+    split_names,
+)
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import KnowledgeState, check_learns, known_parts, learned_in, memory_of
-from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals
-from planbook.learning.stages import formulate as formulate_rules
+from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals, formulate
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
 from planbook.manuals import coverage_table
 from planbook.planner import BudgetEnded, Recall
@@ -25,9 +33,9 @@ from planbook.results import read_folder
 from planbook.results.summary import Summary
 from planbook.rules import count_evidence, evidence_table, rule_text
 from planbook.runs import Run, RunFile, is_run, new_folder
-from planbook.settings import Settings, ablated_options, split_names
-from planbook.terminal import print_parts, spending
-from planbook.workers import Execution, check_roles
+from planbook.settings import Settings, ablated_options
+from planbook.terminal import describe_spending, print_parts
+from planbook.workers import check_roles
 
 BUILD_SEEDS = range(1000)
 """Seeds of the tasks of `planbook build`, if tasks are generated from seeds. `planbook test` uses other seeds."""
@@ -68,7 +76,7 @@ def build(settings: Settings) -> tuple[int, Summary]:
     check_roles(config, ("planner", *(RULE_ROLES if builds_rules else ())))
     if config.types == FOUND and FOUND not in settings.types and config.library in LIBRARIES:
         note = "The tasks have no types, so planbook finds types and params, and hides the tasks' own params from plans"
-        ERRORS.print(f"{note}; --types given shows them.", style="yellow", soft_wrap=True)
+        ERRORS.print(f"{note}; --types given shows them.", style="yellow")
     return play(config, settings.out, settings.execution(), store=settings.store)
 
 
@@ -80,13 +88,13 @@ def building_config(settings: Settings) -> Config:
     config = settings.config(planner, ablated_options(planner, settings.without), for_build=True)
     learning = _as_in_paper(learning, settings, planner)
     if learning.libraries_only and "rules" not in config.without and config.library == SHIPPED_LIBRARY:
-        note = "No rules are learned; there are only those of the starting examples. First build rules"
-        ERRORS.print(f"{note}, and name that run with --library.", style="yellow", soft_wrap=True)
+        note = "No rules are learned, so planners get only those of the starting examples"
+        ERRORS.print(f"{note}. To use others, build rules first, and name that run with --library.", style="yellow")
     return config.model_copy(update={"learning": learning})
 
 
 def _as_in_paper(learning: LearningSettings, settings: Settings, planner: str) -> LearningSettings:
-    """Return the settings for learning with those of the paper, if ``--paper`` was given, where the user gave none."""
+    """Return the settings for learning. With ``--paper``, those that the user did not give are taken from the paper."""
     paper = settings.paper_settings(planner, for_build=True).learning
     names = [name for name in PAPER_OPTIONS if not settings.was_given(name)] if paper else []
     if settings.was_given("verify") and "procedures" in names:
@@ -106,7 +114,6 @@ def config_from_sources(settings: Settings) -> Config:
     if not settings.env_options and settings.env == defaults.get("env"):
         settings = settings.model_copy(update={"env_options": defaults.get("env_options", {})})
     config = settings.config("automanual", ablated_options("automanual", settings.without), for_build=True)
-    config = config.model_copy(update={"types": settings.source_of_types(for_build=True)})
     learning = _as_in_paper(settings.learning(defaults["split"]), settings, "automanual")
     learning = learning.model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
@@ -129,29 +136,22 @@ def check_verifying(config: Config, task: Task) -> None:
 
 
 @click.command("formulate", cls=Command)
-@click.argument("run", type=RUN_FOLDER)
+@click.argument("folder", metavar="RUN", type=RUN_FOLDER)
 @click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(run: Path, tokens: int | None, settings: Settings) -> CommandResult:
+def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> CommandResult:
     """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
-    return formulate(run, settings.models, tokens, settings.execution())
-
-
-def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, execution: Execution) -> CommandResult:
-    """Write the manuals of a run of `planbook build` from its rules, and export them to files."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         check_learns(run)
-        config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **models})})
-        run.begin_invocation(execution, models=config.models.values())
+        config = run.config.model_copy(update={"models": models_by_role({**run.config.models, **settings.models})})
+        run.begin_invocation(settings.execution(), models=config.models.values())
         code = errors.OK
         try:
-            formulate_rules(run, config, tokens)
+            formulate(run, config, tokens)
         except BudgetEnded as ended:
-            out.print(
-                f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
-            )
+            out.print(f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}")
             code = errors.OUT_OF_BUDGET
         finally:
             run.end_invocation()
@@ -159,9 +159,9 @@ def formulate(folder: Path, models: Mapping[str, str], tokens: int | None, execu
         spent = run.meter.spent
         for group, state in learned_in(run).items():
             for line in coverage_lines(run, group, state):
-                out.print(line, markup=False, soft_wrap=True)
-        out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
-        out.print(f"The run so far: {spending(spent, run.meter.budget)}.")
+                out.print(line)
+        out.print(f"Written: {', '.join(written) or 'no manual'}")
+        out.print(f"The run so far: {describe_spending(spent, run.meter.budget)}.")
         return code, {
             "manuals": written,
             "model_calls": spent.calls,
@@ -177,7 +177,7 @@ DIFF_FORM = "diff A..B with the numbers of two states, or diff N for one change"
 
 
 def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
-    """Return the named group of task types and its knowledge. The default is the only group of the run.
+    """Return the named group of task types and its knowledge. The default is the run's only group.
 
     Raises BadArgument if the run has not learned anything, if it has no group with this name, or if no group was named
     although it has several.
@@ -251,7 +251,7 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
             text = coverage_table(coverage)
         case _:
             text = "\n".join(state.history.log()) or "Nothing has been changed yet."
-    console().print(text.rstrip(), markup=False, soft_wrap=True)
+    console().print(text.rstrip())
     facts = {
         "group": group,
         "coverage": coverage.model_dump(mode="json") | {"missing": coverage.missing},
@@ -316,7 +316,7 @@ def play_effects(config: Config, parts: Sequence[str], series: Series) -> Comman
     if effects:
         print_parts(screen, effects_in_words(effects))
     if series.stopped:
-        screen.print(f"Not finished; {series.how_to_continue}", soft_wrap=True)
+        screen.print(f"Not finished; {series.how_to_continue}")
     runs = {"all": str(series.out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}
     return series.exit_code, {
         "library": config.library,
@@ -329,7 +329,7 @@ def play_effects(config: Config, parts: Sequence[str], series: Series) -> Comman
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Iterator[tuple[str, Config, list[Task]]]:
-    """Yield each part, the configuration without it, and the tasks that then recall other knowledge."""
+    """Yield each part, the configuration without it, and the tasks that recall different knowledge without it."""
     tasks, memory = tasks_of(config), memory_of(config)
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})

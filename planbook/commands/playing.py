@@ -1,4 +1,4 @@
-"""The commands `run` and `join`. Also plays a run, with progress and results, for all other commands that play one."""
+"""The commands `run` and `join`, and the functions with which all commands play a run and print its results."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,31 +15,22 @@ from planbook.config import FOUND, Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.inputs import current_inputs
-from planbook.knowledge import EVERYTHING, learned_event, learning_path, memory_of
+from planbook.knowledge import EVERYTHING, memory_of
 from planbook.learning.tasks import tasks_of
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, EpisodeStopped, ModelError, Outcome
 from planbook.preflight import (
     check_config,
     check_knowledge,
     check_settings,
-    notice_changes,
-    notice_changes_since_built,
+    finished_endings,
     print_paper_settings,
+    report_changes,
+    report_changes_since_build,
 )
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
-from planbook.runs import (
-    AGAIN,
-    Entry,
-    Fork,
-    Run,
-    broken_paths,
-    is_run,
-    last_path,
-    new_folder,
-    recorded_endings,
-)
+from planbook.runs import AGAIN, Entry, Fork, Run, broken_paths, is_run, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
@@ -73,7 +64,7 @@ def run_command(settings: Settings, table: bool) -> tuple[int, Summary]:
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
 def join_command(run: Path, settings: Settings) -> CommandResult:
-    """Help another process, on this machine or another one, to play RUN.
+    """Help another process, on this machine or another one, play RUN.
 
     RUN is the run's folder. If the events of the run are in PostgreSQL, a copy of the folder is enough. If this process
     is lost, another one continues its episodes. This process ends when the process that plays the run ends.
@@ -85,13 +76,13 @@ def join_command(run: Path, settings: Settings) -> CommandResult:
         if not opened.is_running:
             raise errors.BadRun(f"no process is playing {run}; resume it with: planbook run --resume {run}")
         check_config(opened.config, run)
-        notice_changes(opened, execution)
+        report_changes(opened, execution)
         report = join_run(opened, execution)
         if not isinstance(report.error, EpisodeStopped | BudgetEnded | None):
             raise report.error
         played = opened.store.leases.workers().count(report.worker)
     stopped = f" Stopped: {report.error}." if isinstance(report.error, BudgetEnded) else ""
-    console().print(f"{counted(played, 'episode')} of {run} played here.{stopped}", markup=False, soft_wrap=True)
+    console().print(f"{counted(played, 'episode')} of {run} played here.{stopped}")
     spent = {"model_calls": report.spent.calls, "tokens": report.spent.tokens}
     code = errors.OUT_OF_BUDGET if stopped else errors.INTERRUPTED if report.error else errors.OK
     return code, {"episodes": played, **spent, "run": str(run)}
@@ -124,14 +115,13 @@ def play(
     if config.paper:
         print_paper_settings(config)
     inputs = current_inputs(config, tasks, execution.prices)
-    notice_changes_since_built(config.library_folder, inputs)
+    report_changes_since_build(config.library_folder, inputs)
     folder = out or new_folder(config)
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
-    with closing(
-        Run.create(
-            folder, config, tasks, store=store, inputs=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
-        )
-    ) as run:
+    run = Run.create(
+        folder, config, tasks, store=store, inputs=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+    )
+    with closing(run):
         if forked and run.is_new:
             copy_recall(run, forked)
         return play_run(run, execution, watch=watch, in_series=in_series)
@@ -189,7 +179,7 @@ def play_run(
     Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again. Unless the run
     is ``in_series``, a command that resumes it is printed when it is stopped.
     """
-    note = notice_changes(run, execution, plays_again=bool(superseded_scopes))
+    note = report_changes(run, execution, plays_again=bool(superseded_scopes))
     if superseded_scopes:
         note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
@@ -209,15 +199,12 @@ def play_run(
     summary = results.summary(seconds)
     _print_results(results, summary, title, out)
     if formulated:
-        out.print(
-            f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.",
-            soft_wrap=True,
-        )
+        out.print(f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.")
     if stopped is not None:
         ended = isinstance(stopped, BudgetEnded)
         larger = ("--budget", stopped.larger) if isinstance(stopped, BudgetEnded) else ()
         advice = "" if in_series else f" Resume with: {_resume_line(run, execution, *larger)}"
-        out.print(f"Stopped: {stopped}.{advice}" if ended else f"{stopped}{advice}", soft_wrap=True)
+        out.print(f"Stopped: {stopped}.{advice}" if ended else f"{stopped}{advice}")
         return errors.OUT_OF_BUDGET if ended else errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
@@ -246,7 +233,7 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
     )
     if run.config.learning:
         _print_learned(results, out)
-    out.print(f"{summary.seconds or 0:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds or 0:.1f} s in this invocation; the run is in {summary.run}")
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
@@ -300,38 +287,37 @@ def _print_learned(results: RunResults, out: Console) -> None:
             f"{title}{counted(len(learned.rules), 'rule')} after {counted(state.history.changes, 'change')}, "
             f"{counted(len(learned.skills), 'skill')}, {counted(len(learned.reflections), 'reflection')}, "
             f"{counted(len(learned.procedures), 'procedure')}.",
-            soft_wrap=True,
         )
         if knowledge.manual_is_outdated(run, group, state):
             command = f"planbook formulate {shlex.quote(str(run.folder))}"
-            out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}", soft_wrap=True)
+            out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}")
         if (excess := len(learned.rules) - max_rules) > 0 and not run.config.building.libraries_only:
-            out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
+            out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow")
         for line in coverage_lines(run, group, state):
-            out.print(line, markup=False, soft_wrap=True)
+            out.print(line)
         for note in state.notes:
-            out.print(f"Not learned: {first_line(note)}", style="yellow", soft_wrap=True)
+            out.print(f"Not learned: {first_line(note)}", style="yellow")
     types = len({row.entry.task.type for row in results.episodes.values()})
     if run.config.types == FOUND:
         types = sum(len(state.knowledge.found) for state in states.values())
     if line := cost_line(results.steps, types):
-        out.print(line, soft_wrap=True)
-    out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
+        out.print(line)
+    out.print(f"What was learned is in {', '.join(map(str, folders))}")
 
 
 def _play_with_progress(
     run: Run, title: str, execution: Execution, listener: RequestListener, watch: Watch | None
 ) -> str | BudgetEnded | None:
     """Play the open episodes. Return None, or the reason if the budget, Ctrl-C or `planbook watch` ended this early."""
-    finished_before = _finished_endings(run)
+    finished_before = finished_endings(run)
     progress = Progress(run, title, len(run.entries()), finished_before.values(), lambda: listener.switches.paused)
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         if entry.index in finished_before:  # a resumed build also reports the episodes of earlier invocations
             return
-        progress.count(entry, ending)
+        progress.count(ending)
         if run.config.learning:
-            ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
+            ERRORS.print(episode_line(entry, ending, run.meter))
 
     with listener.listening(), progress.show():
         try:
@@ -341,18 +327,6 @@ def _play_with_progress(
     if finished:
         return None
     return STOPPED_BY_WATCH if listener.stopped else "Stopped."
-
-
-def _finished_endings(run: Run) -> dict[int, Ending]:
-    """Map the index of each finished episode to its ending.
-
-    In a run that learns from each episode, an episode counts as finished only after its learning step.
-    """
-    endings = recorded_endings(run)
-    if not run.config.learning:
-        return endings
-    learned = {entry.index for entry in run.entries() if learned_event(run, learning_path(entry)) is not None}
-    return {index: ending for index, ending in endings.items() if index in learned}
 
 
 def _play_open(run: Run, on_ending: Callable[[Entry, Ending], None], execution: Execution, watch: Watch | None) -> bool:

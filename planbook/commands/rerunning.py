@@ -1,7 +1,7 @@
 """The commands `replay`, `rerun` and `fork`, which play a run again and compare the results.
 
-`replay RUN` repeats the recorded actions in the environment, and asks no model. `rerun` plays the whole run again, with
-its models. `fork` continues one episode from one of its actions, with a change, such as another model.
+`replay RUN` plays the episodes again with their recorded replies, and writes nothing. `rerun` plays the run again with
+its models, as a new run. `fork` continues one episode from one of its actions, with a change, such as another model.
 """
 
 import time
@@ -17,7 +17,7 @@ from rich.console import Console
 
 from planbook import errors
 from planbook.commands.checking import plan_code
-from planbook.commands.click_options import JSON, PLAN_FILE, RUN_FOLDER, Command, CommandResult, options
+from planbook.commands.click_options import EXISTING_FILE, JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.commands.playing import play
 from planbook.commands.viewing import find_episode
 from planbook.config import Config, models_by_role
@@ -36,7 +36,6 @@ from planbook.runs import (
     Entry,
     Fork,
     Run,
-    change_path_in_model,
     changed_versions,
     changes,
     last_attempt,
@@ -44,7 +43,7 @@ from planbook.runs import (
     recorded_endings,
     versions,
 )
-from planbook.settings import Settings
+from planbook.settings import Settings, absolute_model
 from planbook.wording import counted, listed, tally
 from planbook.workers import Execution
 
@@ -89,7 +88,7 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("episode")
 @click.option("--at", required=True, type=click.IntRange(min=0), help="Number of actions to keep.")
-@click.option("--plan", default=None, type=PLAN_FILE, help="Run this plan file from then on.")
+@click.option("--plan", default=None, type=EXISTING_FILE, help="Run this plan file from then on.")
 @options("models", "without", "Spending", "Running")
 @JSON
 def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings) -> tuple[int, Rerun]:
@@ -112,7 +111,7 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
 
 
 class Repeat(NamedTuple):
-    """Everything that is needed to play a run again: its configuration, its tasks as they are now, and so on.
+    """What is needed to play a run again: its configuration, its current tasks, its budget and its prices.
 
     ``prices`` is the file of the price table. ``forked`` is set if only one episode is played, from one of its actions.
     """
@@ -137,7 +136,7 @@ def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, price
     old_tasks = [entry.task for entry in run.entries() if entry.repeat == 0]
     tasks = _current_tasks(config, old_tasks, run.folder)
     own_models = dict.fromkeys(config.models, f"recorded:{run.folder.resolve()}") if recorded else config.models
-    new_models = {role: change_path_in_model(model, Path.resolve) for role, model in models.items()}
+    new_models = {role: absolute_model(model) for role, model in models.items()}
     config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
     prices = prices or run.prices
     lines = _changed_inputs(run, config, tasks, prices)
@@ -160,8 +159,8 @@ def prepare_fork(
     """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
     If the run learns (`planbook build`), the new episode gets the knowledge that the run had when the original episode
-    began. Raises BadArgument if the episode has fewer than ``at`` actions. Also raises it if a plan is given, but
-    action ``at`` ended the episode.
+    began. Raises BadArgument if the episode has fewer than ``at`` actions, or if a plan is given and action ``at``
+    ended the episode.
     """
     episode = last_attempt(run, entry)
     actions = sum(len(played.steps) for played in episode.rounds)
@@ -244,20 +243,21 @@ def play_again(
         forked=repeat.forked,
     )
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
-        differed = (*repeat.changed_inputs, *_environment_changes(first, second))
+        # an environment may report versions only while it is played, so they are compared here
+        versions_changed = list(map(str, changed_versions(first.environment_versions, second.environment_versions)))
         compared = list(repeated_episodes(first, second))
         learned_same = learned_the_same(first, second) if repeat.config.learning else None
     result = Rerun(
         rerun_of=str(folder),
         run=summary.run,
-        differed=differed,
+        differed=(*repeat.changed_inputs, *versions_changed),
         deterministic=not repeat.forked and is_deterministic(repeat.config),
         by_sameness=_count_by_sameness(compared),
         differences={_name(entry): each for entry, each in compared if each.sameness is Sameness.DIFFERENT},
         learnt_the_same=learned_same,
     )
-    for line in differed[len(repeat.changed_inputs) :]:
-        screen.print(f"The environment has changed: {line}.", soft_wrap=True)
+    for line in versions_changed:
+        screen.print(f"The environment has changed: {line}.")
     _show_result(screen, result)
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
@@ -278,45 +278,30 @@ def _has_diverged(result: Rerun) -> bool:
 
 def _show_changes(out: Console, folder: Path, changed_inputs: Sequence[str]) -> None:
     if not changed_inputs:
-        out.print(f"No input of {folder} has changed since it began.", soft_wrap=True)
+        out.print(f"No input of {folder} has changed since it began.")
         return
-    out.print(f"Changed since {folder} began:", soft_wrap=True)
+    out.print(f"Changed since {folder} began:")
     for line in changed_inputs:
-        out.print(f"  {line}", soft_wrap=True)
-
-
-def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
-    """Describe which versions have changed, among those that an environment reports only while it is played."""
-    return tuple(map(str, changed_versions(first.environment_versions, second.environment_versions)))
+        out.print(f"  {line}")
 
 
 def _show_result(out: Console, result: Rerun) -> None:
     for name, comparison in result.differences.items():
-        out.print(f"{name}: {comparison}", markup=False, soft_wrap=True)
+        out.print(f"{name}: {comparison}")
     episodes = f"{counted(sum(result.by_sameness.values()), 'episode')} compared with those of {result.rerun_of}"
-    out.print(f"{episodes}: {tally(result.by_sameness) or 'none'}.", soft_wrap=True)
+    out.print(f"{episodes}: {tally(result.by_sameness) or 'none'}.")
     if result.learnt_the_same is not None:
         out.print(f"What was learned from them is {'the same' if result.learnt_the_same else 'different'}.")
     if result.deterministic and _has_diverged(result):
-        out.print("All replies were recorded, so every episode should have been the same.", soft_wrap=True)
+        out.print("All replies were recorded, so every episode should have been the same.")
 
 
 @click.command(cls=Command)
-@click.argument("run", type=RUN_FOLDER)
+@click.argument("folder", metavar="RUN", type=RUN_FOLDER)
 @options("jobs", "unsafe_no_sandbox")
 @JSON
-def replay(run: Path, settings: Settings) -> CommandResult:
-    """Play the recorded actions of RUN again, and report where its episodes diverge."""
-    return compare_run(run, settings.execution())
-
-
-def compare_run(folder: Path, execution: Execution) -> CommandResult:
-    """Replay a recorded run, print the first difference of each episode, and return the exit code and the counts.
-
-    In the result, ``differed`` lists the inputs that have changed. ``by_sameness`` maps each kind of result to its
-    number of episodes. ``differences`` maps the episodes that differ to the first difference. ``verdicts_changed``
-    counts those that were solved only in the original run, or only in the replay.
-    """
+def replay(folder: Path, settings: Settings) -> CommandResult:
+    """Play the episodes of RUN again with their recorded replies, and report where they diverge. Nothing is written."""
     begun = time.monotonic()
     out = console()
     compared: list[tuple[Entry, Comparison]] = []
@@ -324,7 +309,7 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
     def on_comparison(entry: Entry, comparison: Comparison) -> None:
         compared.append((entry, comparison))
         if comparison.event:
-            out.print(f"{_name(entry)}: {comparison}", markup=False, soft_wrap=True)
+            out.print(f"{_name(entry)}: {comparison}")
 
     with closing(Run.open(folder)) as run:
         if run.imported or run.config.copies:
@@ -335,13 +320,15 @@ def compare_run(folder: Path, execution: Execution) -> CommandResult:
         except BadSelection as error:  # a task is gone; the others can be replayed
             changed_inputs = [f"data: {error}"]
         _show_changes(out, folder, changed_inputs)
-        finished = replay_run(run, on_comparison, execution)
+        finished = replay_run(run, on_comparison, settings.execution())
     seconds = round(time.monotonic() - begun, 3)
     counts = _count_by_sameness(compared)
     differences = {_name(entry): comparison for entry, comparison in compared if comparison.event}
     changed = sum(comparison.verdict_changed for comparison in differences.values())
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
+    # `differed`: the changed inputs; `by_sameness`: the number of episodes for each kind of result; `differences`: maps
+    # episodes to their first difference; `verdicts_changed`: those solved only in the run, or only in the replay
     report = {
         "differed": changed_inputs,
         "episodes": len(compared),

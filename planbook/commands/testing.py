@@ -37,12 +37,12 @@ TEST_TASKS_PER_TYPE = 6
 
 
 class CurvePoint(BaseModel):
-    """One test run of a learning curve, and what the build had cost up to this point."""
+    """One test run of a learning curve, and the cost of the build up to this point."""
 
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The test run used the knowledge that the build had after this many of its tasks."""
+    """The number of building tasks after which the build's knowledge was used."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState
@@ -120,13 +120,13 @@ class Series:
 
     @property
     def how_to_continue(self) -> str:
-        """The advice on how to continue the series after it was stopped."""
+        """Advice on how to continue the series after it was stopped."""
         larger = " and a larger --budget" if self.exit_code == errors.OUT_OF_BUDGET else ""
         return f"continue with the same command and --out {self.out}{larger}."
 
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
-    """Return the budget that is left after ``spent`` was spent."""
+    """Return what is left of a budget."""
     limits = budget.model_dump(exclude={"formulator"}, exclude_none=True)
     unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items()}
     return budget.model_copy(update=unspent)
@@ -145,8 +145,7 @@ def play_curve(config: Config, after: Sequence[int], series: Series) -> tuple[in
         if series.stopped:
             not_begun = ", ".join(map(str, after[len(points) :]))
             begun = f", and not begun at {not_begun}" if not_begun else ""
-            message = f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}"
-            screen.print(message, soft_wrap=True)
+            screen.print(f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}")
             break
     finished = points[:-1] if series.stopped else points
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_payoffs(finished))

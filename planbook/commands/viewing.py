@@ -16,6 +16,7 @@ from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.settings import check_names
 from planbook.compare.shown import comparison_parts, run_letter
+from planbook.config import split_names
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task
 from planbook.errors import BadArgument
@@ -27,7 +28,7 @@ from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, prices_from, spent_so_far
 from planbook.store import Event, restart_scope
 from planbook.terminal import print_parts
-from planbook.terminal.episode import ending_text, episode_pieces, text
+from planbook.terminal.episode import ending_text, episode_pieces, safe_text
 from planbook.wording import ESTIMATED, counted
 
 FAILED = "failed"
@@ -118,15 +119,15 @@ def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -
 def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
     task, cost = entry.task, spent_so_far(events, price)
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
-    yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
-    yield text(task.goal)
+    yield safe_text(task.id, "bold").append(f"  episode {entry.index}{repeat}", "dim")
+    yield safe_text(task.goal)
     facts = {"type": task.type, "split": task.split, "seed": str(task.seed)}
-    yield text(", ".join(f"{name} {value}" for name, value in facts.items() if value), "dim")
+    yield safe_text(", ".join(f"{name} {value}" for name, value in facts.items() if value), "dim")
     yield ending_text(ending) if ending else Text("has begun but not ended", style="yellow")
     if cost.calls:
         tokens = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens"
         spent = f"{tokens}{ESTIMATED if cost.estimated else ''}, {cost.waited:.1f} s of waiting"
-        yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
+        yield safe_text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
 
 
 @click.command()
@@ -137,7 +138,7 @@ def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pr
 def report(runs: tuple[Path, ...], out: Path | None, prices: Path | None) -> CommandResult:
     """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts.
 
-    A folder that is not a run stands for all runs below it.
+    A folder that is not a run adds all runs below it.
     """
     found = dict.fromkeys(run for folder in runs for run in runs_in(folder) or (folder,))
     return report_runs(tuple(found), out, prices)
@@ -198,19 +199,19 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
 @PRICES
 @JSON
 def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult:
-    """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
+    """Show runs in one table, with a row for each run or group; a folder adds all runs below it.
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
     results, unreadable = _read_runs(runs, prices_from(prices) if prices else None)
-    names = [name for name in by.split(",") if name]
+    names = split_names(by)
     check_names(names, (run.run.config for run in results))
     rows = group_rows(results, names)
     print_parts(console(), group_parts(rows))
     faults = {run.name: faults for run in results if (faults := run.contradictions())}
     for folder, faults_of_run in faults.items():
         for fault in faults_of_run:
-            ERRORS.print(f"{folder} contradicts itself: {fault}", style="red", soft_wrap=True)
+            ERRORS.print(f"{folder} contradicts itself: {fault}", style="red")
     facts = {
         "rows": [row.model_dump(mode="json") for row in rows],
         "unreadable": unreadable,
@@ -220,7 +221,7 @@ def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a run, or else all runs below it. Runs inside of runs are left out."""
+    """Return the folder itself if it is a run, or else all runs below it. Runs inside other runs are left out."""
     if is_run(folder):
         return [folder]
     nested = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
@@ -246,7 +247,7 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
             except errors.DAMAGED as error:
                 unreadable[str(run)] = str(errors.damaged_run(run, error))
     for reason in unreadable.values():
-        ERRORS.print(f"Left out: {reason}", style="yellow", markup=False, soft_wrap=True)
+        ERRORS.print(f"Left out: {reason}", style="yellow")
     if not results:
         raise errors.BadRun("none of these runs can be read")
     return list(results.values()), unreadable

@@ -23,7 +23,7 @@ from planbook.envs import Task, holds_secret, known_environments
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
-from planbook.options import pairs
+from planbook.options import parse_pairs
 from planbook.planner import (
     Outcome,
     Procedure,
@@ -205,7 +205,7 @@ def _environment_arguments(evidence: SkillEvidence) -> list[str]:
 
 def _as_argument(value: JsonValue) -> str:
     """Return the text to write for VALUE in ``-o NAME=VALUE``, so that the option gets this value."""
-    return value if isinstance(value, str) and pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
+    return value if isinstance(value, str) and parse_pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 
 def _skill_text(evidence: SkillEvidence, procedure: Procedure, source: str) -> str:

@@ -20,13 +20,13 @@ from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
 
 RUNS = Path("runs")
-"""The folder in which new runs get their folders by default."""
+"""The default parent folder of new runs."""
 BRANCHES = "branches"
 """Name of the folder, inside a run's folder, that holds the run's forks (runs that continue one of its episodes)."""
 CONFIG_FILE = "run.json"
 """Name of the file with the configuration. It is written last, so a folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds before a second attempt to claim a folder. The first fails even if a process only calls ``is_claimed``."""
+"""Seconds before the second attempt to claim a folder. The first also fails while a process calls ``is_claimed``."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -103,11 +103,11 @@ def _lock(descriptor: int, kind: int) -> None:
 ChangePath = Callable[[Path], Path]
 """A function that maps the path of a file or folder to a new path."""
 SEARCHED_PARENTS = 4
-"""If files were moved, they are searched for in this many folders above the run's folder."""
+"""Number of folders above the run's folder in which moved files are searched for."""
 EXECUTED = (".py", ".json")
 """Suffixes of files that are executed, or that contain commands to execute."""
 PROMPT_DIGITS = 16
-"""How many digits of a prompt's digest are recorded. They are enough to tell versions of the prompt apart."""
+"""Number of recorded digits of a prompt's digest: enough to tell versions of the prompt apart."""
 
 
 def with_current_paths(config: Config, folder: Path, digests: Collection[str] = ()) -> Config:
@@ -121,11 +121,11 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
 
 
 MAX_SHOWN = 80
-"""Maximum number of characters of two differing values, together, that a message shows."""
+"""Maximum total length of two differing values that a message shows."""
 
 
 def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option of a setting, with its values in the existing and the new run if they are short."""
+    """Return the option of a setting and, if they are short, its values in the existing and the new run."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
     then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
     is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
@@ -203,8 +203,8 @@ class RunInputs(StrictModel):
     """The inputs of a run, apart from versions of software.
 
     Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
-    ``knowledge`` has the library, the examples with which learning begins, and the demonstrations. ``models`` has the
-    recordings and scripts from which models reply. ``seeds`` maps names to seeds: the run's own seed, and the seed that
+    ``knowledge`` covers the library, the examples with which learning begins, and the demonstrations. ``models`` covers
+    recordings and scripts that act as models. ``seeds`` maps names to seeds: the run's own seed, and the seed that
     is sent to each role's model in the first repeat. The seeds of tasks are recorded with the tasks.
     """
 
@@ -252,7 +252,7 @@ class Imported(StrictModel):
 
     @property
     def declarations(self) -> dict[str, Any]:
-        """What all these runs have recorded about their environment, or nothing if they differ."""
+        """What all these runs recorded about their environment; empty if they differ."""
         origins: list[Any] = [origin.facts for origin in self.origins]
         found = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
         return dict(zip(("answer_action", "milestones"), found.pop(), strict=True)) if len(found) == 1 else {}
@@ -271,9 +271,9 @@ class Fork(StrictModel):
     episode: int
     at: int
     repeat: int = 0
-    """Which repeat of its task the episode is in the other run. The seed of the episode depends on it."""
+    """The number of the episode's repeat in the other run. The seed of the episode depends on it."""
     without: tuple[str, ...] = ()
-    """Rules and skills that the planner had in the other run, but does not have in the fork."""
+    """Rules and skills from the other run that the fork leaves out."""
     change: str = ""
     """Describes how the fork differs from the other run after the kept actions."""
 
@@ -314,11 +314,11 @@ class RunFile(BaseModel):
     rerun_of: str = ""
     """The folder of the run that this one repeats, or empty."""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
-    """How many model calls got a recorded reply although the wording of their prompt has changed since."""
+    """Number of model calls that got a recorded reply although the wording of their prompt had changed."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
-    """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
+    """Maps each reason why tasks cannot be judged in this installation to the number of tasks left out for it."""
     answer_action: str = Field(default="", alias="answering", exclude_if=lambda action: not action)
-    """The name of the action with which plans deliver an answer. It is recorded only if the environment is neither
+    """The name of the action that delivers a plan's answer. It is recorded only if the environment is neither
     shipped nor installed, because readers of a run do not load such an environment."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """All milestones of the environment. They are recorded only if ``answer_action`` would be recorded."""
@@ -349,7 +349,7 @@ class RunFile(BaseModel):
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
 
     def write(self, folder: Path) -> None:
-        """Write run.json in a run's folder. Readers see either the old content or the new one."""
+        """Write run.json atomically in a run's folder."""
         write_atomically(folder / CONFIG_FILE, self.model_dump_json(indent=2))
 
 
@@ -369,7 +369,7 @@ def declarations_of(env: str) -> dict[str, Any]:
 
 
 class Entry(StrictModel):
-    """An episode of a run. All tasks may be repeated: ``repeat`` is the number of the repeat, counted from 0."""
+    """An episode of a run. If tasks are repeated, ``repeat`` is the number of the repeat, counted from 0."""
 
     index: int
     task: Task

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parents[1]
 HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
-"""Number of digits of a commit or digest that are recorded."""
+"""Number of recorded digits of a commit or digest."""
 GIT_SECONDS = 5.0
 """Time limit for a git command. If a command takes longer, only a digest of the files identifies the code."""
 
@@ -32,11 +32,10 @@ def versions() -> Mapping[str, str]:
     """
     packages = {name: package_version(name) for name in RECORDED_PACKAGES}
     system = {"python": platform.python_version(), "platform": platform.platform()}
-    return {**system, **packages, "planbook": __version__, CODE: code()}
+    return {**system, **packages, "planbook": __version__, CODE: code_version()}
 
 
-@cache
-def code() -> str:
+def code_version() -> str:
     """Return the commit of planbook's code, with a digest of the files if they have changed.
 
     If the code is in no checkout, return only a digest.
@@ -98,7 +97,7 @@ class InputChange(NamedTuple):
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changes of those versions that are known then and now. (An older planbook recorded others.)"""
+    """Return the changed versions of software in both dicts. (An older planbook recorded other software.)"""
     return [InputChange(VERSIONS, name, old, now[name]) for name, old in then.items() if now.get(name, old) != old]
 
 

@@ -47,15 +47,7 @@ from planbook.runs.folder import (
 )
 from planbook.runs.installed import versions
 from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
-from planbook.store import (
-    EpisodeJournal,
-    Event,
-    Store,
-    Watch,
-    create_schema,
-    recorded_location,
-    without_password,
-)
+from planbook.store import EpisodeJournal, Event, Store, Watch, create_schema, recorded_location, without_password
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"
@@ -63,7 +55,7 @@ PRICES_FILE = "prices.json"
 FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""A key in an event about an invocation. It means that the invocation is paused."""
+"""Key of an event about an invocation, which means that the invocation is paused."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -257,7 +249,7 @@ class Run:
         return budget.model_copy(update={"formulator": FORMULATOR_SHARE})
 
     def end_invocation(self) -> None:
-        """End the invocation, and record for how many seconds the run has been played in all invocations."""
+        """End the invocation, and record the seconds for which the run was played in all invocations."""
         self._record_invocation({"over": True, SECONDS: self.meter.spent.seconds})
         if (reworded := self.meter.spent.reworded) != self.file.reworded_replies:
             self.file = self.file.model_copy(update={"reworded_replies": reworded})
@@ -329,8 +321,8 @@ DIVERGED = "diverged"
 """The cause of an ending that does not count: the recorded part of the attempt could not be repeated, so the next
 attempt at the episode began."""
 AGAIN = "again"
-"""A key in the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count,
-because this invocation plays their episodes again."""
+"""Key of the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
+this invocation plays their episodes again."""
 
 INPUTS_KEY = "made_of"
 """Key of the current inputs in the event that begins an invocation.

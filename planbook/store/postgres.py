@@ -33,7 +33,7 @@ HEARTBEAT = (
     b"SET tcp_keepalives_count = 3",
     b"SET tcp_user_timeout = 60000",
 )
-"""Settings with which the server notices within a minute if this machine is lost. It then releases our locks."""
+"""Settings that let the server notice within a minute if this machine is lost. It then releases our locks."""
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
 """Parameters that a URL in run.json may have. Others could name files, or pass options to the server."""
@@ -193,7 +193,7 @@ class Postgres:
     def _try_lock(self, number: int) -> bool:
         """Take a lock if it is free, and return whether it was.
 
-        The server lets a session take its own lock again, so ``_locked`` tells which locks this process has.
+        The server lets a session take its own lock again, so ``_locked`` records the locks of this process.
         """
         try:
             with self._session_lock:

@@ -131,7 +131,7 @@ def read_events(
 def check_definitions(connection: sa.Connection, path: Path) -> None:
     """Raise BadRun if a SQLite file defines anything but the tables of a run.
 
-    A file may come from a stranger. A view in place of a table could compute for ever, and a trigger change other rows.
+    A file may come from a stranger. A view in place of a table could run forever; a trigger could change other rows.
     """
     ours = {_letters(str(CreateTable(table).compile(dialect=sqlite.dialect()))) for table in METADATA.tables.values()}
     for name, sql in connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")):

@@ -114,7 +114,7 @@ class Sqlite:
         """Do nothing, because ``Run`` claims the run by locking its folder."""
 
     def is_claimed(self) -> bool:
-        """Return False. Whether the run is claimed can be seen from the lock on its folder."""
+        """Return False, because the lock on the run's folder shows whether the run is claimed."""
         return False
 
     def _open_locks(self) -> int:
@@ -162,7 +162,7 @@ def _lock(descriptor: int, byte: int, command: int, kind: int = fcntl.F_WRLCK) -
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
-    """Open a connection without SQLAlchemy, which would double the time for which each action waits for its event."""
+    """Open a connection without SQLAlchemy, which would double the time that each action waits for its event."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(NO_SYNC)

@@ -75,7 +75,7 @@ class EpisodeJournal:
 
 
 class Store:
-    """The events of one run. Several threads and processes may write; each event is its own transaction."""
+    """The events of one run. Several threads and processes may write; each call that writes is one transaction."""
 
     def __init__(self, location: StoreLocation, *, to_write: bool = True) -> None:
         self.location = location
@@ -187,7 +187,7 @@ class Store:
 def create_schema(url: str) -> Schema:
     """Create a schema for a new run in a PostgreSQL database.
 
-    Raises BadArgument if the URL is not that of a PostgreSQL database, BadRun if the schema cannot be created, or
+    Raises BadArgument if the URL does not name a PostgreSQL database, BadRun if the schema cannot be created, or
     MissingRequirement if psycopg is not installed.
     """
     location = Schema.new(url)

@@ -49,7 +49,7 @@ LEASE = sa.Table(
     sa.Column("events", sa.Integer, nullable=False, server_default="0"),  # unused, but earlier runs have it
     sa.Column("lost", sa.Integer, nullable=False),
 )
-"""The leases: for each leased episode, the worker that has leased it last. ``lost`` is the number of workers in a row
+"""The leases: for each leased episode, the last worker that leased it. ``lost`` is the number of workers in a row
 that were lost while playing it."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
@@ -111,7 +111,7 @@ class Schema:
     def new(cls, url: str) -> Self:
         """Return an unused name for a schema, without creating the schema.
 
-        Raises BadArgument if the URL is not that of a PostgreSQL database.
+        Raises BadArgument if the URL does not name a PostgreSQL database.
         """
         if not url.startswith(URL_STARTS):
             option = f"--store {without_password(url)}"

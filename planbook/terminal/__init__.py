@@ -27,7 +27,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Error numbers that mean that nothing more can be written: the disk is full or read-only, or a quota or the maximum
 size of a file is exceeded."""
 SHOWN_CHARS = 2_000
-"""Maximum number of characters that are shown of what a plan prints between two events."""
+"""Maximum number of characters shown of the text that a plan prints between two events."""
 
 
 def report_error(error: Exception) -> int | None:
@@ -42,7 +42,7 @@ def report_error(error: Exception) -> int | None:
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
     if isinstance(error, errors.REPORTED):
-        ERRORS.print(f"planbook: {error}", style="red", soft_wrap=True)
+        ERRORS.print(f"planbook: {error}", style="red")
         if "--json" in sys.argv:
             print_json({"error": str(error)})
         return errors.exit_code(error)
@@ -57,10 +57,7 @@ def report_error(error: Exception) -> int | None:
 def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
     """Print tables, grids and lines of text, one after another."""
     for part in parts:
-        if isinstance(part, str):
-            out.print(part, markup=False, soft_wrap=True)
-        else:
-            out.print(table_of(part) if isinstance(part, Grid) else part, markup=False)
+        out.print(table_of(part) if isinstance(part, Grid) else part)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
@@ -68,10 +65,10 @@ def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
     result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         result = in_words(ending.cause)
-    return f"Episode {entry.index}, {entry.task.id}: {result} ({spending(meter.spent, meter.budget)})"
+    return f"Episode {entry.index}, {entry.task.id}: {result} ({describe_spending(meter.spent, meter.budget)})"
 
 
-def spending(spent: Spending, budget: Budget) -> str:
+def describe_spending(spent: Spending, budget: Budget) -> str:
     """Describe what was spent: "12 of 100 calls, 3,456 tokens". An amount is followed by its limit in the budget."""
     parts = [_amount(spent.calls, budget.calls, "call"), _amount(spent.tokens, budget.tokens, "token")]
     if spent.money != 0:
@@ -99,13 +96,13 @@ class EventPrinter:
             self._print(Cell.model_validate(body).feedback.output[self._shown :])
             self._shown = 0
         if kind in DESCRIBED:
-            self._out.print(describe(kind, body), soft_wrap=True)
+            self._out.print(describe(kind, body))
 
     def _print(self, text: str) -> None:
         self._shown += len(text)
         if text:
             more = f"\n... {len(text) - SHOWN_CHARS:,} more characters, in the run" if len(text) > SHOWN_CHARS else ""
-            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}", soft_wrap=True)
+            self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}")
 
 
 LINE_INTERVAL = 30.0
@@ -128,7 +125,7 @@ class Progress:
         self._endings = list(endings)
         self._seconds_before, self._ended_before = run.meter.spent.seconds, len(self._endings)
 
-    def count(self, entry: Entry, ending: Ending) -> None:
+    def count(self, ending: Ending) -> None:
         """Add the ending of an episode."""
         self._endings.append(ending)
 
@@ -149,7 +146,7 @@ class Progress:
 
         def print_line() -> None:
             printed.append(self.line())
-            out.print(printed[-1], soft_wrap=True)
+            out.print(printed[-1])
 
         try:
             with call_every(interval, print_line):
@@ -159,7 +156,7 @@ class Progress:
                 print_line()
 
     def bar(self) -> RenderableType:
-        """Return the line of ``line``, and below it a progress bar."""
+        """Return the text of ``line`` with a progress bar below it."""
         return Group(Text(self.line()), ProgressBar(self._total, len(self._endings), width=BAR_WIDTH))
 
     def line(self) -> str:
@@ -177,7 +174,7 @@ class Progress:
     def _figures(self) -> Iterator[str]:
         spent, ended = self._run.meter.spent, len(self._endings) - self._ended_before
         if spent.calls:
-            yield spending(spent, self._run.meter.budget)
+            yield describe_spending(spent, self._run.meter.budget)
         elapsed = spent.seconds - self._seconds_before  # of this invocation, without pauses
         yield f"{format_clock(elapsed)} elapsed"
         if remaining := self._total - len(self._endings):

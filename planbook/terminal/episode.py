@@ -48,7 +48,7 @@ CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 """Maps results of cells to their styles. A result that is missing here is an error, and is shown in the style BAD."""
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
 IN_TITLE = frozenset({"title", "done"})
-"""Names of span data that are not listed, since the title or the status of the span shows them already."""
+"""Names of span data that are not listed, since the span's title or status already shows them."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Maps names of fields of the recalled knowledge to the names that are printed instead."""
 Pieces = Iterator[RenderableType]
@@ -56,7 +56,7 @@ Item = tuple[int, str, RecordedSpan | Iterable[RenderableType]]
 """Something that happened: its order, its scope, and either a span or the pieces that are printed for the item."""
 
 
-def text(content: str, style: str = "") -> Text:
+def safe_text(content: str, style: str = "") -> Text:
     """Return a rich ``Text`` of a model's or environment's text. Control characters and markup in it have no effect."""
     return Text(escape_control(content), style=style, overflow="fold")
 
@@ -65,12 +65,12 @@ def _indented(piece: RenderableType, depth: int = 1) -> RenderableType:
     return Padding(piece, (0, 0, 0, INDENT * depth), expand=False) if depth else piece
 
 
-def _folded(content: Any, style: str = "", lines: int = SHOWN_LINES) -> Text:
+def _shortened(content: Any, style: str = "", lines: int = SHOWN_LINES) -> Text:
     """Return the beginning of a text. If it is not the whole text, add the number of the remaining characters."""
     content = (content if isinstance(content, str) else repr(content)).strip()
     start = "\n".join(content.splitlines()[:lines])[:SHOWN_CHARS].rstrip()
     left_out = len(content) - len(start)
-    return text(start, style).append(f" ... {counted(left_out, 'character')} more" if left_out else "", style=DIM)
+    return safe_text(start, style).append(f" ... {counted(left_out, 'character')} more" if left_out else "", style=DIM)
 
 
 def _titled(title: str, content: Text, style: str = DIM) -> Text:
@@ -106,7 +106,7 @@ def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
         yield span.order, span.scope, span
     actions = 0
     for round_ in trajectory.rounds:
-        yield round_.order, "", [_titled("The environment", _folded(round_.observation))]
+        yield round_.order, "", [_titled("The environment", _shortened(round_.observation))]
         for rewind in round_.rewinds:
             kept = counted(rewind.kept, "action")
             yield rewind.order, rewind.scope, [Text(f"Rewound to the state after {kept} of the round.", style=NOTE)]
@@ -115,7 +115,7 @@ def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
 
 
 def _cells(round_: Round, actions_before: int) -> Iterator[Item]:
-    """Yield the cells of a round. A cell that has no recorded end is known only by its steps."""
+    """Yield the cells of a round. If the end of a cell is not recorded, only its steps are known."""
     steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
     for step in round_.steps:
         steps[step.scope, step.cell].append(step)
@@ -137,21 +137,21 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
     yield Text("known before" if fields or any(helpers) else "known before: nothing", style=DIM)
     for name, value in fields.items():
         content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
-        yield _indented(_titled(RECALL_NAMES.get(name, name), _folded(without_block_marks(content), lines=1)))
-    yield from (_indented(_titled("helpers", text(f"\n{code.strip()}"))) for code in helpers if code.strip())
+        yield _indented(_titled(RECALL_NAMES.get(name, name), _shortened(without_block_marks(content), lines=1)))
+    yield from (_indented(_titled("helpers", safe_text(f"\n{code.strip()}"))) for code in helpers if code.strip())
 
 
 def _span(span: RecordedSpan) -> Pieces:
     """Yield the title and status of a span, followed by those of its data that the title does not contain."""
     name, ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
-    line = Text(f"{name} ", style="bold").append_text(text(span.title, "bold"))
+    line = Text(f"{name} ", style="bold").append_text(safe_text(span.title, "bold"))
     if status := span.status or ("open" if span.end is None else ended):
-        line.append(": ").append_text(text(status, STYLES.get(status, NOTE)))
+        line.append(": ").append_text(safe_text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():
         in_title = isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", span.title)
         if name not in IN_TITLE and value not in (None, "", [], {}, False) and not in_title:
-            yield _indented(_titled(name, _folded(value, lines=2)))
+            yield _indented(_titled(name, _shortened(value, lines=2)))
 
 
 def _call(call: Call, previous: Call | None, *, prompts: bool) -> Pieces:
@@ -163,16 +163,16 @@ def _call(call: Call, previous: Call | None, *, prompts: bool) -> Pieces:
     spent = f"{usage.prompt:,} + {usage.completion:,} tokens"
     spent += ", estimated" if usage.estimated else ""
     spent += "; the reply was stopped" if call.reply.finish == "cut" else ""
-    yield text(f"{call.role} was asked {call.template} ({spent})", DIM)
+    yield safe_text(f"{call.role} was asked {call.template} ({spent})", DIM)
     if not prompts:
         return
     before = {*previous.messages, Message(role="assistant", content=previous.reply.text)} if previous else frozenset()
     for message in call.messages:
         if message in before:
-            yield _indented(text(f"{message.role}: as before, {counted(len(message.content), 'character')}", DIM))
+            yield _indented(safe_text(f"{message.role}: as before, {counted(len(message.content), 'character')}", DIM))
         else:
-            yield _indented(_titled(message.role, text(message.content)))
-    yield _indented(_titled("reply", text(call.reply.text), "bold"))
+            yield _indented(_titled(message.role, safe_text(message.content)))
+    yield _indented(_titled("reply", safe_text(call.reply.text), "bold"))
 
 
 def _cell(number: int, cell: Cell | None, steps: Sequence[Step], actions_before: int) -> Pieces:
@@ -184,11 +184,11 @@ def _cell(number: int, cell: Cell | None, steps: Sequence[Step], actions_before:
         return
     first, last = actions_before + 1, actions_before + len(steps)
     actions = f", actions {first} to {last}" if actions_before and steps else ""
-    yield title.append_text(text(f", from {cell.source}{actions}", DIM))
+    yield title.append_text(safe_text(f", from {cell.source}{actions}", DIM))
     thought = cell.thought.model_dump(include={"understanding", "mistakes", "rules", "plan"})
     for name, content in (thought if any(thought.values()) else {"thought": cell.thought.text}).items():
         if content.strip():
-            yield _titled(name, _folded(content))
+            yield _titled(name, _shortened(content))
     feedback = cell.feedback
     if cell.code or steps or feedback.output:
         printed_last = feedback.output[sum(len(step.printed) for step in steps) :]
@@ -206,12 +206,12 @@ def _listing(code: str, steps: Sequence[Step], printed_last: str, faulty: Collec
     listing.add_column(justify="right", style=DIM, no_wrap=True)
     listing.add_column(overflow="fold")
     for number, line in enumerate(code.splitlines(), 1):
-        listing.add_row(str(number), text(line, BAD if number in faulty else "bold"))
+        listing.add_row(str(number), safe_text(line, BAD if number in faulty else "bold"))
     seen = ""
 
     def add_printed(printed: str) -> None:
         if printed.strip() not in ("", seen.strip()):
-            listing.add_row("", _titled("printed", _folded(printed)))
+            listing.add_row("", _titled("printed", _shortened(printed)))
 
     for number, step in enumerate(steps, 1):
         add_printed(step.printed)
@@ -223,7 +223,7 @@ def _listing(code: str, steps: Sequence[Step], printed_last: str, faulty: Collec
 
 def _step(number: int, step: Step) -> Text:
     observation, style = step.observation, "" if step.observation.accepted else NOTE
-    call, result = text(f"{number}. {format_call(step.action)}", "cyan"), _folded(observation.text, style)
+    call, result = safe_text(f"{number}. {format_call(step.action)}", "cyan"), _shortened(observation.text, style)
     line = call.append(" -> ", DIM).append_text(result)
     flags = {
         "no effect": not observation.accepted,
@@ -241,19 +241,19 @@ def _step(number: int, step: Step) -> Text:
 def _feedback(feedback: Feedback) -> Pieces:
     """Yield the feedback of a cell, without the lines that describe steps: ``_listing`` shows these."""
     yield Text("ended: ", style=DIM).append(feedback.kind.value, style=CELL_STYLES.get(feedback.kind, BAD))
-    yield from (_indented(text(str(fault), BAD)) for fault in feedback.faults)
+    yield from (_indented(safe_text(str(fault), BAD)) for fault in feedback.faults)
     other_lines = "\n".join(line for line in feedback.text.splitlines() if not STEP_LINE.match(line))
     if other_lines.strip() and not feedback.faults:
-        yield _titled("feedback", _folded(other_lines))
+        yield _titled("feedback", _shortened(other_lines))
 
 
 def ending_text(ending: Ending) -> Text:
     """Return one line with the outcome of an episode, its number of actions, its score and its cause."""
-    line = text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
+    line = safe_text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
     line.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
     line.append(score_of(ending))
     if cause := cause_of(ending):
-        line.append_text(text(f"; {cause}"))
+        line.append_text(safe_text(f"; {cause}"))
     if ending.message:
-        line.append_text(text(f": {ending.message}"))
+        line.append_text(safe_text(f": {ending.message}"))
     return line

@@ -55,7 +55,7 @@ class Switches:
         return not self._go.is_set() and not self.stopped
 
     def must_stop(self) -> bool:
-        """Wait until a pause is over. Return whether a call in progress must be cut off, which models ask regularly."""
+        """Wait until a pause is over. Return whether a model, which asks this regularly, must cut off its call."""
         self._go.wait()
         return self.cuts_calls
 
@@ -65,7 +65,7 @@ class Switches:
         self.finish_calls()
 
     def finish_calls(self) -> None:
-        """Like ``stop``, but the replies to model calls in progress, which will be paid for, are awaited."""
+        """Like ``stop``, but wait for the replies to model calls in progress, which must be paid for anyway."""
         self._stop.set()
         self._go.set()
 

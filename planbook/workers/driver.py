@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 LOST = "A worker process was lost; its episodes continue in another one."
 MAX_FAILURES = 6
 """A run ends if workers fail this many times in a row, and no episode ends in between. This number is larger than
-MAX_LOST, so an episode that ends its worker is given up before."""
+MAX_LOST, so an episode that kills its workers is given up before the run ends."""
 OnEnding = Callable[[Entry, Ending], None]
 Played = TypeVar("Played")
 
@@ -220,7 +220,7 @@ def create_job(run: Run, execution: Execution, threads: int) -> Job:
 
 
 def join_run(run: Run, execution: Execution) -> WorkerReport:
-    """Help another process to play its run, until all episodes have ended, or that process has."""
+    """Help another process play its run, until all episodes have ended, or that process has."""
     spent = spent_so_far(run.own_events(), prices_from(execution.prices or run.prices))
     job = create_job(run, execution, execution.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent), lambda: run.is_running)

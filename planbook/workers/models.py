@@ -145,7 +145,7 @@ def _never_asked(config: Config, roles: Set[str]) -> set[str]:
         return {role for role in uncertain if not strategy.asks(role, options, environment)}
 
 
-# Models that repeat recorded replies.
+# Models that repeat recorded replies
 
 
 class RecordedRunModel:

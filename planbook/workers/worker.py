@@ -1,7 +1,7 @@
 """Play the episodes of a run in threads of this process. A worker is a thread that plays one episode after another.
 
-An episode is open until its ending is recorded. A worker leases an open episode, plays it, records its ending, and goes
-on with the next, until no episode is open. Leases are kept in the run's store, so threads, processes and Ray actors on
+An episode is open until its ending is recorded. A worker leases an open episode, plays it, records its ending, and
+takes the next, until no episode is open. Leases are kept in the run's store, so threads, processes and Ray actors on
 several machines can share a run. One of the processes is the leader: the one whose command began or resumed the run.
 """
 
@@ -117,7 +117,7 @@ class SharedLock:
     def acquire(self, *, alone: bool) -> Iterator[None]:
         """Wait until the thread may play, and hold the lock until the block ends.
 
-        With ``alone``, wait until no thread plays. Until the block ends, no other thread may then begin to play.
+        With ``alone``, wait until no other thread plays, and keep the others from playing until the block ends.
         """
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
@@ -167,7 +167,7 @@ class EpisodeQueue:
     def _losses(self, entry: Entry) -> int | None:
         """Return how many workers were lost while playing a locked episode, or None if the episode has ended.
 
-        If too many were lost, the episode is given up here, which is an ending, too.
+        If too many were lost, give up the episode, which ends it.
         """
         store = self._run.store
         lost = store.leases.losses(entry.index)
@@ -240,7 +240,7 @@ class EpisodeWorker:
     def play_arguments(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
-        """Return the arguments of ``planner.play`` for an episode, its planning method, and the method's options.
+        """Return the arguments of ``planner.play``: an episode, its planning method, and the method's options.
 
         ``path`` is the scope under which the events of the episode are recorded in the journal.
         """
@@ -318,7 +318,7 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 
 
 def _record_versions(run: Run, environment: Environment) -> None:
-    """Record those versions that an environment knows only after an episode has begun, such as that of the browser.
+    """Record the versions that an environment reports only after an episode has begun, such as the browser's.
 
     They are recorded once in an invocation, and only if they differ from those recorded last.
     """

@@ -6,9 +6,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from planbook.config import Config
+from planbook.console import SafeConsole
 from planbook.envs import Task
 from planbook.papers import Publication, PublishedTable, publications
 from planbook.papers.comparison import ComparedPaper, compare_with_papers, paper_tables
@@ -54,7 +53,7 @@ class Comparison:
     def __init__(self, ours: OurRun) -> None:
         self.ours, self.papers = ours, compare_with_papers(ours)
         assert self.papers
-        screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
+        screen = SafeConsole(file=StringIO(), width=140)
         print_parts(screen, paper_tables(ours, self.papers))
         assert isinstance(screen.file, StringIO)
         self.text = screen.file.getvalue()

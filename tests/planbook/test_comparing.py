@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
@@ -17,6 +16,7 @@ from planbook.compare import RunComparison, compare, compare_all
 from planbook.compare.differences import solved_difference
 from planbook.compare.shown import comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
+from planbook.console import SafeConsole
 from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results import read_folder
@@ -37,7 +37,7 @@ def compared(first: Path, second: Path) -> RunComparison:
 
 
 def printed(comparison: RunComparison, width: int = 110) -> str:
-    out = Console(width=width, file=StringIO())
+    out = SafeConsole(width=width, file=StringIO())
     print_parts(out, comparison_parts({"B": comparison}, "A"))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()

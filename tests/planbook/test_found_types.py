@@ -206,7 +206,7 @@ def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_para
     assert "was built" not in invoke(*testing, "--out", tmp_path / "before").printed, "other tasks are no change"
     (tmp_path / "counter.py").write_text(f"{COUNTER}\n")
     noticed = invoke(*testing, "--out", tmp_path / "after").printed
-    warning = f"not the one with which {tmp_path}/built was built: data module: changed; the judge counter.py"
+    warning = f"changed since {tmp_path}/built was built: data module: changed; the judge counter.py"
     assert warning in noticed
 
 

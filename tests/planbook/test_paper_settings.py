@@ -147,7 +147,7 @@ def test_a_build_takes_the_papers_learning_settings(tmp_path: Path) -> None:
 
     assert (learning["conclusions"], learning["procedures"], learning["solved_after"]) == ("always", False, 99)
     assert 'learning: start=["search-engine", ' in done.printed
-    assert "First build rules, and name that run with --library" in done.printed
+    assert "build rules first, and name that run with --library" in done.printed
     assert "merged no other rules" not in done.printed
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from planbook.config import Config
+from planbook.console import SafeConsole
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.results.measures import (
@@ -62,7 +62,7 @@ def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) 
 
 
 def printed(parts: Any) -> str:
-    screen = Console(file=StringIO(), width=110, highlight=False, emoji=False, markup=False)
+    screen = SafeConsole(file=StringIO(), width=110)
     print_parts(screen, parts)
     written = screen.file
     assert isinstance(written, StringIO)
