@@ -38,7 +38,7 @@ COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "US dollars": lambda row: row.spent.money,
     "actions": lambda row: row.spent.actions,
 }
-"""Maps the displayed name of a cost to a function that returns the cost of an episode."""
+"""Maps the displayed name of a cost to the function that computes it for an episode."""
 Pair = tuple[Result, Result]
 """An episode of the first run, and the episode of the second run with the same task and repeat."""
 
@@ -49,8 +49,8 @@ class Difference(BaseModel):
     ``first`` and ``second`` are the means of the two runs. The interval (from ``low`` to ``high``) and ``p`` are from
     the same t test, so they always agree. The test uses the mean over the repeats of each task. If there are several
     tests, ``p_corrected`` is the p value corrected by Holm's method, but the interval is not corrected, so these two
-    may disagree. All four fields are None if there is only one task, or if the measure changes by the same amount,
-    other than 0, in all tasks.
+    may disagree. The interval and both p values are None if there is only one task, or if the measure changes by the
+    same amount, other than 0, in all tasks.
     """
 
     tasks: int
@@ -93,7 +93,7 @@ class SolvedDifference(Difference):
 
     @property
     def more(self) -> int:
-        """The number of pairs that the second run solved, minus that of the first."""
+        """How many more pairs the second run solved than the first. It is negative if the second solved fewer."""
         return self.gained - self.lost
 
 
@@ -154,7 +154,7 @@ def gain(pair: Pair) -> int:
 
 
 def points(difference: float, low: float, high: float) -> tuple[str, str]:
-    """Return a difference of shares and its interval as texts, in percentage points."""
+    """Format a difference of shares and its interval, in percentage points."""
     return f"{100 * difference:+.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
 
 
@@ -167,7 +167,7 @@ def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
 
 
 def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return a list for each task. It holds a pair for each repeat of the task."""
+    """Group the pairs by task. A task has a pair for each of its repeats."""
     pairs_of = defaultdict[tuple[str, int], list[Pair]](list)
     for pair in pairs:
         task = pair[0].entry.task
@@ -222,7 +222,7 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> Difference:
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     """Compare the costs per solved task. Return a dict that maps the name of each cost to its difference.
 
-    A cost that neither run had is left out.
+    A cost that neither run incurred is left out.
     """
     return {
         name: _cost_difference(pairs, cost)

@@ -177,7 +177,7 @@ def _files(
 
 
 def _shareable_source(procedure: Procedure, config: Config) -> str:
-    """Return the recorded source of a procedure, without the folders of paths, which exist only on this machine."""
+    """Return the recorded source of a procedure, without folders, which exist only on this machine."""
     source = procedure.source
     for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
         source = source.replace(model, shareable)

@@ -1,4 +1,4 @@
-"""Memories of learned knowledge: they give planners what a run of `planbook build` learned, or a library's files."""
+"""Memories that give planners what a run of `planbook build` learned, or the knowledge in a library's files."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from planbook.runs import is_run
 
 
 def library_memory(config: Config) -> Memory:
-    """Return a memory of what the run's library knows.
+    """Return a memory of the knowledge in the run's library.
 
     Raises BadRun, BadKnowledge or BadStart if the library cannot be read. Raises BadArgument if it cannot be used with
     this configuration, or if ``--without`` names a rule or skill that it does not have.
@@ -61,8 +61,8 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
     """Return a memory of this knowledge, without the parts that the run leaves out.
 
     In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
-    run, the planner gets only the rules that its task needs, unless ``learned`` is False: then the rules are from the
-    starting knowledge, which has only a few, and the planner gets all of them. With ``--paper``, only helper methods in
+    run, the planner gets only the rules that its task needs. If ``learned`` is False, however, the rules are the few
+    of the starting knowledge, and the planner gets all of them. With ``--paper``, only helper methods in
     rules are defined for plans, as in the paper.
     """
     knowledge = _reduced(config, knowledge)
@@ -92,9 +92,9 @@ def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
 
 
 def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
-    """Return the knowledge without the named rules and skills. ``names`` contains, for example, ``skill:TYPE``.
+    """Return the knowledge without the named rules and skills. A skill has a name such as ``skill:TYPE``.
 
-    The procedure for the type of a named skill is removed, too. The named rules are also removed from the manual.
+    Together with a skill, the procedure for its type is removed. Rules are also removed from the manual.
     """
     named = {name for name in names if SINGLE_PART.fullmatch(name)} & set(single_parts(knowledge))
     if not named:

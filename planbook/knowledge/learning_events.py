@@ -1,7 +1,7 @@
 """The events in which `planbook build` records what it learned.
 
-Each step of learning, such as learning from one episode or writing a manual, is recorded as an event ``learnt``. Its
-events are stored under a path, called a scope, such as ``learn/3``.
+The result of each step, such as learning from one episode or writing a manual, is recorded as an event ``learnt``. The
+events of a step are stored under a path, called a scope, such as ``learn/3``.
 """
 
 import itertools

@@ -139,7 +139,7 @@ def _with_new_examples(config: Config, known: str) -> str:
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
     """Return the knowledge in the library, and its rule book.
 
-    If the library is a run, the rule book also knows the numbers of deleted rules, which are not used again.
+    If the library is a run, the numbers of its deleted rules are not used again.
     """
     folder = config.library_folder
     if not is_run(folder):
@@ -181,8 +181,8 @@ def check_learns(run: Run, advice: str = "") -> None:
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     """Return a dict that maps each group in a run of `planbook build` to the state of its knowledge.
 
-    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. If the
-    group had no episode until then, it is the group's initial knowledge. If this was not recorded either, the group is
+    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. For a
+    group without an episode until then, it is the initial knowledge. If that was not recorded either, the group is
     missing. Raises BadArgument if the run is not a run of `planbook build`.
     """
     check_learns(run)
@@ -222,9 +222,9 @@ def read_undos(run: Run) -> dict[tuple[str, int], int]:
 
 
 def with_undos(state: KnowledgeState, group: str, undos: Mapping[tuple[str, int], int]) -> KnowledgeState:
-    """Return the state with the undos that users made when the state's history had its present length.
+    """Return the state after the undos that users made when the state's history had its present length.
 
-    An undo makes the history one entry longer. So another undo may follow it.
+    An undo makes the history one entry longer, so another undo may follow it.
     """
     while (entry := undos.get((group, len(state.history.entries)))) is not None:
         state = state.with_history(state.history.undo(entry))

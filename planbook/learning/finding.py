@@ -33,7 +33,7 @@ from planbook.rules import (
 
 LOG = logging.getLogger(__name__)
 LOOK = "look"
-"""The source that is recorded for the piece of code that reads values, to find it in the episode's record."""
+"""The recorded source of the code that reads values. It identifies this code in the record of an episode."""
 Reading = Mapping[str, JsonValue]
 """Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
@@ -41,8 +41,8 @@ Reading = Mapping[str, JsonValue]
 def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
     """Return a task with the type and params that planbook has found for it.
 
-    If the run does not find types itself, the task is returned unchanged. If the task is an example of a found type, it
-    gets that type and the example's params. Otherwise its goal is matched with the patterns of the found types.
+    If the run does not find types itself, the task is returned unchanged. An example of a found type gets that type and
+    the example's params. The goal of any other task is matched with the patterns of the found types.
     """
     if config.types != FOUND:
         return task
@@ -114,7 +114,7 @@ def with_published(
 
     ``readings`` maps task ids to the values that could be read after the procedure solved the task. The examples of the
     type keep them, and a post-condition is derived from them. If the procedure differs from that in ``previous``, the
-    version number is increased by one and, with ``repaired``, the number of repairs, too.
+    version number increases by one and, with ``repaired``, so does the number of repairs.
     """
     found = type_named(knowledge, name)
     if found is None:

@@ -250,6 +250,6 @@ class ProcedureWriter:
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would get for the task of the type's skill."""
+    """Return the ids of the rules that a planner would get for the task from which the type's skill was learned."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

@@ -131,8 +131,8 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
     """Return True if a table can be compared with the run.
 
-    It must be about the run's environment, and about the same setting or about task types. It must also be a main
-    table, or have a row about our method.
+    It must be about the run's environment, and about the same setting, unless both settings list their task types. It
+    must also be a main table, or have a row about our method.
     """
     if table.env != setting.env:
         return False

@@ -22,7 +22,7 @@ from planbook.runs import Run, is_run
 from planbook.wording import counted
 
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
-"""Parts that the paper left out only when it tested, but not when it learned."""
+"""Parts that the paper left out only in testing, not in learning."""
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
 """Parts that a test can use even if the build left them out. It cannot use any other part that was left out."""
 CHOSEN_BY_METHOD = ("replans", "selector")
@@ -46,7 +46,7 @@ class KnowledgeOrigin:
 
 @dataclass(frozen=True)
 class OurRun:
-    """A finished run of planbook that is compared with papers. ``origin`` is None if no paper is about learning."""
+    """A finished run to compare with papers. ``origin`` is None if none of the papers is about learning."""
 
     config: Config
     summary: Summary
@@ -111,7 +111,7 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def our_run(summary: Summary) -> OurRun:
-    """Read the results of the summary's run. If a paper of it is about learning, find where its knowledge is from.
+    """Read the results of the summary's run. If one of its papers is about learning, find the origin of its knowledge.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """

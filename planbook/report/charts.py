@@ -1,6 +1,6 @@
 """Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG.
 
-A chart is left out if it says nothing that the page's tables do not say, for example if all tasks were solved.
+A chart is left out if it adds nothing to the page's tables, for example if all tasks were solved.
 """
 
 from collections import defaultdict

@@ -19,8 +19,8 @@ KINDS = ("rule", "procedure", "skill", "reflection")
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Kinds of Markdown that are not rendered, but shown as plain text, since a model wrote them."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""Headings in a manual are lowered by ``HEADING_SHIFT`` levels, but not below ``LOWEST_HEADING``. So they are below the
-headings of the page."""
+"""Headings in a manual are lowered by ``HEADING_SHIFT`` levels, to at most ``LOWEST_HEADING``, so that they rank below
+the headings of the page."""
 
 
 def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
@@ -29,7 +29,7 @@ def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
 
 
 def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often the rules were changed."""
+    """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often rules were changed."""
     totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
     changes = sum(state.history.changes for state in states.values())

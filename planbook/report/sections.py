@@ -12,7 +12,7 @@ from typing import Any
 
 from planbook.compare import RunComparison, compare, with_corrections
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.shown import comparison_parts, run_letter
+from planbook.compare.rendering import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
@@ -71,7 +71,7 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
 def facts(ended: RunResults, run: RunResults, states: Mapping[str, KnowledgeState]) -> Node:
     """Return the key facts of a run: the result, what was learned, and the cost.
 
-    The result is computed from ``ended``, which is the same run with only those episodes that count.
+    The result is that of ``ended``: the same run, reduced to the episodes that count.
     """
     rows = [("Result", *_result(ended, run.last))]
     if states:
@@ -140,7 +140,7 @@ def chart_nodes(runs: Sequence[RunResults]) -> Iterator[Node]:
 # Branches
 
 ACTION_CHARS = 200
-"""Maximum number of characters that are shown of an action together with its observation."""
+"""Maximum number of characters of an action with its observation."""
 
 
 def branches(run: Run) -> Iterator[Node]:

@@ -1,6 +1,6 @@
 """The table of results of a run: a row for each episode, and what was spent outside episodes.
 
-All events are read in a single query. So even while a run is being played, its table is a consistent snapshot.
+All events are read in a single query, so the table is a consistent snapshot even while the run is being played.
 
 - ``rows`` has ``Result``, the row of an episode.
 - ``summary`` counts the episodes of a run by outcome, and the agents' claims about their tasks. It formats the counts

@@ -72,8 +72,8 @@ class Result:
 
     entry: Entry
     answer_action: str = ""
-    """The name of the action that delivers an answer. If the run has not recorded it, it is "", and the installed
-    environment is asked for it."""
+    """The name of the action that delivers an answer. If it is "", because the run has not recorded it, the installed
+    environment gives the name."""
     copied: bool = False
     """True if another run played the episode and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class Result:
 
     @property
     def repeat(self) -> int:
-        """Which repeat of the task the episode is, counted from 0."""
+        """The number of the repeat of the task, from 0."""
         return self.entry.repeat
 
     @property

@@ -1,4 +1,4 @@
-"""Confidence intervals, significance tests and ratio estimators, in plain Python: numpy need not be installed."""
+"""Confidence intervals, significance tests and ratio estimators, in plain Python, without numpy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
     """Return the interval of a mean change if the change is the same in every task.
 
-    In this case, there is no variance from which to compute an interval. So it is that of two paired shares.
+    Then there is no variance from which to compute an interval, so it is the interval of two paired shares.
     """
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
@@ -89,8 +89,8 @@ def mcnemar(gained: int, lost: int) -> float:
 def sign_flip_test(differences: Sequence[int]) -> float:
     """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
 
-    If the two sides of each task are swapped at random, it is the chance of a sum that is at least as far from 0. With
-    one pair of episodes per task, this is McNemar's exact test. Differences of 0 do not change it.
+    It is the chance of a sum at least as far from 0 if the two sides of each task are swapped at random. With one pair
+    of episodes per task, this is McNemar's exact test. Differences of 0 do not change it.
     """
     changes = [difference for difference in differences if difference]
     return min(1.0, 2 * min(permutation_tails([(change, -change) for change in changes])))
@@ -105,7 +105,7 @@ def t_cdf(t: float, freedom: int) -> float:
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the value below which Student's t is with the probability ``share``, which must be greater than 0.5."""
+    """Return the value that Student's t stays below with the probability ``share``, which must exceed 0.5."""
     low, high = 0.0, 1.0
     while t_cdf(high, freedom) < share:
         low, high = high, 2 * high

@@ -46,7 +46,7 @@ class ClaimCounts(BaseModel):
 
 
 class Summary(BaseModel):
-    """The object that ``--json`` prints at the end. ``by_type`` maps a task type to [tasks solved, tasks in all]."""
+    """The object that ``--json`` prints at the end. ``by_type`` maps a task type to [tasks solved, all tasks]."""
 
     tasks: int
     solved: int

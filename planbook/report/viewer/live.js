@@ -1,4 +1,4 @@
-// Draws the page, and goes to the place that the address names. If the run is being watched, updates the page.
+// Draws the page, and scrolls to the fragment in its address. If the run is being watched, updates the page.
 
 // Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
 // state.

@@ -57,7 +57,7 @@ async function documentOf(holder) {
   return insertTexts(await documents.item(Number(holder.dataset.document)));
 }
 
-// Draws a node of a section; elements.py says what it is.
+// Draws a node of a section, which elements.py defines.
 const SPECIAL = { plan: (source) => code(source), chart: (data) => chart(data) };
 function draw(node) {
   if (typeof node === "string") return node;

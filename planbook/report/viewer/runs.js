@@ -1,7 +1,7 @@
 // Draws the runs of the page: their sections, the rows of their episodes, and the filter of these rows.
 
 const AFTER_EPISODES = ["trust", "asked-for"]; // the sections below the episodes
-const COMPARED = ["outcome", "type", "cause"]; // what the filter can select by
+const FILTERED_BY = ["outcome", "type", "cause"];
 const KICKER = DATA.live ? "planbook watch" : "planbook report"; // the line above the heading
 const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next and previous hit; "}j and k go to the next and previous episode, o opens it; ] and [ go to the next and previous step.`;
 
@@ -61,7 +61,7 @@ function addChoices(select, rows) {
   }
 }
 function drawFilter({ id }, rows) {
-  const selects = COMPARED.map((name) => make("select", { name }, new Option("all", "")));
+  const selects = FILTERED_BY.map((name) => make("select", { name }, new Option("all", "")));
   for (const select of selects) addChoices(select, rows);
   const wanted = make("input", { name: "words", type: "search", size: 14, placeholder: "id, goal, type" });
   const output = make("output");
