@@ -1,12 +1,5 @@
 // Draws charts as SVG from the data that charts.py makes.
 
-function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== "") element.setAttribute(name, value);
-  element.append(...children.flat(Infinity).filter((each) => each || each === 0));
-  return element;
-}
-
 const [WIDTH, HEIGHT] = [360, 182];
 const COUNT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const SHORT = new Intl.NumberFormat("en", { notation: "compact" });

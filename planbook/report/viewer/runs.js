@@ -9,8 +9,10 @@ function drawRun(run) {
   const isAlone = DATA.runs.length === 1;
   const rows = run.rows.map(drawRow);
   const list = make("div", { class: "episodes" });
-  for (const row of rows) list.append(row); // one by one: a call takes a limited number of arguments
-  for (const row of rows) episodes.push(row);
+  for (const row of rows) { // one by one: a call takes a limited number of arguments
+    list.append(row);
+    episodes.push(row);
+  }
   document.querySelector("main").append(make("article", { class: "run", id: run.id },
     make("header", {},
       make("p", { class: "over" }, isAlone ? KICKER : "run"),
