@@ -32,13 +32,13 @@ SIGNIFICANCE = 0.05
 SCORE = "score"
 """Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
 if it is sometimes neither 0 nor 1, and is not the same as another measure."""
-COSTS: Mapping[str, Callable[[Result], float | None]] = {
+COSTS: Mapping[str, Callable[[Result], float]] = {
     "model calls": lambda row: row.spent.calls,
     "tokens": lambda row: row.spent.tokens,
-    "US dollars": lambda row: row.spent.money,
+    "US dollars": lambda row: float("nan") if row.spent.money is None else row.spent.money,
     "actions": lambda row: row.spent.actions,
 }
-"""Maps the displayed name of a cost to the function that computes it for an episode."""
+"""Maps the displayed name of a cost to the function that computes it for an episode. An unknown cost is NaN."""
 Pair = tuple[Result, Result]
 """An episode of the first run, and the episode of the second run with the same task and repeat."""
 
@@ -231,18 +231,13 @@ def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     }
 
 
-def _cost_difference(pairs: Sequence[Pair], cost: Callable[[Result], float | None]) -> CostDifference:
-    def part(row: Result) -> tuple[float, float]:
-        spent = cost(row)
-        return float("nan") if spent is None else spent, float(row.solved)
+def _cost_difference(pairs: Sequence[Pair], cost: Callable[[Result], float]) -> CostDifference:
+    def parts(side: int) -> Parts:
+        """Return the cost of each task, and how often it was solved, over all its repeats in one of the two runs."""
+        tasks = [[pair[side] for pair in group] for group in _by_task(pairs)]
+        return [(sum(map(cost, rows)), sum(row.solved for row in rows)) for rows in tasks]
 
-    first, second = _parts(pairs, lambda pair: part(pair[0])), _parts(pairs, lambda pair: part(pair[1]))
+    first, second = parts(0), parts(1)
     return CostDifference(
         first=positive_ratio(first), second=positive_ratio(second), difference=ratio_difference(first, second)
     )
-
-
-def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
-    """Return the numerator and the denominator of the ratio for each task: sums over the pairs of the task."""
-    parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
-    return [(sum(numerator for numerator, _ in group), sum(denominator for _, denominator in group)) for group in parts]

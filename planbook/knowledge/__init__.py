@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from planbook.knowledge.states import (
         KnowledgeState,
         WaitingEpisode,
-        check_environment,
         check_learns,
         formulating_path,
         initial_state,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         read_undos,
         rule_form_without,
         start_of,
+        states_in_library,
         with_manual,
         with_undos,
     )

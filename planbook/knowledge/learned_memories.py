@@ -1,7 +1,6 @@
 """Memories that give planners what a run of `planbook build` learned, or the knowledge in a library's files."""
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from planbook.config import Config
@@ -11,7 +10,7 @@ from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_singl
 from planbook.knowledge.states import library_knowledge, rule_form_without, start_of
 from planbook.manuals import default_starts, excerpt
 from planbook.planner import Memory, Recall, method
-from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, render_rules
+from planbook.rules import Knowledge, LearnedMemory, ablated, mark_optional_code, render_rules
 from planbook.runs import is_run
 
 
@@ -76,7 +75,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
         allow_unrelated=config.learning is None or bool(config.paper),
         skill_helpers=not config.paper,
-        render=partial(_manual_excerpt, manual) if manual else render_rules,
+        render=(lambda rules: mark_optional_code(excerpt(manual, rules))) if manual else render_rules,
     )
 
 
@@ -85,10 +84,6 @@ def _reduced(config: Config, knowledge: Knowledge) -> Knowledge:
         knowledge = without_single_parts(knowledge, config.without)
     rules = rule_form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
     return knowledge if rules == knowledge.rules else knowledge.model_copy(update={"rules": rules, "manual": ""})
-
-
-def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
-    return mark_optional_code(excerpt(manual, rules))
 
 
 def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowledge:

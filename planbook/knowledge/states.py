@@ -146,15 +146,14 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
         return knowledge, RuleBook.from_rules(knowledge.rules)
     with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        states = learned_in(run)
+        states = states_in_library(config, run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
             raise BadArgument(f"{folder} has learned nothing about {group}, only about {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
 
 
-def check_environment(config: Config, library: Run) -> None:
-    """Check that the run ``library`` can be the library of a run with this configuration.
+def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]:
+    """Return the states of knowledge that a run with this configuration uses. ``library`` is the run that learned them.
 
     Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
@@ -164,12 +163,14 @@ def check_environment(config: Config, library: Run) -> None:
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
-    if not learned_in(library):
+    states = learned_in(library, config.after)
+    if not states:
         raise BadArgument(
             f"{library.folder} has not begun to learn; resume it with: planbook build --resume {library.folder}"
         )
     if config.after is not None and config.after > (tasks := len(library.entries())):
         raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'building task')}")
+    return states
 
 
 def check_learns(run: Run, advice: str = "") -> None:
@@ -207,8 +208,7 @@ def library_knowledge(config: Config) -> dict[str, Knowledge]:
     if not is_run(folder):
         return {EVERYTHING: read_knowledge(folder, config.environment, config.environment_options)}
     with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        return {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
+        return {group: with_manual(run, group, state) for group, state in states_in_library(config, run).items()}
 
 
 def read_undos(run: Run) -> dict[tuple[str, int], int]:

@@ -106,13 +106,9 @@ def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
     return (round(100 * bounds[0], 1), round(100 * bounds[1], 1)) if bounds else None
 
 
-def _type(row: Result) -> str:
-    return row.type
-
-
-def _object(row: Result) -> str:
-    """Return the object that a task is about, or "" if it names none."""
-    return str(row.entry.task.params.get("object", ""))
+def _column_of(row: Result, table: PublishedTable) -> str:
+    """Return the column for a task: its type, or the object that it is about ("" if it names none)."""
+    return row.type if table.by == "type" else str(row.entry.task.params.get("object", ""))
 
 
 def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
@@ -145,17 +141,16 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     measured = [name for name in table.columns if name in COLUMNS]
     named = {*table.columns} - {ALL, *COLUMNS}
     types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
-    name_of = _object if table.by == "object" else _type
-    solved = defaultdict[str, list[tuple[int, int]]](list)
+    solved = defaultdict[str, list[bool]](list)
     for row in run.rows:
-        solved[name_of(row)].append((row.solved, 1))
+        solved[_column_of(row, table)].append(row.solved)
     figures = {name: percent(solved[name]) for name in table.columns if name in solved}
     is_comparable = not setting.types or types <= set(setting.types)
     covered = types if ALL in table.columns else named
-    episodes = [row for row in run.rows if is_comparable and (not covered or name_of(row) in covered)]
+    episodes = [row for row in run.rows if is_comparable and (not covered or _column_of(row, table) in covered)]
     has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
-        figures[ALL] = percent((row.solved, 1) for row in episodes)
+        figures[ALL] = percent([row.solved for row in episodes])
     return ComparedTable(
         table=table,
         ours=_without_none(figures | {name: COLUMNS[name].value(run) for name in measured}),
@@ -205,7 +200,7 @@ def _describe_run(run: OurRun) -> str:
     summary, models = run.summary, ", ".join(run.models) or "no model"
     deviation = "" if summary.solved_sd is None else f", standard deviation {100 * summary.solved_sd:.1f}"
     left_out = f"; without {', '.join(run.without)}" if run.without else ""
-    share = percent(summary.by_type.values()) or 0.0
+    share = percent([row.solved for row in run.rows]) or 0.0
     solved = f"; {share:.1f} % solved, 95 % interval {_format_interval(_interval(run.rows))}"
     tasks, repeats = counted(run.tasks, "task"), counted(summary.repeats, "repeat")
     played = f"{run.config.title} with {models}, {run.split or 'tasks'}: {tasks}, {repeats}"

@@ -196,7 +196,7 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in exempt and value not in theirs:
-            yield f"environment option {name}", _limit(value), _limit(theirs[0], none="the default")
+            yield f"environment option {name}", _as_text(value), _as_text(theirs[0], none="the default")
     if setting.environment:
         yield (
             "environment",
@@ -221,8 +221,8 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     defaults = method(config.planner).options().model_dump(mode="json")
     for name in sorted(defaults.keys() - theirs.keys()):
         if (value := config.planner_options.get(name, defaults[name])) != defaults[name]:
-            ours = "" if defaults[name] is None else f" (our default: {_limit(defaults[name])})"
-            yield name, _limit(value), f"not stated{ours}"
+            ours = "" if defaults[name] is None else f" (our default: {_as_text(defaults[name])})"
+            yield name, _as_text(value), f"not stated{ours}"
     yield (
         "plans that are refused before they act",
         "those with an action that is known to fail" if config.dry_run else None,
@@ -267,7 +267,11 @@ def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, t
     yield "actions allowed in an episode of the build", build.actions, theirs.actions
     yield from _options(" in the build", comparable_options(build), theirs.options)
     for name in PAPER_OPTIONS:
-        yield f"{name} in the build", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+        yield (
+            f"{name} in the build",
+            _as_text(getattr(learning, name)),
+            _as_text(getattr(theirs.learning, name)),
+        )
     if theirs.learning.libraries_only and "rules" not in build.without and not is_run(build.library_folder):
         yield "rules in the build", "not from a run of `planbook build`", "those of an earlier build"
     if build.selection.ids or build.selection.types:
@@ -283,11 +287,11 @@ def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) 
 def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:
     for name, value in theirs.items():
         if name in ours:
-            yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
+            yield f"{name}{suffix}", _as_text(ours[name]), _as_text(value)
 
 
-def _limit(value: JsonValue, none: str = NO_LIMIT) -> JsonValue:
-    """Return the text for the value of an option. ``none`` is the text for None."""
+def _as_text(value: JsonValue, none: str = NO_LIMIT) -> JsonValue:
+    """Return the value of an option as text. ``none`` is the text for None."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return none if value is None else value

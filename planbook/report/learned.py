@@ -23,11 +23,6 @@ HEADING_SHIFT, LOWEST_HEADING = 3, 6
 the headings of the page."""
 
 
-def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
-    """Map each group of tasks to what the run had learned about it at its end. Return {} if the run does not learn."""
-    return learned_in(run.run) if run.run.config.learning is not None else {}
-
-
 def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
     """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often rules were changed."""
     totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}

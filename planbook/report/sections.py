@@ -16,11 +16,11 @@ from planbook.compare.rendering import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
-from planbook.knowledge import KnowledgeState
+from planbook.knowledge import KnowledgeState, learned_in
 from planbook.planner import INVOCATION, Ending, Outcome, Spending
 from planbook.report.charts import charts, with_options
 from planbook.report.elements import Node, details, links, nodes_of, pairs, table
-from planbook.report.learned import count_learned, final_states, learned
+from planbook.report.learned import count_learned, learned
 from planbook.reruns import actions_taken
 from planbook.results import RunResults
 from planbook.results.learning_cost import payoff_line
@@ -48,7 +48,7 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
     The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
-    states = final_states(run)
+    states = learned_in(run.run) if run.run.config.learning is not None else {}
     contents: list[tuple[str, str, Iterable[Node]]] = [
         ("first", "", [facts(ended, run, states)]),
         ("results", "Results", results(ended, anchor)),

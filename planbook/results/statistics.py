@@ -11,11 +11,11 @@ TERMS = 200
 """Number of terms of the continued fraction that ``_beta_share`` computes. It converges much earlier."""
 
 
-def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of the share ``successes / total``. If ``total`` is 0, return (0, 1)."""
+def wilson(successes: float, total: float) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of the share ``successes / total``. If ``total`` is 0, return (0, 1)."""
     if total == 0:
         return 0.0, 1.0
-    share = successes / total
+    share, z = successes / total, Z_95
     centre = share + z * z / (2 * total)
     margin = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
@@ -42,11 +42,9 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
     return wilson(solved / effect, total / effect)
 
 
-def percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    """Return the percentage solved over all pairs (number solved, number tried), or None if nothing was tried."""
-    pairs = list(counts)
-    tried = sum(tried for _, tried in pairs)
-    return round(100 * sum(solved for solved, _ in pairs) / tried, 1) if tried else None
+def percent(solved: Sequence[bool]) -> float | None:
+    """Return the percentage of episodes that were solved, or None if there are no episodes."""
+    return round(100 * sum(solved) / len(solved), 1) if solved else None
 
 
 def per_solved(amount: float | None, solved: int) -> float | None:
@@ -54,8 +52,8 @@ def per_solved(amount: float | None, solved: int) -> float | None:
     return round(amount / solved, 6) if solved and amount is not None else None
 
 
-def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the interval of the difference between two paired shares (Bonett and Price, 2012).
+def paired_difference(gained: int, lost: int, total: int) -> tuple[float, float]:
+    """Return the 95 % interval of the difference between two paired shares (Bonett and Price, 2012).
 
     Each of ``total`` cases was tried twice: ``gained`` of them succeeded only the second time, and ``lost`` only the
     first time. If there are no cases, the interval is (-1, 1).
@@ -63,7 +61,7 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
     if total == 0:
         return -1.0, 1.0
     up, down = (gained + 1) / (total + 2), (lost + 1) / (total + 2)
-    margin = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
+    margin = Z_95 * sqrt((up + down - (up - down) ** 2) / (total + 2))
     return max(-1.0, up - down - margin), min(1.0, up - down + margin)
 
 

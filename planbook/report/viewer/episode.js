@@ -205,14 +205,15 @@ function graph(spans) {
   const edges = [...nodes].flatMap(([name, { span }]) => span.data.of.filter((from) => nodes.has(from)).map((from) => [from, name]));
   if (!edges.length) return null;
   const layers = Map.groupBy(nodes.keys(), (name) => nodes.get(name).span.data.layer ?? 0);
-  const width = Math.max(...[...layers.values()].map((names) => names.reduce((sum, name) => sum + name.length * 7 + 30, 0)));
+  const widthOf = (names) => 7 * names.join("").length + 30 * names.length;
+  const width = Math.max(...[...layers.values()].map(widthOf));
   const spot = new Map();
   [...layers.keys()].sort((one, other) => one - other).forEach((layer, row) => {
     const names = layers.get(layer);
-    let x = (width - names.reduce((sum, name) => sum + name.length * 7 + 30, 0)) / 2;
+    let x = (width - widthOf(names)) / 2;
     for (const name of names) {
-      spot.set(name, { x: x + name.length * 3.5 + 15, y: row * 56 + 20 });
-      x += name.length * 7 + 30;
+      spot.set(name, { x: x + widthOf([name]) / 2, y: row * 56 + 20 });
+      x += widthOf([name]);
     }
   });
   const lines = edges.map(([from, to]) => {
@@ -220,7 +221,7 @@ function graph(spans) {
     return svg("path", { class: "edge", d: `M${a.x},${a.y + 12} C${a.x},${a.y + 34} ${b.x},${b.y - 34} ${b.x},${b.y - 12}` });
   });
   const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN.has(span.status) ? "idle" : "" },
-    svg("rect", { x: spot.get(name).x - name.length * 3.5 - 9, y: spot.get(name).y - 12, width: name.length * 7 + 18, height: 24, rx: 5 }),
+    svg("rect", { x: spot.get(name).x - widthOf([name]) / 2 + 6, y: spot.get(name).y - 12, width: widthOf([name]) - 12, height: 24, rx: 5 }),
     svg("text", { x: spot.get(name).x, y: spot.get(name).y + 4, "text-anchor": "middle" }, name)));
   return details("noted graph", `graph of ${counted(nodes.size, "node")}`, make("div", { class: "wide" },
     svg("svg", { viewBox: `0 0 ${width} ${layers.size * 56}`, style: `width: ${width}px; max-width: 100%` }, lines, boxes)));
