@@ -21,13 +21,7 @@ from planbook.atomic_files import open_atomic
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.conversations import write_conversations
-from planbook.planner import (
-    TRAJECTORY_SCHEMA,
-    Call,
-    Ending,
-    RunFacts,
-    Trajectory,
-)
+from planbook.planner import TRAJECTORY_SCHEMA, Call, Ending, RunFacts, Trajectory
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_attempt, model_without_folders, recorded_endings, without_folders
 

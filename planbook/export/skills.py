@@ -24,15 +24,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
 from planbook.options import pairs
-from planbook.planner import (
-    Outcome,
-    Procedure,
-    Prompts,
-    Trajectory,
-    code_of,
-    read_trajectory,
-    without_block_marks,
-)
+from planbook.planner import Outcome, Procedure, Prompts, Trajectory, code_of, read_trajectory, without_block_marks
 from planbook.rules import Knowledge, render_environment, render_manual
 from planbook.runs import Run, without_folders
 from planbook.sandbox import Limits

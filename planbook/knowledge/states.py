@@ -16,16 +16,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
 from planbook.planner import Conclusion, Text
-from planbook.rules import (
-    RULES_PART,
-    Citation,
-    History,
-    Knowledge,
-    Learned,
-    RuleBook,
-    RuleForm,
-    count_evidence,
-)
+from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm, count_evidence
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 

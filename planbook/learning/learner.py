@@ -27,16 +27,7 @@ from planbook.knowledge import (
 )
 from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
-from planbook.planner import (
-    Body,
-    Ending,
-    Recall,
-    Scope,
-    Trajectory,
-    conclude,
-    read_trajectory,
-    render_trajectory,
-)
+from planbook.planner import Body, Ending, Recall, Scope, Trajectory, conclude, read_trajectory, render_trajectory
 from planbook.rules import (
     Blame,
     BuilderSettings,

@@ -267,11 +267,7 @@ def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, t
     yield "actions allowed in an episode of the build", build.actions, theirs.actions
     yield from _options(" in the build", comparable_options(build), theirs.options)
     for name in PAPER_OPTIONS:
-        yield (
-            f"{name} in the build",
-            _as_text(getattr(learning, name)),
-            _as_text(getattr(theirs.learning, name)),
-        )
+        yield f"{name} in the build", _as_text(getattr(learning, name)), _as_text(getattr(theirs.learning, name))
     if theirs.learning.libraries_only and "rules" not in build.without and not is_run(build.library_folder):
         yield "rules in the build", "not from a run of `planbook build`", "those of an earlier build"
     if build.selection.ids or build.selection.types:

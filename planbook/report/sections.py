@@ -175,10 +175,10 @@ def _branches_of_episode(original: Run, episode: int, forks: Sequence[tuple[Fork
     different = list(zip_longest(*actions, fillvalue=""))[same:]
     rows += [[str(number), *row] for number, row in enumerate(different, same + 1)]
     rows.append(["ended", *map(_ended, endings)])
-    names = [f"at {fork.at}: {fork.change or 'once more'}" for fork, _ in forks]
+    names = [f"at {fork.at}: {fork.change or 'no change'}" for fork, _ in forks]
     task = original.entries()[episode].task.id
     yield ["h5", f"{task} (episode {episode}), and {counted(len(forks), 'branch', 'branches')}"]
-    yield table(["action", "as it was", *names], rows, "branches")
+    yield table(["action", "original", *names], rows, "branches")
 
 
 def _ended(ending: Ending | None) -> str:

@@ -90,7 +90,7 @@ function drawPlay(play, root, context) {
       });
     }
     for (const each of round.rewinds ?? []) {
-      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Taken back: the environment and the names are as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
+      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Rewound: the environment and the plan's variables are as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
     }
   }
   for (const call of play.calls ?? []) add(call.order, call.scope, () => drawCall(call, call.scope, context));
@@ -289,7 +289,7 @@ function drawCell(cell, steps, context) {
   const ended = feedback ? [", from ", cell.source, " ", badge(feedback.kind, isError ? "error" : undone ? "plain" : "good")]
     : [" ", badge("no end recorded", "error"), source && make("small", {}, " code from the reply before it")];
   return make("section", { class: `cell${undone ? " undone" : ""}`, id },
-    make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
+    make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("rewound", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
     make("div", { class: source && steps.length ? "beside" : "alone" },
       source && code(source, faulty, last),
