@@ -154,7 +154,7 @@ def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
         if rows.setdefault((task.env, task.id, task.seed, row.repeat), row) is not row:
             raise BadArgument(
                 f"{run.name} has two episodes of {row.name}, from different runs; import or copy the episodes of each "
-                "run into a folder of its own, and compare those"
+                "run into a separate folder, and compare those"
             )
     return rows
 

@@ -31,8 +31,8 @@ class SettingDifference(BaseModel):
 def settings(config: Config) -> dict[str, str]:
     """Return a dict that maps the dotted names of all settings, such as ``selection.split``, to their values as text.
 
-    Paths are reduced to file names. A default has the same value whether or not the user gave it. For a role, only the
-    sampling parameters that differ from those of the default role are included.
+    Paths are reduced to file names. A default has the same value whether or not the user gave it. A role
+    has only the sampling parameters in which it differs from the default role.
     """
     values = without_folders(config).model_dump(mode="json")
     values["planner_options"] |= effective_options(config, config.env)

@@ -134,9 +134,9 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
 def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the imported run.
 
-    If all original runs have the same configuration, and this version of planbook accepts it, the imported run gets
-    it, too, but without the settings for learning, since what was learned is not exported. Otherwise, only the planner
-    and the environment are set.
+    If all original runs have the same configuration, and this version of planbook accepts it, this is the configuration
+    without the settings for learning, since what was learned is not exported. Otherwise, only the planner and the
+    environment are set.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}

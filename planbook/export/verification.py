@@ -138,7 +138,7 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     verdicts = {id: (ending.outcome.solved, ending.verdict.score) for id, ending in endings.items()}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "
+            f"{folder / EVIDENCE}: tasks differ from the environment's ({listed(differing, 1)}); the evidence "
             "was changed, or is from another version of the environment"
         )
     return VerifiedSkill(

@@ -75,8 +75,8 @@ SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
 def check_ablations(names: Iterable[str], *, for_build: bool = False) -> None:
     """Raise BadArgument if one of the names (values of ``--without``) names no part.
 
-    With ``for_build``, names of single rules and skills are refused, too, because `planbook build` cannot leave them
-    out. This function does not check whether a single rule or skill exists.
+    With ``for_build``, single rules and skills are refused as well, because `planbook build` cannot leave them out.
+    This function does not check whether a single rule or skill exists.
     """
     single = [] if for_build else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):

@@ -92,7 +92,7 @@ def generalise_plans(
 ) -> Procedure | None:
     """Turn the plans of a found type into a procedure, without asking a model. Return None if that is not possible.
 
-    The type is that of the last episode in ``played``.
+    The type is the type of the last episode in ``played``.
     """
     kind = played[-1].task.type
     found = type_named(knowledge, kind)
@@ -175,7 +175,7 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises an error unless a procedure has had the effects that all readings show.
+    """Return plan code that raises an error unless a procedure had the effects that all readings show.
 
     Each reading is from one task, and ``params`` has the params of each task, in the same order. A value is expected
     after the next task if it was the same after all of at least ``MIN_EXAMPLES`` tasks. If a value was always equal to
@@ -194,7 +194,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 
 def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return the source of an expression that had all these values, one in each task, or "" if there is none."""
+    """Return the source of an expression with all these values, one in each task, or "" if there is none."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])

@@ -247,7 +247,7 @@ def describe_episodes(run: Run, ids: list[str], *, thoughts: bool = True) -> str
 
     With ``thoughts``, the text contains what the planner thought during the episode, and concluded after it.
 
-    An id may also be that of one attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
+    An id may also name a single attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
     such ids. The text always describes the last attempt. Raises LookupError for an unknown id.
     """
     entries = {entry.path: entry for entry in run.entries()}

@@ -1,7 +1,7 @@
 """Choose the tasks of a run. The tasks of a run of `planbook build` are drawn at random, or come from other runs.
 
 `planbook build --from` plays no episodes. It copies episodes from other runs, or from files of episodes, and learns
-from the copies. The model calls in these episodes are copied, too, but do not count as costs of the new run.
+from the copies. The model calls in these episodes are also copied, but do not count as costs of the new run.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The published results and settings of papers, as data read from the JSON files in ``FILES``.
 
 - ``settings`` makes the settings for ``--paper``.
-- ``differences`` finds the differences between the settings of a run and those of a paper.
+- ``differences`` finds the differences between a run's settings and a paper's.
 - ``comparison`` compares the results of a run with the tables of papers, and prints the comparison.
 
 In this package, "our" refers to planbook, and "their" to the authors of a paper.
@@ -132,8 +132,8 @@ class PaperSetting(PaperData):
     deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
     """Methods to which parts of this setting do not apply, or for which there are further differences.
 
-    The outer dict maps our name for such a method to a dict, which maps the name of a setting or of a further
-    difference to our value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
+    The outer dict is keyed by our name for such a method. The inner dict maps the name of a setting, or of a further
+    difference, to our value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
     """Parts of our method that their method lacks, with the names that ``--without`` accepts."""
@@ -151,7 +151,7 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for those of the paper's methods that planbook has."""
+        """Our names for the paper's methods, as far as planbook has them."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     def tested(self, planner: str, env: str) -> bool:

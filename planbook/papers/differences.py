@@ -1,4 +1,4 @@
-"""Find the differences between the settings of a run and those of a paper.
+"""Find the differences between a run's settings and a paper's.
 
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
@@ -134,15 +134,14 @@ def _origin(config: Config) -> KnowledgeOrigin:
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
-    """Return the models that answered in a run. If no model was asked, return those of the configuration."""
+    """Return the models that answered in a run or, if no model was asked, the models in its configuration."""
     return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 ACCESS_OPTIONS = ("sites", "introduction", "logins", "allowed")
-"""Options that a paper's environment needs, too. They do not count as differences if a run sets
-``matching_option``."""
+"""Options that a paper's environment also needs. They do not count as differences if a run sets ``matching_option``."""
 NO_LIMIT = "no limit"
 
 
@@ -275,7 +274,7 @@ def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, t
 
 
 def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
-    """Compare our models with those of the paper. ``mixes`` has the models of each of the paper's runs."""
+    """Compare our models with the paper's. ``mixes`` has the models of each of the paper's runs."""
     if not any({*ours} == {*mix} for mix in mixes):
         yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
 

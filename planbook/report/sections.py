@@ -144,9 +144,9 @@ ACTION_CHARS = 200
 
 
 def branches(run: Run) -> Iterator[Node]:
-    """Yield a table for each episode that was forked. It shows the episode's actions next to those of its branches.
+    """Yield a table for each episode that was forked, with the actions of the episode and its branches side by side.
 
-    A branch is a run of one episode, made by `planbook fork`. If this run is a branch itself, yield one table, which
+    A branch is a run of one episode, made by `planbook fork`. If this run is itself a branch, yield one table, which
     shows it next to the original episode.
     """
     with ExitStack() as stack:
@@ -269,7 +269,7 @@ def trust(run: RunResults, anchor: str) -> Iterator[Node]:
 
 
 def _inputs(run: RunResults) -> Iterator[Node]:
-    """Yield which inputs had changed at each resume, and the contents of run.json except the settings."""
+    """Yield the inputs that changed before each resume, and the contents of run.json except the settings."""
     file = RunFile.read(run.run.folder)
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     note = "; these episodes were not played here." if file.imported else "."

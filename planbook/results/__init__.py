@@ -71,7 +71,7 @@ class RunResults:
     """Events that belong to no episode."""
     outside_cost: Spending = NOTHING
     steps: list[BuildingState] = field(default_factory=list)
-    """What a run of `planbook build` knew after each task, and what it had spent until then."""
+    """What a run of `planbook build` had learned, and spent, after each task."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
     """Maps "role", "model" and "prompt" (a template or a graph's node) to a dict from their names to the spending."""
     answered: dict[str, None] = field(default_factory=dict)
@@ -166,7 +166,7 @@ class RunResults:
                 totals[name] = totals.get(name, NOTHING) + cost
 
     def _add_step(self, index: int, body: Any) -> None:
-        """Add what a run of `planbook build` knows after learning from an episode."""
+        """Record how much a run of `planbook build` has learned, and spent, after an episode."""
         group = group_of(self.run.config, self.episodes[index].entry.task.type)
         self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
@@ -187,9 +187,9 @@ class RunResults:
 
     @property
     def is_building_run(self) -> bool:
-        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones.
+        """True for a run of `planbook build`, and for a run that was imported from one.
 
-        Also true for a run that was imported from such a run.
+        Such a run plays later tasks with more knowledge than earlier ones.
         """
         origins = self.run.imported.configs if self.run.imported else []
         return self.run.config.learning is not None or any(config.get("learning") for config in origins)
@@ -227,7 +227,7 @@ class RunResults:
 
     @property
     def cost(self) -> Spending:
-        """What the run has spent, without what other runs had spent on copied episodes."""
+        """What the run has spent, without what other runs spent on copied episodes."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     @cached_property

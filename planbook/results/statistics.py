@@ -209,14 +209,14 @@ Parts = Sequence[tuple[float, float]]
 def ratio(parts: Parts) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators.
 
-    The interval is that of a ratio estimator for a random sample of tasks (Cochran, Sampling Techniques, 1977, section
+    The interval is for a ratio estimated from a random sample of tasks (Cochran, Sampling Techniques, 1977, section
     6.4). It uses a quantile of Student's t, because samples may be small.
     """
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
 
 def positive_ratio(parts: Parts) -> Estimate:
-    """Return ``ratio`` with an interval that cannot go below 0: that of the logarithm of the ratio (delta method)."""
+    """Return ``ratio`` with an interval that cannot go below 0, computed for its logarithm (delta method)."""
     found = ratio(parts)
     if not found.value or found.high is None:
         return found

@@ -29,7 +29,7 @@ from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, f
 class ClaimCounts(BaseModel):
     """Counts of episodes by what was claimed about the task, and by whether it was solved.
 
-    In the names of the fields, ``not`` stands for "not solved". In the output of ``--json``, this object is ``claims``.
+    In the names of the fields, ``not`` means "not solved". In the output of ``--json``, this object is ``claims``.
     """
 
     claimed_and_solved: int
@@ -106,7 +106,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float | None
-    """Time without pauses: that of the command that printed this summary or, in a report, that of the whole run.
+    """Time without pauses: of the command that printed this summary or, in a report, of the whole run.
 
     None if the run was imported."""
     run: str
@@ -117,7 +117,7 @@ class Summary(BaseModel):
 
     @property
     def unit(self) -> str:
-        """The noun for what is counted: "task", or "episode" if there are several repeats of each task."""
+        """The noun for the counts: "task", or "episode" if there are several repeats of each task."""
         return "task" if self.repeats == 1 else "episode"
 
     @property

@@ -1,7 +1,6 @@
 // Draws the page, and scrolls to the fragment in its address. If the run is being watched, updates the page.
 
-// Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
-// state.
+// Makes the children of one element equal to another's. Equal elements stay, with their scroll position and open state.
 function updateChildren(old, fresh) {
   const nodes = [...fresh.childNodes];
   for (const [number, node] of nodes.entries()) {
