@@ -68,7 +68,7 @@ class ComparedTable(BaseModel):
 
     ``ours`` maps columns to our numbers. If such a number is a mean, ``sd`` maps its column to the standard
     deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
-    our number in the paper's column ``all``.
+    our number in the column ``all``, or "" if the table has no such column.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -77,7 +77,7 @@ class ComparedTable(BaseModel):
     ours: dict[str, float]
     sd: dict[str, float] = Field(serialization_alias="spread")
     episodes: int = Field(exclude=True)
-    interval: tuple[float, float] | None = Field(exclude=True)
+    interval: str = Field(exclude=True)
 
 
 class ComparedPaper(BaseModel):
@@ -97,13 +97,10 @@ def compare_with_papers(run: OurRun) -> tuple[ComparedPaper, ...]:
     return tuple(_compare_paper(paper, run) for paper in papers)
 
 
-def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the percentage of solved episodes.
-
-    Return None if there are no episodes, or if some of them were not played.
-    """
+def _interval(rows: Sequence[Result]) -> str:
+    """Return the 95 % interval of the percentage of solved episodes as text, or "-" if there is none."""
     bounds = solved_interval(rows)
-    return (round(100 * bounds[0], 1), round(100 * bounds[1], 1)) if bounds else None
+    return f"{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f}" if bounds else NO_FIGURE
 
 
 def _column_of(row: Result, table: PublishedTable) -> str:
@@ -156,7 +153,7 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
         ours=_without_none(figures | {name: COLUMNS[name].value(run) for name in measured}),
         sd=_without_none({name: COLUMNS[name].sd(run) for name in measured}),
         episodes=len(episodes),
-        interval=_interval(episodes) if has_overall else None,
+        interval=_interval(episodes) if has_overall else "",
     )
 
 
@@ -201,7 +198,7 @@ def _describe_run(run: OurRun) -> str:
     deviation = "" if summary.solved_sd is None else f", standard deviation {100 * summary.solved_sd:.1f}"
     left_out = f"; without {', '.join(run.without)}" if run.without else ""
     share = percent([row.solved for row in run.rows]) or 0.0
-    solved = f"; {share:.1f} % solved, 95 % interval {_format_interval(_interval(run.rows))}"
+    solved = f"; {share:.1f} % solved, 95 % interval {_interval(run.rows)}"
     tasks, repeats = counted(run.tasks, "task"), counted(summary.repeats, "repeat")
     played = f"{run.config.title} with {models}, {run.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{deviation}{left_out}"
@@ -209,12 +206,8 @@ def _describe_run(run: OurRun) -> str:
 
 def _episodes(compared: ComparedTable) -> str:
     """Return a line with the number of episodes of our row. If the row has a column ``all``, add its interval."""
-    bounds = f", {_format_interval(compared.interval)}" if ALL in compared.ours else ""
-    return f"\nn {compared.episodes}{bounds}" if compared.episodes else ""
-
-
-def _format_interval(bounds: tuple[float, float] | None) -> str:
-    return f"{bounds[0]:.1f} to {bounds[1]:.1f}" if bounds else NO_FIGURE
+    interval = compared.interval and f", {compared.interval}"
+    return f"\nn {compared.episodes}{interval}" if compared.episodes else ""
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:

@@ -39,7 +39,11 @@ async function find(word) {
   for (const [number, part] of parts.entries()) {
     if (await isOver()) return;
     const found = await countIn(part, word, inTexts);
-    if (found) addHits(part, found);
+    if (found) {
+      hits.push({ part, found, before: countAll() });
+      if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
+      bar.classList.add("found");
+    }
     if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
   }
 }
@@ -51,11 +55,6 @@ async function countIn(part, word, inTexts) {
   if (!contains(content, word, inTexts)) return found;
   const drawn = make("div", {}, ...drawDocument(await insertTexts(content), part.id));
   return found + count(wordsIn(drawn).text, word);
-}
-function addHits(part, found) {
-  hits.push({ part, found, before: countAll() });
-  if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
-  bar.classList.add("found");
 }
 const countAll = () => (hits.length ? hits.at(-1).before + hits.at(-1).found : 0);
 function showCounts(going) {
