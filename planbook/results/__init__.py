@@ -109,8 +109,8 @@ class RunResults:
         if (event.scope, event.kind) == ("run", "task"):  # an entry of the list of episodes, which ``empty`` has read
             return ()
         self._summary = None
-        is_own = self.run.is_own(event)
         cost = cost_of(event.kind, event.body, self.price)
+        own_cost = cost if self.run.is_own(event) else None
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
         self._time.take(event)
@@ -127,12 +127,12 @@ class RunResults:
             if row.take(event, cost, self._invocations):
                 self.order.append(row.index)
         else:
-            self._take_outside(event, (cost if is_own else None) or NOTHING)
+            self._take_outside(event, own_cost or NOTHING)
         if event.kind == "ask":
             body: Any = event.body
-            self.answered |= {str(body["reply"]["model"] or body["model"]): None}
-        if is_own and cost:
-            self._add_cost(event, cost)
+            self.answered[str(body["reply"]["model"] or body["model"])] = None
+        if own_cost:
+            self._add_cost(event, own_cost)
         return changed
 
     def _take_invocation_event(self, event: Event) -> set[int]:

@@ -101,7 +101,8 @@ class Result:
     def take(self, event: Event, cost: Spending | None, invocation: int) -> bool:
         """Read the next event of the episode, and return whether it is the episode's ending."""
         self.events += 1
-        self.spent = self.spent + cost if cost else self.spent
+        if cost:
+            self.spent += cost
         if event.kind in TIMED_EVENTS:
             number, at = self._last
             self.seconds += max(0.0, event.at - at) if number == invocation else 0.0
