@@ -1,6 +1,6 @@
 """Compute how two runs differ, over pairs of episodes, in success, measures and costs.
 
-A pair consists of an episode of each run, with the same task and repeat.
+A pair is an episode of each run, with the same task and repeat.
 """
 
 from collections import defaultdict

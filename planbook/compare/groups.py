@@ -45,7 +45,7 @@ class GroupRow(Summary):
     share_mean: float | None
     share_sd: float | None
     without_costs: int
-    """Number of episodes of which the runs have only the endings."""
+    """Number of episodes for which the runs have only the endings."""
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:

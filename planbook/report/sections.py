@@ -50,15 +50,15 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
     ended = run.so_far() if live else run
     states = learned_in(run.run) if run.run.config.learning is not None else {}
     contents: list[tuple[str, str, Iterable[Node]]] = [
-        ("first", "", [facts(ended, run, states)]),
+        ("overview", "", [facts(ended, run, states)]),
         ("results", "Results", results(ended, anchor)),
-        ("drawn", "", chart_nodes([ended])),
+        ("plots", "", chart_nodes([ended])),
         ("branches", "Branches", () if live else branches(run.run)),
         ("learned", "What was learned", learned(run, states)),
         ("figures", "Figures", nodes_of(figure_parts(ended.summary()))),
         ("cost", "Cost", costs(run)),
-        ("trust", "What the figures count", trust(ended, anchor)),
-        ("asked-for", "Settings", all_settings(run)),
+        ("counts", "What the figures count", outcome_counts(ended, anchor)),
+        ("configuration", "Settings", all_settings(run)),
     ]
     named = ((name, title, list(content)) for name, title, content in contents)
     return [
@@ -78,7 +78,7 @@ def facts(ended: RunResults, run: RunResults, states: Mapping[str, KnowledgeStat
         rows.append(("Learned", *count_learned(states)))
     rows.append(("Cost", *_cost(run, ended.summary().solved)))
     return [
-        "dl.first-facts",
+        "dl.key-facts",
         *(["div", ["dt", name], ["dd", ["b", fact], ["small", remark]]] for name, fact, remark in rows),
     ]
 
@@ -246,7 +246,7 @@ MAX_LISTED = 200
 """Maximum number of false claims and tracebacks that are listed."""
 
 
-def trust(run: RunResults, anchor: str) -> Iterator[Node]:
+def outcome_counts(run: RunResults, anchor: str) -> Iterator[Node]:
     """Yield the counts of outcomes, the tracebacks, the false claims, and the inputs of the run.
 
     A claim is an agent's statement that its whole task is solved, or that it is not.

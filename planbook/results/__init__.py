@@ -50,7 +50,7 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "prompt": lambda body: str(body["template"]),
 }
 """Maps names of facts about a model call to functions that return them. Spending is summed for each value of a fact."""
-COSTS_MISSING = "of {} episodes only the endings were exported, so calls, tokens and money are too low"
+COSTS_MISSING = "for {} episodes, only the endings were exported, so calls, tokens and money are too low"
 
 
 @dataclass
@@ -206,7 +206,7 @@ class RunResults:
 
     @property
     def without_costs(self) -> int:
-        """The number of episodes of which the run has only the ending, because the rest was not exported."""
+        """The number of episodes for which the run has only the ending, because the rest was not exported."""
         return sum(row.spent.actions < row.ending.actions for row in self.counted)
 
     def contradictions(self) -> list[str]:
@@ -237,8 +237,8 @@ class RunResults:
         The dict maps the folder of each such run of `planbook build` to its spending. It includes runs from which these
         runs got their own knowledge. It is empty if this run uses the shipped library, or found no knowledge in its
         library. It is None if the cost is not known: if the library is a folder of files, if one of the runs cannot be
-        read or was replaced, or if this run was imported, unless all episodes are from runs that used the shipped
-        library and learned nothing.
+        read or was replaced, or if this run was imported (unless all its episodes are from runs that used the shipped
+        library and learned nothing).
         """
         config, inputs = self.run.config, self.run.initial_inputs
         if self.run.imported:

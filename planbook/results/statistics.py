@@ -23,7 +23,7 @@ def wilson(successes: float, total: float) -> tuple[float, float]:
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the interval of the share of episodes that are True. ``tasks`` has the episodes of each task.
+    """Return the 95 % interval of the share of True values. ``tasks`` has, for each task, a value for each repeat.
 
     Repeats of a task are correlated, so they count less than independent episodes: the number of episodes is divided by
     the design effect. This is the variance over tasks, divided by the variance that independent episodes would have

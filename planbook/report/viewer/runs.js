@@ -1,6 +1,6 @@
 // Draws the runs of the page: their sections, the rows of their episodes, and the filter of these rows.
 
-const AFTER_EPISODES = ["trust", "asked-for"]; // the sections below the episodes
+const AFTER_EPISODES = ["counts", "configuration"]; // the sections below the episodes
 const FILTERED_BY = ["outcome", "type", "cause"];
 const KICKER = DATA.live ? "planbook watch" : "planbook report"; // the line above the heading
 const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next and previous hit; "}j and k go to the next and previous episode, o opens it; ] and [ go to the next and previous step.`;
@@ -43,7 +43,7 @@ function drawComparison() {
   const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));
   document.querySelector("main").append(
     make("header", {}, make("p", { class: "over" }, KICKER), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
-    make("section", { class: "together", id: "together" }, DATA.together.map(draw)));
+    make("section", { class: "comparison", id: "comparison" }, DATA.comparison.map(draw)));
 }
 
 function drawRow({ id, n, outcome, type, cause, shown, task, repeat, goal, detail, document: number }) {
