@@ -34,11 +34,6 @@ if (location.hash) go(named());
 const POLL_MS = 1000;
 const state = document.getElementById("state");
 const stale = new Set();
-async function refresh(episode) {
-  await unpack(episode);
-  const found = await documentOf(episode).catch(() => null);
-  if (found) updateChildren(episode.querySelector(":scope > .inside"), make("div", {}, ...drawDocument(found, episode.id)));
-}
 function updateRow(row) {
   const episode = document.getElementById(row.id);
   const fresh = drawRow({ ...row, document: row.n });
@@ -79,7 +74,8 @@ async function update() {
   DATA.live = news; // only now: after an error, the same news is asked for again
   for (const episode of stale) {
     if (!episode.open) continue;
-    await refresh(episode);
+    await unpack(episode);
+    await drawInside(episode).catch(() => null);
     stale.delete(episode);
   }
 }

@@ -78,10 +78,11 @@ function unpack(holder) {
 }
 async function drawInside(holder) {
   if (holder.dataset.document === undefined) return;
-  const inside = make("div", { class: "inside" });
   const content = await documentOf(holder);
-  if (content) inside.append(...drawDocument(content, holder.id));
-  holder.append(inside);
+  const fresh = make("div", { class: "inside" }, content && drawDocument(content, holder.id));
+  const inside = holder.querySelector(":scope > .inside");
+  if (!inside) holder.append(fresh);
+  else if (content) updateChildren(inside, fresh);
 }
 async function show(holder) {
   holder.hidden = false;
