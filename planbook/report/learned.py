@@ -11,7 +11,7 @@ from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manu
 from planbook.report.elements import Node, details
 from planbook.results import RunResults
 from planbook.results.measures import versions_line
-from planbook.rules import NO_EVIDENCE, Evidence, Rule, count_evidence
+from planbook.rules import NO_EVIDENCE, Evidence, Knowledge, Rule, count_evidence
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
@@ -40,7 +40,7 @@ def learned(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[N
         yield from _group(state, with_manual(run.run, name, state), start[name].knowledge)
 
 
-def _group(state: KnowledgeState, known: Any, initial: Any) -> Iterator[Node]:
+def _group(state: KnowledgeState, known: Knowledge, initial: Knowledge) -> Iterator[Node]:
     if known.manual:
         yield details("noted", "manual", ["div.prose", *prose(known.manual)])
     if known.found:
