@@ -14,8 +14,8 @@ from planbook import errors
 from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandResult
 from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
+from planbook.compare.rendering import comparison_parts, run_letter
 from planbook.compare.settings import check_names
-from planbook.compare.shown import comparison_parts, run_letter
 from planbook.config import split_names
 from planbook.console import ERRORS, console, ends_in_json
 from planbook.envs import Task

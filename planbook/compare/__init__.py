@@ -1,10 +1,10 @@
 """Compare two runs over pairs of episodes: the same task, with the same seed and repeat, in both runs.
 
-The comparison is made from the tables of results of the runs.
+The comparison uses only the runs' tables of results.
 
 - ``settings`` finds the settings, inputs and versions in which runs differ.
-- ``differences`` computes the differences between two runs in success, measures and costs, and tests them.
-- ``shown`` shows comparisons as tables and sentences.
+- ``differences`` computes and tests the differences between two runs in success, measures and costs.
+- ``rendering`` turns comparisons into tables and sentences.
 - ``groups`` makes a table with a row for each run, or for each group of runs.
 - ``effects`` estimates the effect of each rule and skill from runs without it.
 """
@@ -54,7 +54,7 @@ class Side(BaseModel):
 
 
 class ChangedPair(BaseModel):
-    """A pair of episodes of which only one was solved. ``cause`` tells why the other one was not."""
+    """A pair of episodes of which only one was solved. ``cause`` is the cause of the other's failure."""
 
     task: str
     repeat: int
@@ -129,8 +129,8 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
 def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
     """Return comparisons of one run with several others, with p values corrected for the number of comparisons.
 
-    The p values of whole runs and of measures are corrected over all comparisons. Those of task types stay as they are:
-    ``compare`` has corrected them over the types of one comparison.
+    The p values of whole runs and of measures are corrected over all comparisons. Those of task types do not change:
+    ``compare`` has already corrected them over the types of one comparison.
     """
     overall = with_corrected_p({c.second.run: c.overall for c in comparisons})
     played = with_corrected_p({c.second.run: c.played or c.overall for c in comparisons})
@@ -154,7 +154,7 @@ def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
         if rows.setdefault((task.env, task.id, task.seed, row.repeat), row) is not row:
             raise BadArgument(
                 f"{run.name} has two episodes of {row.name}, from different runs; import or copy the episodes of each "
-                "run into a folder of its own, and compare those"
+                "run into a separate folder, and compare those"
             )
     return rows
 
@@ -173,7 +173,7 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
-    """Return the side with the number of solved tasks after which its learning pays, if only this run uses learning."""
+    """Add the number of solved tasks after which learning pays off, if only this side uses learned knowledge."""
     if not (side.paying and other.paying):
         return side
     return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
@@ -192,7 +192,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Yield sentences about what a reader of the comparison must take into account."""
+    """Yield what a reader of the comparison must take into account."""
     for run in (first, second):
         if run.is_building_run:
             yield (

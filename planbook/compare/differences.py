@@ -1,6 +1,6 @@
 """Compute how two runs differ, over pairs of episodes, in success, measures and costs.
 
-A pair consists of an episode of each run, with the same task and repeat.
+A pair is an episode of each run, with the same task and repeat.
 """
 
 from collections import defaultdict
@@ -32,13 +32,13 @@ SIGNIFICANCE = 0.05
 SCORE = "score"
 """Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
 if it is sometimes neither 0 nor 1, and is not the same as another measure."""
-COSTS: Mapping[str, Callable[[Result], float | None]] = {
+COSTS: Mapping[str, Callable[[Result], float]] = {
     "model calls": lambda row: row.spent.calls,
     "tokens": lambda row: row.spent.tokens,
-    "US dollars": lambda row: row.spent.money,
+    "US dollars": lambda row: float("nan") if row.spent.money is None else row.spent.money,
     "actions": lambda row: row.spent.actions,
 }
-"""Maps the displayed name of a cost to a function that returns the cost of an episode."""
+"""Maps the displayed name of a cost to the function that computes it for an episode. An unknown cost is NaN."""
 Pair = tuple[Result, Result]
 """An episode of the first run, and the episode of the second run with the same task and repeat."""
 
@@ -49,8 +49,8 @@ class Difference(BaseModel):
     ``first`` and ``second`` are the means of the two runs. The interval (from ``low`` to ``high``) and ``p`` are from
     the same t test, so they always agree. The test uses the mean over the repeats of each task. If there are several
     tests, ``p_corrected`` is the p value corrected by Holm's method, but the interval is not corrected, so these two
-    may disagree. All four fields are None if there is only one task, or if the measure changes by the same amount,
-    other than 0, in all tasks.
+    may disagree. The interval and both p values are None if there is only one task, or if the measure changes by the
+    same amount, other than 0, in all tasks.
     """
 
     tasks: int
@@ -93,7 +93,7 @@ class SolvedDifference(Difference):
 
     @property
     def more(self) -> int:
-        """The number of pairs that the second run solved, minus that of the first."""
+        """How many more pairs the second run solved than the first. It is negative if the second solved fewer."""
         return self.gained - self.lost
 
 
@@ -154,7 +154,7 @@ def gain(pair: Pair) -> int:
 
 
 def points(difference: float, low: float, high: float) -> tuple[str, str]:
-    """Return a difference of shares and its interval as texts, in percentage points."""
+    """Format a difference of shares and its interval, in percentage points."""
     return f"{100 * difference:+.1f}", f"{100 * low:.1f} to {100 * high:.1f}"
 
 
@@ -167,7 +167,7 @@ def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
 
 
 def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return a list for each task. It holds a pair for each repeat of the task."""
+    """Group the pairs by task. A task has a pair for each of its repeats."""
     pairs_of = defaultdict[tuple[str, int], list[Pair]](list)
     for pair in pairs:
         task = pair[0].entry.task
@@ -222,7 +222,7 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> Difference:
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     """Compare the costs per solved task. Return a dict that maps the name of each cost to its difference.
 
-    A cost that neither run had is left out.
+    A cost that neither run incurred is left out.
     """
     return {
         name: _cost_difference(pairs, cost)
@@ -231,18 +231,13 @@ def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     }
 
 
-def _cost_difference(pairs: Sequence[Pair], cost: Callable[[Result], float | None]) -> CostDifference:
-    def part(row: Result) -> tuple[float, float]:
-        spent = cost(row)
-        return float("nan") if spent is None else spent, float(row.solved)
+def _cost_difference(pairs: Sequence[Pair], cost: Callable[[Result], float]) -> CostDifference:
+    def parts(side: int) -> Parts:
+        """Return the cost of each task, and how often it was solved, over all its repeats in one of the two runs."""
+        tasks = [[pair[side] for pair in group] for group in _by_task(pairs)]
+        return [(sum(map(cost, rows)), sum(row.solved for row in rows)) for rows in tasks]
 
-    first, second = _parts(pairs, lambda pair: part(pair[0])), _parts(pairs, lambda pair: part(pair[1]))
+    first, second = parts(0), parts(1)
     return CostDifference(
         first=positive_ratio(first), second=positive_ratio(second), difference=ratio_difference(first, second)
     )
-
-
-def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
-    """Return the numerator and the denominator of the ratio for each task: sums over the pairs of the task."""
-    parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
-    return [(sum(numerator for numerator, _ in group), sum(denominator for _, denominator in group)) for group in parts]

@@ -1,4 +1,4 @@
-"""Estimate the effects of single rules and skills, which are called parts of the knowledge.
+"""Estimate the effect of each rule and skill. Here, rules and skills are called parts of the knowledge.
 
 For each part, there is a run that lacks only this part. It is compared with the other runs, which play the same tasks
 and have the part.
@@ -15,12 +15,12 @@ from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_t, permutation_tails, unvaried_difference
 from planbook.wording import NO_FIGURE, counted
 
-FALSE_SHARE = 0.05
-"""The false discovery rate: the expected share of noise among the effects that are reported as significant."""
-SUSPECT = 0.05
+FALSE_DISCOVERY_RATE = 0.05
+"""The expected share of noise among the effects that are reported as significant."""
+EXCLUSION_P = 0.05
 """Other runs are not compared with a run that solved so few tasks that its one-sided p value is below this."""
 EVERYTHING = ""
-"""The key of the run with all rules and skills, where other runs have the name of the part that they lack."""
+"""The key of the run with all parts. The key of any other run is the name of the part that it lacks."""
 SuccessByTask = Mapping[tuple[str, int], Mapping[int, bool]]
 """Maps a task (its id and seed) to its repeats, and each repeat to True if it was solved."""
 
@@ -49,7 +49,7 @@ class PartEffect(BaseModel):
     @property
     def is_significant(self) -> bool:
         """True if noise alone would rarely produce so large an effect."""
-        return self.p_corrected < FALSE_SHARE
+        return self.p_corrected < FALSE_DISCOVERY_RATE
 
 
 class _Pairs:
@@ -81,20 +81,20 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     ``everything`` is the run with all parts. ``runs_without`` maps each part to the run without it, or to None if no
     task uses the part.
 
-    Each run lacks at most one part. So to see how often a task is solved with a certain part, all runs can be used
-    except the one without this part. The test swaps the runs within each task: if the part had no effect, any of the
-    runs could be the one without it.
+    Each run lacks at most one part. So every run except the one without a certain part shows how often a task is solved
+    with this part. The test swaps the runs within each task: if the part had no effect, any of the runs could be the
+    one without it.
 
     A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. So runs that
-    solved suspiciously few tasks (see ``SUSPECT``) are not used for this. They are removed one by one, beginning with
-    the worst.
+    solved suspiciously few tasks (see ``EXCLUSION_P``) are not used for this. They are removed one by one, the worst
+    first.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
     pool = list(solved)
     while fewer := {part: _Pairs(part, solved, pool).tails[0] for part in pool if part != EVERYTHING}:
         least = min(fewer, key=lambda part: fewer[part])
-        if fewer[least] >= SUSPECT:
+        if fewer[least] >= EXCLUSION_P:
             break
         pool.remove(least)
     tasks = len(set[object]().union(*solved.values()))
@@ -132,7 +132,7 @@ def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
 def _interval(changes: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % interval of the mean change over tasks.
 
-    It is that of a t test. If the change is the same for all tasks, it is that of two paired shares.
+    It comes from a t test or, if the change is the same for all tasks, from the method for two paired shares.
     """
     low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
     if low is not None and high is not None and low < high:
@@ -143,7 +143,7 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
 def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     """Yield a table of the effects, then sentences about the significant ones.
 
-    The first row of the table is that of the part without which the fewest tasks are solved.
+    The table begins with the part without which the fewest tasks are solved.
     """
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))
@@ -161,7 +161,7 @@ def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     yield (
         "p comes from an exact test that swaps runs within tasks (other runs that did clearly worse are left out), "
         f"corrected by the Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts "
-        f"named as significant, at most {FALSE_SHARE:.0%} are expected to be false positives. Intervals show "
+        f"named as significant, at most {FALSE_DISCOVERY_RATE:.0%} are expected to be false positives. Intervals show "
         "the size of an effect; they are not corrected, and may disagree with p."
     )
 

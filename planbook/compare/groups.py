@@ -1,4 +1,4 @@
-"""A table about any number of runs. A row is about one run, or about a group of runs that share some settings."""
+"""A table of any number of runs, with a row for each run, or for each group of runs that share some settings."""
 
 import os
 from collections import Counter, defaultdict
@@ -45,7 +45,7 @@ class GroupRow(Summary):
     share_mean: float | None
     share_sd: float | None
     without_costs: int
-    """Number of episodes of which the runs have only the endings."""
+    """Number of episodes for which the runs have only the endings."""
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
@@ -68,7 +68,7 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     baselines = {name: payoff for name, payoff in payoffs.items() if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
-        building = any(run.is_building_run for run in groups[name])  # such a run plays other tasks
+        building = any(run.is_building_run for run in groups[name])  # a build plays other tasks
         alike = (other for other in baselines if common[other] == common[name] and len(common[name]) == 1)
         same = (other for other in alike if have_same_inputs((*groups[name], *groups[other])))
         if payoff and payoff.has_learned and not building and (baseline := next(same, None)):

@@ -31,8 +31,8 @@ class SettingDifference(BaseModel):
 def settings(config: Config) -> dict[str, str]:
     """Return a dict that maps the dotted names of all settings, such as ``selection.split``, to their values as text.
 
-    Paths of files are reduced to the names of the files. The values are those that take effect, so a default is the
-    same whether it was given or not. For a role, only those sampling parameters are included that are its own.
+    Paths are reduced to file names. A default has the same value whether or not the user gave it. A role
+    has only the sampling parameters in which it differs from the default role.
     """
     values = without_folders(config).model_dump(mode="json")
     values["planner_options"] |= effective_options(config, config.env)
@@ -53,9 +53,9 @@ SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
 
 
 def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the set of the runs' settings, without the settings ``names``.
+    """Return the distinct combinations of settings that the runs have, leaving out the settings ``names``.
 
-    Each element holds all settings of a run. If all runs have the same settings, there is only one element.
+    If all runs have the same settings, there is only one combination.
     """
     return frozenset(
         tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in names)) for run in runs
@@ -74,7 +74,7 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
 
 
 INPUTS: Mapping[str, Sequence[str]] = {"data": SELECTED, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
-"""Maps the parts of ``RunInputs`` that are compared to the settings that must be the same for this."""
+"""The parts of ``RunInputs`` that are compared. Each maps to the settings that two runs must share for this."""
 
 
 def differing_inputs(
@@ -82,7 +82,7 @@ def differing_inputs(
 ) -> Iterator[SettingDifference]:
     """Yield the inputs with different digests in two runs. If one of them has not recorded its inputs, yield nothing.
 
-    An input that only one run has counts only if it is knowledge of the same method. Others depend on the settings.
+    An input that only one run has is yielded only if it is knowledge, and both runs use the same method.
     """
     recorded = first.run.initial_inputs and second.run.initial_inputs
     for change in changes(_all_inputs(first), _all_inputs(second)) if recorded else ():
@@ -110,7 +110,7 @@ def _digest(digests: str | None) -> str:
 
 
 def _all_inputs(run: RunResults) -> RunInputs:
-    """Return the inputs of a run. If it was resumed with others, an input has all its digests, separated by commas."""
+    """Return the inputs of a run. If it was resumed with others, an input has several digests, separated by commas."""
     inputs = [_without_folders(each) for each in run.inputs or filter(None, [run.run.initial_inputs])]
     merged: dict[str, dict[str, str]] = {}
     for part in INPUTS:
@@ -149,7 +149,7 @@ def setting(config: Config, name: str) -> str:
 
 
 def check_names(names: Iterable[str], configs: Iterable[Config]) -> None:
-    """Raise BadArgument if no run has a setting with one of these full names, such as ``selection.split``."""
+    """Raise BadArgument if one of these full names, such as ``selection.split``, is not a setting of any run."""
     known = {name for config in configs for name in (*settings(config), *Config.model_fields)}
     for name in names:
         if name not in known:

@@ -1,4 +1,4 @@
-"""Write the conversations of episodes for fine-tuning: a line of JSON for each, in the form that chat models take.
+"""Write the conversations of episodes for fine-tuning: a line of JSON for each, in the format of chat models.
 
 Unusable replies, and planbook's complaints about them, are left out.
 """

@@ -21,13 +21,7 @@ from planbook.atomic_files import open_atomic
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.conversations import write_conversations
-from planbook.planner import (
-    TRAJECTORY_SCHEMA,
-    Call,
-    Ending,
-    RunFacts,
-    Trajectory,
-)
+from planbook.planner import TRAJECTORY_SCHEMA, Call, Ending, RunFacts, Trajectory
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import Entry, Run, last_attempt, model_without_folders, recorded_endings, without_folders
 
@@ -66,7 +60,7 @@ def export(
     """
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
-        episodes = chain.from_iterable(_chosen_episodes(folder, exported, solved, everything) for folder in folders)
+        episodes = chain.from_iterable(_episodes_of(folder, exported, solved, everything) for folder in folders)
         try:
             if form == "parquet":
                 write_rows(episodes, file)
@@ -79,8 +73,8 @@ def export(
     return exported
 
 
-def _chosen_episodes(folder: Path, exported: ExportResult, solved: bool, everything: bool) -> Iterator[Trajectory]:
-    """Yield the chosen episodes of a run. Count all episodes in ``exported``, also those that are left out.
+def _episodes_of(folder: Path, exported: ExportResult, solved: bool, everything: bool) -> Iterator[Trajectory]:
+    """Yield the episodes of a run, and count them in ``exported``.
 
     An episode that was not played to a verdict, or was not solved if only solved ones are chosen, is yielded with only
     its task and its ending.
@@ -98,7 +92,7 @@ def _chosen_episodes(folder: Path, exported: ExportResult, solved: bool, everyth
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
-    """Return facts about the run of an episode. If the episode was imported, its original run is described."""
+    """Return facts about the run of an episode or, if the episode was imported, about its original run."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
     config = without_folders(run.config)
@@ -179,7 +173,7 @@ class BadEpisode(ValueError):
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that appears only when it is complete. The path ``-`` stands for standard output.
+    """Open a file for writing that appears only when it is complete. The path ``-`` means standard output.
 
     Raises BadArgument if the file cannot be written.
     """

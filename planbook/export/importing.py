@@ -34,7 +34,7 @@ SEVERAL = "several"
 
 
 class _Files:
-    """What is known about the files that have been read so far: facts about their episodes, and all faults found.
+    """The files that have been read so far, with facts about their episodes and all faults found.
 
     ``facts`` has an item for each episode, which describes the original run of the episode.
     """
@@ -134,9 +134,9 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
 def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the imported run.
 
-    If all original runs have the same configuration, and this version of planbook accepts it, the imported run gets
-    it, too, but without the settings for learning, since what was learned is not exported. Otherwise, only the planner
-    and the environment are set.
+    If all original runs have the same configuration, and this version of planbook accepts it, this is the configuration
+    without the settings for learning, since what was learned is not exported. Otherwise, only the planner and the
+    environment are set.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
@@ -252,18 +252,18 @@ def parse_episode(text: str | bytes) -> Trajectory:
 PATH = "task/0"
 """The scope of an episode while it is stored as events and read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
-"""Matches the scopes that a file may contain. So an imported episode cannot write events outside of its own scope."""
+"""Matches the scopes that a file may contain. An imported episode cannot write events outside its own scope."""
 ORDERS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""Fields of a trajectory that get new numbers when it is stored and read back. They only number the events in order."""
+"""Fields of a trajectory that change when it is stored and read back, because they only number the events."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the contradictions between the fields of an episode. The single fields have been validated before."""
+    """Yield the contradictions between the fields of an episode. Each field by itself is valid."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"

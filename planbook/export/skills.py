@@ -24,15 +24,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone_code
 from planbook.options import parse_pairs
-from planbook.planner import (
-    Outcome,
-    Procedure,
-    Prompts,
-    Trajectory,
-    code_of,
-    read_trajectory,
-    without_block_marks,
-)
+from planbook.planner import Outcome, Procedure, Prompts, Trajectory, code_of, read_trajectory, without_block_marks
 from planbook.rules import Knowledge, render_environment, render_manual
 from planbook.runs import Run, without_folders
 from planbook.sandbox import Limits
@@ -177,7 +169,7 @@ def _files(
 
 
 def _shareable_source(procedure: Procedure, config: Config) -> str:
-    """Return the recorded source of a procedure, without the folders of paths, which exist only on this machine."""
+    """Return the recorded source of a procedure, without folders, which exist only on this machine."""
     source = procedure.source
     for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
         source = source.replace(model, shareable)

@@ -27,7 +27,7 @@ class VerifiedSkill(BaseModel):
     solved: int
     """Number of tasks that were solved in the verification."""
     changed_files: tuple[str, ...]
-    """Names of the skill's files that are missing, or that have other digests than the evidence records."""
+    """Names of the skill's files that are missing, or whose digests differ from those in the evidence."""
     changed: tuple[str, ...]
     """Ids of the tasks whose verdict or score has changed, or that were not played to their end."""
     reduced_limits: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class VerifiedSkill(BaseModel):
 
 
 def skill_folders(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a skill, or else the skills in it. Raises BadArgument if it has no skills."""
+    """Return the folder itself if it is a skill, or else the skills in it. Raises BadArgument if there are none."""
     folders = (folder, *sorted(folder.glob("*/")))
     skills = [path for path in folders if (path / EVIDENCE).exists() or (path / SCRIPT).exists()]
     if not skills:
@@ -73,9 +73,9 @@ def read_evidence(folder: Path) -> SkillEvidence:
 
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
-    """Return the names of files that are missing, or that have other digests than the evidence records.
+    """Return the names of files that are missing, or whose digests differ from those in the evidence.
 
-    A name that no skill of planbook has is never read: it could lead out of the folder.
+    Only the files in ``HASHED`` are read: any other name in the evidence could lead out of the folder.
     """
     digests = {name: file_digest(folder / name) for name in HASHED if is_own_file(folder, name)}
     names = dict.fromkeys([*HASHED, *evidence.sha256])
@@ -83,7 +83,7 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
 
 
 def reduced_limits(limits: Limits) -> dict[str, Any]:
-    """Return planbook's default for each limit that is higher. The evidence of a stranger cannot raise them."""
+    """Return planbook's default for each limit above it. Evidence from a stranger cannot raise a limit."""
     return {name: default for name, default in Limits() if getattr(limits, name) > default}
 
 
@@ -138,7 +138,7 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
     verdicts = {id: (ending.outcome.solved, ending.verdict.score) for id, ending in endings.items()}
     if differing := [row.task.id for row in evidence.tasks if tasks.get(row.task.id, row.task) != row.task]:
         raise BadArgument(
-            f"{folder / EVIDENCE}: tasks differ from those of the environment ({listed(differing, 1)}); the evidence "
+            f"{folder / EVIDENCE}: tasks differ from the environment's ({listed(differing, 1)}); the evidence "
             "was changed, or is from another version of the environment"
         )
     return VerifiedSkill(

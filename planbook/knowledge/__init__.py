@@ -1,7 +1,7 @@
 """The knowledge that a run uses, and what a run of `planbook build` has learned so far.
 
 - ``memory``: chooses the source of the knowledge that a run's planner gets, and the parts to leave out (``--without``).
-- ``learned_memories``: gives planners what a run of `planbook build` learned, or the knowledge in a library's files.
+- ``learned_memories``: gives planners what a run of `planbook build` learned, or the knowledge in a library.
 - ``learning_events``: records what `planbook build` learned, as events.
 - ``states``: reads what a run of `planbook build` knew before its first episode and after each of its episodes.
 """
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from planbook.knowledge.states import (
         KnowledgeState,
         WaitingEpisode,
-        check_environment,
         check_learns,
         formulating_path,
         initial_state,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         read_undos,
         rule_form_without,
         start_of,
+        states_in_library,
         with_manual,
         with_undos,
     )

@@ -1,7 +1,6 @@
-"""Memories of learned knowledge: they give planners what a run of `planbook build` learned, or a library's files."""
+"""Memories that give planners what a run of `planbook build` learned, or the knowledge in a library's files."""
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from planbook.config import Config
@@ -11,12 +10,12 @@ from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_singl
 from planbook.knowledge.states import library_knowledge, rule_form_without, start_of
 from planbook.manuals import default_starts, excerpt
 from planbook.planner import Memory, Recall, method
-from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, mark_optional_code, render_rules
+from planbook.rules import Knowledge, LearnedMemory, ablated, mark_optional_code, render_rules
 from planbook.runs import is_run
 
 
 def library_memory(config: Config) -> Memory:
-    """Return a memory of what the run's library knows.
+    """Return a memory of the knowledge in the run's library.
 
     Raises BadRun, BadKnowledge or BadStart if the library cannot be read. Raises BadArgument if it cannot be used with
     this configuration, or if ``--without`` names a rule or skill that it does not have.
@@ -61,8 +60,8 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
     """Return a memory of this knowledge, without the parts that the run leaves out.
 
     In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
-    run, the planner gets only the rules that its task needs, unless ``learned`` is False: then the rules are from the
-    starting knowledge, which has only a few, and the planner gets all of them. With ``--paper``, only helper methods in
+    run, the planner gets only the rules that its task needs. If ``learned`` is False, however, the rules are the few
+    of the starting knowledge, and the planner gets all of them. With ``--paper``, only helper methods in
     rules are defined for plans, as in the paper.
     """
     knowledge = _reduced(config, knowledge)
@@ -76,7 +75,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
         allow_unrelated=config.learning is None or bool(config.paper),
         skill_helpers=not config.paper,
-        render=partial(_manual_excerpt, manual) if manual else render_rules,
+        render=(lambda rules: mark_optional_code(excerpt(manual, rules))) if manual else render_rules,
     )
 
 
@@ -87,14 +86,10 @@ def _reduced(config: Config, knowledge: Knowledge) -> Knowledge:
     return knowledge if rules == knowledge.rules else knowledge.model_copy(update={"rules": rules, "manual": ""})
 
 
-def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
-    return mark_optional_code(excerpt(manual, rules))
-
-
 def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
-    """Return the knowledge without the named rules and skills. ``names`` contains, for example, ``skill:TYPE``.
+    """Return the knowledge without the named rules and skills. A skill has a name such as ``skill:TYPE``.
 
-    The procedure for the type of a named skill is removed, too. The named rules are also removed from the manual.
+    Together with a skill, the procedure for its type is removed. Rules are also removed from the manual.
     """
     named = {name for name in names if SINGLE_PART.fullmatch(name)} & set(single_parts(knowledge))
     if not named:

@@ -1,13 +1,13 @@
 """The events in which `planbook build` records what it learned.
 
-Each step of learning, such as learning from one episode or writing a manual, is recorded as an event ``learnt``. Its
-events are stored under a path, called a scope, such as ``learn/3``.
+The result of each step, such as learning from one episode or writing a manual, is recorded as an event ``learnt``. The
+events of a step are stored under a path, called a scope, such as ``learn/3``.
 """
 
-import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from itertools import chain, count
 from typing import Any
 
 from planbook.config import Config
@@ -31,7 +31,7 @@ def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body],
     ``PATH/restart/N``. ``watch`` is called with every new event. Raises UnusableReply if a model gives no usable reply;
     the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be asked.
     """
-    for attempt in _attempts(path):
+    for attempt in chain([path], (restart_scope(path, number) for number in count(1))):
         scope = Scope(run.journal(attempt, watch), attempt, roles)
         try:
             learned = scope.get_or_record("learnt", partial(make, scope))
@@ -49,11 +49,6 @@ def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body],
 def learned_event(run: Run, path: str) -> Any:
     """Return the body of a step's ``learnt`` event, or None if the step is not finished."""
     return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
-
-
-def _attempts(path: str) -> Iterator[str]:
-    yield path
-    yield from (restart_scope(path, number) for number in itertools.count(1))
 
 
 def group_of(config: Config, task_type: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from planbook import knowledge  # a lazy package: to play stored procedures, nothing else of it is imported
+from planbook import knowledge  # a lazy package: playing stored procedures imports nothing else of it
 from planbook.config import FOUND, Config
 from planbook.errors import BadArgument
 from planbook.manuals import DemonstratingMemory, ProcedureLibrary
@@ -61,7 +61,6 @@ def _library_memory(config: Config) -> Memory:
 # Parts of the knowledge that a run can leave out with ``--without``: the ablations of the AutoManual paper, and single
 # rules and skills
 
-
 RETRIEVAL = "retrieval"
 ABLATIONS = (
     "rules", "libraries", "online", "cases", "classification", "formulation", "types", "examples", "logs", "helpers",
@@ -74,10 +73,10 @@ SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
 
 
 def check_ablations(names: Iterable[str], *, for_build: bool = False) -> None:
-    """Raise BadArgument if one of the names (values of ``--without``) is not that of a part.
+    """Raise BadArgument if one of the names (values of ``--without``) names no part.
 
-    With ``for_build``, names of single rules and skills are refused, too, because `planbook build` cannot leave them
-    out. This function does not check whether a single rule or skill exists.
+    With ``for_build``, single rules and skills are refused as well, because `planbook build` cannot leave them out.
+    This function does not check whether a single rule or skill exists.
     """
     single = [] if for_build else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):

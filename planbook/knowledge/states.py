@@ -16,16 +16,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
 from planbook.planner import Conclusion, Text
-from planbook.rules import (
-    RULES_PART,
-    Citation,
-    History,
-    Knowledge,
-    Learned,
-    RuleBook,
-    RuleForm,
-    count_evidence,
-)
+from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm, count_evidence
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 
@@ -139,22 +130,21 @@ def _with_new_examples(config: Config, known: str) -> str:
 def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
     """Return the knowledge in the library, and its rule book.
 
-    If the library is a run, the rule book also knows the numbers of deleted rules, which are not used again.
+    If the library is a run, the numbers of its deleted rules are not used again.
     """
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
         return knowledge, RuleBook.from_rules(knowledge.rules)
     with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        states = learned_in(run)
+        states = states_in_library(config, run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
             raise BadArgument(f"{folder} has learned nothing about {group}, only about {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
 
 
-def check_environment(config: Config, library: Run) -> None:
-    """Check that the run ``library`` can be the library of a run with this configuration.
+def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]:
+    """Return the states of knowledge that a run with this configuration uses. ``library`` is the run that learned them.
 
     Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
@@ -164,12 +154,14 @@ def check_environment(config: Config, library: Run) -> None:
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
-    if not learned_in(library):
+    states = learned_in(library, config.after)
+    if not states:
         raise BadArgument(
             f"{library.folder} has not begun to learn; resume it with: planbook build --resume {library.folder}"
         )
     if config.after is not None and config.after > (tasks := len(library.entries())):
         raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'building task')}")
+    return states
 
 
 def check_learns(run: Run, advice: str = "") -> None:
@@ -181,8 +173,8 @@ def check_learns(run: Run, advice: str = "") -> None:
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     """Return a dict that maps each group in a run of `planbook build` to the state of its knowledge.
 
-    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. If the
-    group had no episode until then, it is the group's initial knowledge. If this was not recorded either, the group is
+    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. For a
+    group without an episode until then, it is the initial knowledge. If that was not recorded either, the group is
     missing. Raises BadArgument if the run is not a run of `planbook build`.
     """
     check_learns(run)
@@ -207,8 +199,7 @@ def library_knowledge(config: Config) -> dict[str, Knowledge]:
     if not is_run(folder):
         return {EVERYTHING: read_knowledge(folder, config.environment, config.environment_options)}
     with closing(Run.open(folder)) as run:
-        check_environment(config, run)
-        return {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
+        return {group: with_manual(run, group, state) for group, state in states_in_library(config, run).items()}
 
 
 def read_undos(run: Run) -> dict[tuple[str, int], int]:
@@ -222,9 +213,9 @@ def read_undos(run: Run) -> dict[tuple[str, int], int]:
 
 
 def with_undos(state: KnowledgeState, group: str, undos: Mapping[tuple[str, int], int]) -> KnowledgeState:
-    """Return the state with the undos that users made when the state's history had its present length.
+    """Return the state after the undos that users made when the state's history had its present length.
 
-    An undo makes the history one entry longer. So another undo may follow it.
+    An undo makes the history one entry longer, so another undo may follow it.
     """
     while (entry := undos.get((group, len(state.history.entries)))) is not None:
         state = state.with_history(state.history.undo(entry))

@@ -6,5 +6,5 @@
 - ``learner``: learns from one episode after another.
 - ``procedures``: writes a procedure for each task type, and verifies it.
 - ``finding``: finds the types of tasks that have none (``--types found``). Finds post-conditions: code that checks
-  whether a procedure has had its usual effect.
+  whether a procedure had its usual effect.
 """

@@ -33,7 +33,7 @@ from planbook.rules import (
 
 LOG = logging.getLogger(__name__)
 LOOK = "look"
-"""The source that is recorded for the piece of code that reads values, to find it in the episode's record."""
+"""The recorded source of the code that reads values. It identifies this code in the record of an episode."""
 Reading = Mapping[str, JsonValue]
 """Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
@@ -41,8 +41,8 @@ Reading = Mapping[str, JsonValue]
 def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
     """Return a task with the type and params that planbook has found for it.
 
-    If the run does not find types itself, the task is returned unchanged. If the task is an example of a found type, it
-    gets that type and the example's params. Otherwise its goal is matched with the patterns of the found types.
+    If the run does not find types itself, the task is returned unchanged. An example of a found type gets that type and
+    the example's params. The goal of any other task is matched with the patterns of the found types.
     """
     if config.types != FOUND:
         return task
@@ -92,7 +92,7 @@ def generalise_plans(
 ) -> Procedure | None:
     """Turn the plans of a found type into a procedure, without asking a model. Return None if that is not possible.
 
-    The type is that of the last episode in ``played``.
+    The type is the type of the last episode in ``played``.
     """
     kind = played[-1].task.type
     found = type_named(knowledge, kind)
@@ -114,7 +114,7 @@ def with_published(
 
     ``readings`` maps task ids to the values that could be read after the procedure solved the task. The examples of the
     type keep them, and a post-condition is derived from them. If the procedure differs from that in ``previous``, the
-    version number is increased by one and, with ``repaired``, the number of repairs, too.
+    version number increases by one and, with ``repaired``, so does the number of repairs.
     """
     found = type_named(knowledge, name)
     if found is None:
@@ -175,7 +175,7 @@ def read_after(episode: Trajectory) -> Reading | None:
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises an error unless a procedure has had the effects that all readings show.
+    """Return plan code that raises an error unless a procedure had the effects that all readings show.
 
     Each reading is from one task, and ``params`` has the params of each task, in the same order. A value is expected
     after the next task if it was the same after all of at least ``MIN_EXAMPLES`` tasks. If a value was always equal to
@@ -194,7 +194,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 
 def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return the source of an expression that had all these values, one in each task, or "" if there is none."""
+    """Return the source of an expression with all these values, one in each task, or "" if there is none."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])

@@ -27,16 +27,7 @@ from planbook.knowledge import (
 )
 from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
-from planbook.planner import (
-    Body,
-    Ending,
-    Recall,
-    Scope,
-    Trajectory,
-    conclude,
-    read_trajectory,
-    render_trajectory,
-)
+from planbook.planner import Body, Ending, Recall, Scope, Trajectory, conclude, read_trajectory, render_trajectory
 from planbook.rules import (
     Blame,
     BuilderSettings,
@@ -159,7 +150,7 @@ class LearningStep:
         return self._with_rules(self.scope, state, episode)
 
     def with_waiting_rules(self, state: KnowledgeState) -> KnowledgeState:
-        """Build rules from the episodes that wait for this (``--without online``), in their order."""
+        """Build rules from the episodes that wait for it (``--without online``), in their order."""
         for episode in state.waiting:
             state = self._with_rules(self.scope.child(f"offline/{episode.index}"), state, episode)
         return state.model_copy(update={"waiting": ()})
@@ -178,11 +169,9 @@ class LearningStep:
         return [typed_episode(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
-        """Yield the entries of episodes that have begun, with their tasks as recorded at the beginning.
+        """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks.
 
-        Some goals are not known before that.
-
-        The episodes up to ``last`` must have ended or been skipped. A skipped episode has not begun, so it is left out.
+        The tasks are those recorded when the episodes began, since some goals are not known before.
         """
         for entry in self.run.entries()[: last + 1]:
             if event := next(iter(self.run.store.events(last_path(self.run, entry), "task")), None):
@@ -191,8 +180,7 @@ class LearningStep:
     def _with_rules(self, scope: Scope, state: KnowledgeState, episode: WaitingEpisode) -> KnowledgeState:
         """Ask the Builder (the model that writes rules) for edits after an episode, and return the state with them.
 
-        If there are then too many rules, or a rule has become useless according to its check, the rules are
-        consolidated.
+        If this leaves too many rules, or a rule has become useless according to its check, the rules are consolidated.
         """
         recorded = read_episode(self.run, self.run.entries()[episode.index])
         trajectory = typed_episode(self._config, state.knowledge, recorded)
@@ -259,7 +247,7 @@ def describe_episodes(run: Run, ids: list[str], *, thoughts: bool = True) -> str
 
     With ``thoughts``, the text contains what the planner thought during the episode, and concluded after it.
 
-    An id may also be that of one attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
+    An id may also name a single attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
     such ids. The text always describes the last attempt. Raises LookupError for an unknown id.
     """
     entries = {entry.path: entry for entry in run.entries()}

@@ -1,8 +1,7 @@
 """Write the procedures of a run of `planbook build`.
 
-A procedure for a task type is written after the first task of the type was solved. It is kept only if it solves other
-tasks of the type, too. It is rewritten if it fails on a later task, or if it may benefit from rules that were learned
-later.
+A procedure for a task type is written once the first task of the type is solved. It is kept only if it also solves
+other tasks of the type. It is rewritten if it fails on a later task, or if it may benefit from rules learned later.
 """
 
 import logging
@@ -88,7 +87,7 @@ class ProcedureWriter:
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
         """Rewrite the procedure for a type if newer rules about the environment or about errors fit the type.
 
-        The new procedure is kept if it solves all tasks in ``played``. If the old one solves them, too, the new one
+        The new procedure is kept if it solves all tasks in ``played``. If the old one also solves them, the new one
         must not take more actions.
         """
         kind = played[-1].task.type
@@ -250,6 +249,6 @@ class ProcedureWriter:
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would get for the task of the type's skill."""
+    """Return the ids of the rules that a planner would get for the task from which the type's skill was learned."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

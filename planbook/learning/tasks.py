@@ -1,7 +1,7 @@
 """Choose the tasks of a run. The tasks of a run of `planbook build` are drawn at random, or come from other runs.
 
 `planbook build --from` plays no episodes. It copies episodes from other runs, or from files of episodes, and learns
-from the copies. The model calls in these episodes are copied, too, but do not count as costs of the new run.
+from the copies. The model calls in these episodes are also copied, but do not count as costs of the new run.
 """
 
 import hashlib
@@ -36,10 +36,10 @@ def building_tasks(config: Config) -> list[Task]:
 
     By default, some tasks of each type are drawn and shuffled with the run's seed, as in appendix D of AutoManual. If
     planbook is to find the types, tasks are drawn from all tasks alike. If the user names tasks, these are returned.
-    With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection,
-    or another setting for learning, is invalid.
+    With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection or
+    ``--verify`` is invalid.
     """
-    check_learning(config)
+    _check_verify(config)
     if config.copies:
         return tasks_to_copy(config)
     rng = random.Random(f"building/{config.seed}")
@@ -65,7 +65,7 @@ def building_tasks(config: Config) -> list[Task]:
     return drawn
 
 
-def check_learning(config: Config) -> None:
+def _check_verify(config: Config) -> None:
     """Check the value of ``--verify``, such as ``train:20``: a split, and a number of its tasks.
 
     Raises BadArgument if the split is unknown, or the number is invalid.
@@ -84,11 +84,10 @@ Source = tuple[EpisodeSource, "RunFacts"]
 
 
 def episodes_in(path: Path) -> Iterator["Trajectory"]:
-    """Yield those episodes in a run's folder, or in a file, that were played to their end.
+    """Yield the episodes in a run's folder, or in a file, that were played to their end.
 
-    Episodes of which an export has only the task and the ending are left out.
-
-    Raises BadRun if the run cannot be read, or BadArgument if the file contains an invalid episode.
+    Episodes of which an export has only the task and the ending are left out. Raises BadRun if the run cannot be
+    read, or BadArgument if the file contains an invalid episode.
     """
     from planbook.export.exporting import BadEpisode, trajectory_of  # slow to import, and rarely needed
     from planbook.export.importing import read_episodes
@@ -168,7 +167,7 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
 
 
 def _own_task(config: Config, task: Task) -> Task:
-    """Return a task as the environment defines it: an episode may have been played without its type and params.
+    """Return a task as the environment defines it, since it may have been played without its type and params.
 
     If the environment does not have the task, return it as it was played.
     """
@@ -249,7 +248,7 @@ def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> Endi
 
     trajectory = next((episode for episode in remaining if episode.task.id == entry.task.id), None)
     if trajectory is None:
-        raise BadRun(f"the sources have no more episode of {entry.task.id} to learn from; build a new run")
+        raise BadRun(f"the sources have no further episode of {entry.task.id} to learn from; build a new run")
     if (recorded := run.journal(entry.path).get(entry.path, "outcome", 0)) is not None:
         return Ending.model_validate(recorded)
     run.store.put_all(list(rows_of(trajectory, entry.path)))

@@ -1,7 +1,7 @@
 """The published results and settings of papers, as data read from the JSON files in ``FILES``.
 
 - ``settings`` makes the settings for ``--paper``.
-- ``differences`` finds the differences between the settings of a run and those of a paper.
+- ``differences`` finds the differences between a run's settings and a paper's.
 - ``comparison`` compares the results of a run with the tables of papers, and prints the comparison.
 
 In this package, "our" refers to planbook, and "their" to the authors of a paper.
@@ -47,7 +47,7 @@ class PublishedRow(PaperData):
     that ``--without`` accepts, and ``start`` lists the starting examples.
     """
     models: tuple[str, ...] = ()
-    """The models that were used together, if they are not one of those of the setting."""
+    """The models that were used together, unless the row used a single model of the setting."""
     values: dict[str, float]
     sd: dict[str, float] = Field(default_factory=dict, alias="spread")
     """Maps columns to the standard deviations of their numbers."""
@@ -132,8 +132,8 @@ class PaperSetting(PaperData):
     deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
     """Methods to which parts of this setting do not apply, or for which there are further differences.
 
-    The outer dict maps our name for such a method to a dict, which maps the name of a setting or of a further
-    difference to our value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
+    The outer dict is keyed by our name for such a method. The inner dict maps the name of a setting, or of a further
+    difference, to our value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
     """Parts of our method that their method lacks, with the names that ``--without`` accepts."""
@@ -151,7 +151,7 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for those of the paper's methods that planbook has."""
+        """Our names for the paper's methods, as far as planbook has them."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     def tested(self, planner: str, env: str) -> bool:
@@ -168,7 +168,7 @@ class Publication(PaperData):
         return tuple(setting for setting in self.settings if setting.env == env)
 
     def rows_like(self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue]) -> list[PublishedRow]:
-        """Return those rows about a method in a setting that have the most of the ``chosen`` values of options."""
+        """Return the rows about a method in a setting whose options match the most ``chosen`` values."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row for table in tables for row in table.rows_of(planner).values()]
         shared = [sum(name in chosen and chosen[name] == it for name, it in row.options.items()) for row in rows]
@@ -179,7 +179,7 @@ class Publication(PaperData):
     ) -> dict[str, JsonValue]:
         """Return the options of a method in a setting, given the ``chosen`` values of some options.
 
-        If all rows that are most like these agree on an option, their value overrides that of the setting.
+        If all rows that match these best agree on an option, their value overrides the setting's.
         """
         rows = [row.options for row in self.rows_like(planner, setting, chosen)]
         agreed = {name: value for row in rows for name, value in row.items() if all(r.get(name) == value for r in rows)}

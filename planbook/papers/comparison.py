@@ -68,7 +68,7 @@ class ComparedTable(BaseModel):
 
     ``ours`` maps columns to our numbers. If such a number is a mean, ``sd`` maps its column to the standard
     deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
-    our number in the paper's column ``all``.
+    our number in the column ``all``, or "" if the table has no such column.
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -77,7 +77,7 @@ class ComparedTable(BaseModel):
     ours: dict[str, float]
     sd: dict[str, float] = Field(serialization_alias="spread")
     episodes: int = Field(exclude=True)
-    interval: tuple[float, float] | None = Field(exclude=True)
+    interval: str = Field(exclude=True)
 
 
 class ComparedPaper(BaseModel):
@@ -97,22 +97,15 @@ def compare_with_papers(run: OurRun) -> tuple[ComparedPaper, ...]:
     return tuple(_compare_paper(paper, run) for paper in papers)
 
 
-def _interval(rows: Sequence[Result]) -> tuple[float, float] | None:
-    """Return the 95 % interval of the percentage of solved episodes.
-
-    Return None if there are no episodes, or if some of them were not played.
-    """
+def _interval(rows: Sequence[Result]) -> str:
+    """Return the 95 % interval of the percentage of solved episodes as text, or "-" if there is none."""
     bounds = solved_interval(rows)
-    return (round(100 * bounds[0], 1), round(100 * bounds[1], 1)) if bounds else None
+    return f"{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f}" if bounds else NO_FIGURE
 
 
-def _type(row: Result) -> str:
-    return row.type
-
-
-def _object(row: Result) -> str:
-    """Return the object that a task is about, or "" if it names none."""
-    return str(row.entry.task.params.get("object", ""))
+def _column_of(row: Result, table: PublishedTable) -> str:
+    """Return the column for a task: its type, or the object that it is about ("" if it names none)."""
+    return row.type if table.by == "type" else str(row.entry.task.params.get("object", ""))
 
 
 def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
@@ -131,8 +124,8 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
     """Return True if a table can be compared with the run.
 
-    It must be about the run's environment, and about the same setting or about task types. It must also be a main
-    table, or have a row about our method.
+    It must be about the run's environment, and about the same setting, unless both settings list their task types. It
+    must also be a main table, or have a row about our method.
     """
     if table.env != setting.env:
         return False
@@ -145,23 +138,22 @@ def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSett
     measured = [name for name in table.columns if name in COLUMNS]
     named = {*table.columns} - {ALL, *COLUMNS}
     types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
-    name_of = _object if table.by == "object" else _type
-    solved = defaultdict[str, list[tuple[int, int]]](list)
+    solved = defaultdict[str, list[bool]](list)
     for row in run.rows:
-        solved[name_of(row)].append((row.solved, 1))
+        solved[_column_of(row, table)].append(row.solved)
     figures = {name: percent(solved[name]) for name in table.columns if name in solved}
     is_comparable = not setting.types or types <= set(setting.types)
     covered = types if ALL in table.columns else named
-    episodes = [row for row in run.rows if is_comparable and (not covered or name_of(row) in covered)]
+    episodes = [row for row in run.rows if is_comparable and (not covered or _column_of(row, table) in covered)]
     has_overall = ALL in table.columns and bool(episodes)
     if has_overall:
-        figures[ALL] = percent((row.solved, 1) for row in episodes)
+        figures[ALL] = percent([row.solved for row in episodes])
     return ComparedTable(
         table=table,
         ours=_without_none(figures | {name: COLUMNS[name].value(run) for name in measured}),
         sd=_without_none({name: COLUMNS[name].sd(run) for name in measured}),
         episodes=len(episodes),
-        interval=_interval(episodes) if has_overall else None,
+        interval=_interval(episodes) if has_overall else "",
     )
 
 
@@ -205,8 +197,8 @@ def _describe_run(run: OurRun) -> str:
     summary, models = run.summary, ", ".join(run.models) or "no model"
     deviation = "" if summary.solved_sd is None else f", standard deviation {100 * summary.solved_sd:.1f}"
     left_out = f"; without {', '.join(run.without)}" if run.without else ""
-    share = percent(summary.by_type.values()) or 0.0
-    solved = f"; {share:.1f} % solved, 95 % interval {_format_interval(_interval(run.rows))}"
+    share = percent([row.solved for row in run.rows]) or 0.0
+    solved = f"; {share:.1f} % solved, 95 % interval {_interval(run.rows)}"
     tasks, repeats = counted(run.tasks, "task"), counted(summary.repeats, "repeat")
     played = f"{run.config.title} with {models}, {run.split or 'tasks'}: {tasks}, {repeats}"
     return f"{played}{solved}{deviation}{left_out}"
@@ -214,12 +206,8 @@ def _describe_run(run: OurRun) -> str:
 
 def _episodes(compared: ComparedTable) -> str:
     """Return a line with the number of episodes of our row. If the row has a column ``all``, add its interval."""
-    bounds = f", {_format_interval(compared.interval)}" if ALL in compared.ours else ""
-    return f"\nn {compared.episodes}{bounds}" if compared.episodes else ""
-
-
-def _format_interval(bounds: tuple[float, float] | None) -> str:
-    return f"{bounds[0]:.1f} to {bounds[1]:.1f}" if bounds else NO_FIGURE
+    interval = compared.interval and f", {compared.interval}"
+    return f"\nn {compared.episodes}{interval}" if compared.episodes else ""
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:

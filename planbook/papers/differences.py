@@ -1,4 +1,4 @@
-"""Find the differences between the settings of a run and those of a paper.
+"""Find the differences between a run's settings and a paper's.
 
 "Our" and "ours" refer to a run of planbook, "theirs" to a paper.
 """
@@ -22,7 +22,7 @@ from planbook.runs import Run, is_run
 from planbook.wording import counted
 
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
-"""Parts that the paper left out only when it tested, but not when it learned."""
+"""Parts that the paper left out only in testing, not in learning."""
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
 """Parts that a test can use even if the build left them out. It cannot use any other part that was left out."""
 CHOSEN_BY_METHOD = ("replans", "selector")
@@ -46,7 +46,7 @@ class KnowledgeOrigin:
 
 @dataclass(frozen=True)
 class OurRun:
-    """A finished run of planbook that is compared with papers. ``origin`` is None if no paper is about learning."""
+    """A finished run to compare with papers. ``origin`` is None if none of the papers is about learning."""
 
     config: Config
     summary: Summary
@@ -111,7 +111,7 @@ def comparable_options(config: Config) -> dict[str, JsonValue]:
 
 
 def our_run(summary: Summary) -> OurRun:
-    """Read the results of the summary's run. If a paper of it is about learning, find where its knowledge is from.
+    """Read the results of the summary's run. If one of its papers is about learning, find the origin of its knowledge.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
@@ -134,15 +134,14 @@ def _origin(config: Config) -> KnowledgeOrigin:
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
-    """Return the models that answered in a run. If no model was asked, return those of the configuration."""
+    """Return the models that answered in a run or, if no model was asked, the models in its configuration."""
     return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 ACCESS_OPTIONS = ("sites", "introduction", "logins", "allowed")
-"""Options that a paper's environment needs, too. They do not count as differences if a run sets
-``matching_option``."""
+"""Options that a paper's environment also needs. They do not count as differences if a run sets ``matching_option``."""
 NO_LIMIT = "no limit"
 
 
@@ -196,7 +195,7 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in exempt and value not in theirs:
-            yield f"environment option {name}", _limit(value), _limit(theirs[0], none="the default")
+            yield f"environment option {name}", _as_text(value), _as_text(theirs[0], none="the default")
     if setting.environment:
         yield (
             "environment",
@@ -221,8 +220,8 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     defaults = method(config.planner).options().model_dump(mode="json")
     for name in sorted(defaults.keys() - theirs.keys()):
         if (value := config.planner_options.get(name, defaults[name])) != defaults[name]:
-            ours = "" if defaults[name] is None else f" (our default: {_limit(defaults[name])})"
-            yield name, _limit(value), f"not stated{ours}"
+            ours = "" if defaults[name] is None else f" (our default: {_as_text(defaults[name])})"
+            yield name, _as_text(value), f"not stated{ours}"
     yield (
         "plans that are refused before they act",
         "those with an action that is known to fail" if config.dry_run else None,
@@ -267,7 +266,7 @@ def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, t
     yield "actions allowed in an episode of the build", build.actions, theirs.actions
     yield from _options(" in the build", comparable_options(build), theirs.options)
     for name in PAPER_OPTIONS:
-        yield f"{name} in the build", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+        yield f"{name} in the build", _as_text(getattr(learning, name)), _as_text(getattr(theirs.learning, name))
     if theirs.learning.libraries_only and "rules" not in build.without and not is_run(build.library_folder):
         yield "rules in the build", "not from a run of `planbook build`", "those of an earlier build"
     if build.selection.ids or build.selection.types:
@@ -275,7 +274,7 @@ def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, t
 
 
 def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
-    """Compare our models with those of the paper. ``mixes`` has the models of each of the paper's runs."""
+    """Compare our models with the paper's. ``mixes`` has the models of each of the paper's runs."""
     if not any({*ours} == {*mix} for mix in mixes):
         yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
 
@@ -283,11 +282,11 @@ def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) 
 def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:
     for name, value in theirs.items():
         if name in ours:
-            yield f"{name}{suffix}", _limit(ours[name]), _limit(value)
+            yield f"{name}{suffix}", _as_text(ours[name]), _as_text(value)
 
 
-def _limit(value: JsonValue, none: str = NO_LIMIT) -> JsonValue:
-    """Return the text for the value of an option. ``none`` is the text for None."""
+def _as_text(value: JsonValue, none: str = NO_LIMIT) -> JsonValue:
+    """Return the value of an option as text. ``none`` is the text for None."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
     return none if value is None else value

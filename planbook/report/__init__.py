@@ -90,26 +90,26 @@ def write_page(runs: Sequence[RunResults], out: Path) -> None:
     """Write the page atomically."""
     packer = DocumentPacker()
     views = [_packed_view(number, run, packer) for number, run in enumerate(runs)]
-    together = escape_json(list(comparison(runs))) if len(runs) > 1 else []
+    compared = escape_json(list(comparison(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
-        for piece in page_pieces(views, title, together, packer.chunks()):
+        for piece in page_pieces(views, title, compared, packer.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def page_pieces(
     views: Sequence[View],
     title: str,
-    together: Sequence[Node] = (),
+    compared: Sequence[Node] = (),
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
     """Yield the text of the page in pieces.
 
-    ``together`` holds the nodes that compare several runs. ``chunks`` are the compressed documents of episodes.
+    ``compared`` holds the nodes that compare several runs. ``chunks`` are the compressed documents of episodes.
     ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
-    data = {"runs": list(views), "together": list(together), "live": live}
+    data = {"runs": list(views), "comparison": list(compared), "live": live}
     stream = _template().stream(
         runs=views, title=escape_json(title), chunks=chunks, data=Markup(as_script(data)),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),

@@ -1,6 +1,6 @@
 """Makes the data of a page's charts. ``viewer/charts.js`` draws each chart as SVG.
 
-A chart is left out if it says nothing that the page's tables do not say, for example if all tasks were solved.
+A chart is left out if it adds nothing to the page's tables, for example if all tasks were solved.
 """
 
 from collections import defaultdict
@@ -31,13 +31,8 @@ in figure 4 of the ADaPT paper and table 4 of the DEPS paper."""
 
 def charts(runs: Sequence[RunResults]) -> list[Chart]:
     """Return the charts of one run, or of several runs together."""
-    if not any(run.order for run in runs):
-        return []
-    return [
-        *_solved_curves(runs),
-        *_curves_over_settings(runs),
-        *(_knowledge(runs[0]) if len(runs) == 1 else []),
-    ]
+    knowledge = _knowledge(runs[0]) if len(runs) == 1 else ()
+    return [*_solved_curves(runs), *_curves_over_settings(runs), *knowledge]
 
 
 def _lines(title: str, axis: str, series: Sequence[Chart], form: str = "percent") -> Chart:
@@ -68,7 +63,7 @@ def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
         for run in runs:
             values = dict(flatten_settings(with_options(run)))
             number = values.pop(setting, "")
-            if number.isdecimal() and run.episodes:
+            if number.isdecimal() and run.order:
                 groups[tuple(values.items())][int(number)] = run
         series = [_curve(group, setting) for group in groups.values() if len(group) > 1]
         if series:

@@ -27,7 +27,7 @@ from planbook.store import Event
 from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
 
 CHUNK = 200_000
-"""A chunk is full when its JSON has this many characters: enough to compress well, few enough to decompress quickly."""
+"""A chunk is full when its JSON has this many characters: enough to compress well, and still quick to decompress."""
 TEXT = "\x01"
 """Key of a reference to a long text. It is a control character, which ``escape_json`` escapes in all other keys."""
 LONG_TEXT = 400
@@ -75,7 +75,7 @@ class Items:
         return number
 
     def chunks(self) -> Sequence[Chunk]:
-        """Return all chunks, including the last one, which need not be full."""
+        """Return all chunks. The last one need not be full."""
         if self._open:
             self._close()
         return self._chunks
@@ -87,7 +87,7 @@ class Items:
 
 
 class DocumentPacker:
-    """Compresses the documents of a page, and their long texts, of which equal ones are stored once."""
+    """Compresses the documents of a page, and stores their long texts separately, each only once."""
 
     def __init__(self) -> None:
         self._documents, self._texts = Items(), Items()
@@ -115,7 +115,7 @@ class DocumentPacker:
 
 
 CALLS_WITH_PROMPTS = 600
-"""The page contains the prompts of this many calls at the beginning of an episode, and as many at its end.
+"""The page contains the prompts of this many calls at the beginning of an episode, and of as many at its end.
 
 The prompts of the calls between them are only in the run's store.
 """

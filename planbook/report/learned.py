@@ -11,7 +11,7 @@ from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manu
 from planbook.report.elements import Node, details
 from planbook.results import RunResults
 from planbook.results.measures import versions_line
-from planbook.rules import NO_EVIDENCE, Evidence, Rule, count_evidence
+from planbook.rules import NO_EVIDENCE, Evidence, Knowledge, Rule, count_evidence
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
@@ -19,17 +19,12 @@ KINDS = ("rule", "procedure", "skill", "reflection")
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Kinds of Markdown that are not rendered, but shown as plain text, since a model wrote them."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
-"""Headings in a manual are lowered by ``HEADING_SHIFT`` levels, but not below ``LOWEST_HEADING``. So they are below the
-headings of the page."""
-
-
-def final_states(run: RunResults) -> Mapping[str, KnowledgeState]:
-    """Map each group of tasks to what the run had learned about it at its end. Return {} if the run does not learn."""
-    return learned_in(run.run) if run.run.config.learning is not None else {}
+"""Headings in a manual are lowered by ``HEADING_SHIFT`` levels, to at most ``LOWEST_HEADING``, so that they rank below
+the headings of the page."""
 
 
 def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often the rules were changed."""
+    """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often rules were changed."""
     totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
     changes = sum(state.history.changes for state in states.values())
@@ -45,7 +40,7 @@ def learned(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[N
         yield from _group(state, with_manual(run.run, name, state), start[name].knowledge)
 
 
-def _group(state: KnowledgeState, known: Any, initial: Any) -> Iterator[Node]:
+def _group(state: KnowledgeState, known: Knowledge, initial: Knowledge) -> Iterator[Node]:
     if known.manual:
         yield details("noted", "manual", ["div.prose", *prose(known.manual)])
     if known.found:

@@ -12,15 +12,15 @@ from typing import Any
 
 from planbook.compare import RunComparison, compare, with_corrections
 from planbook.compare.groups import group_parts, group_rows
-from planbook.compare.shown import comparison_parts, run_letter
+from planbook.compare.rendering import comparison_parts, run_letter
 from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
-from planbook.knowledge import KnowledgeState
+from planbook.knowledge import KnowledgeState, learned_in
 from planbook.planner import INVOCATION, Ending, Outcome, Spending
 from planbook.report.charts import charts, with_options
 from planbook.report.elements import Node, details, links, nodes_of, pairs, table
-from planbook.report.learned import count_learned, final_states, learned
+from planbook.report.learned import count_learned, learned
 from planbook.reruns import actions_taken
 from planbook.results import RunResults
 from planbook.results.learning_cost import payoff_line
@@ -48,17 +48,17 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
     The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
-    states = final_states(run)
+    states = learned_in(run.run) if run.run.config.learning is not None else {}
     contents: list[tuple[str, str, Iterable[Node]]] = [
-        ("first", "", [facts(ended, run, states)]),
+        ("overview", "", [facts(ended, run, states)]),
         ("results", "Results", results(ended, anchor)),
-        ("drawn", "", chart_nodes([ended])),
+        ("plots", "", chart_nodes([ended])),
         ("branches", "Branches", () if live else branches(run.run)),
         ("learned", "What was learned", learned(run, states)),
         ("figures", "Figures", nodes_of(figure_parts(ended.summary()))),
         ("cost", "Cost", costs(run)),
-        ("trust", "What the figures count", trust(ended, anchor)),
-        ("asked-for", "Settings", all_settings(run)),
+        ("counts", "What the figures count", outcome_counts(ended, anchor)),
+        ("configuration", "Settings", all_settings(run)),
     ]
     named = ((name, title, list(content)) for name, title, content in contents)
     return [
@@ -71,14 +71,14 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
 def facts(ended: RunResults, run: RunResults, states: Mapping[str, KnowledgeState]) -> Node:
     """Return the key facts of a run: the result, what was learned, and the cost.
 
-    The result is computed from ``ended``, which is the same run with only those episodes that count.
+    The result is that of ``ended``: the same run, reduced to the episodes that count.
     """
     rows = [("Result", *_result(ended, run.last))]
     if states:
         rows.append(("Learned", *count_learned(states)))
     rows.append(("Cost", *_cost(run, ended.summary().solved)))
     return [
-        "dl.first-facts",
+        "dl.key-facts",
         *(["div", ["dt", name], ["dd", ["b", fact], ["small", remark]]] for name, fact, remark in rows),
     ]
 
@@ -140,13 +140,13 @@ def chart_nodes(runs: Sequence[RunResults]) -> Iterator[Node]:
 # Branches
 
 ACTION_CHARS = 200
-"""Maximum number of characters that are shown of an action together with its observation."""
+"""Maximum number of characters of an action with its observation."""
 
 
 def branches(run: Run) -> Iterator[Node]:
-    """Yield a table for each episode that was forked. It shows the episode's actions next to those of its branches.
+    """Yield a table for each episode that was forked, with the actions of the episode and its branches side by side.
 
-    A branch is a run of one episode, made by `planbook fork`. If this run is a branch itself, yield one table, which
+    A branch is a run of one episode, made by `planbook fork`. If this run is itself a branch, yield one table, which
     shows it next to the original episode.
     """
     with ExitStack() as stack:
@@ -175,10 +175,10 @@ def _branches_of_episode(original: Run, episode: int, forks: Sequence[tuple[Fork
     different = list(zip_longest(*actions, fillvalue=""))[same:]
     rows += [[str(number), *row] for number, row in enumerate(different, same + 1)]
     rows.append(["ended", *map(_ended, endings)])
-    names = [f"at {fork.at}: {fork.change or 'once more'}" for fork, _ in forks]
+    names = [f"at {fork.at}: {fork.change or 'no change'}" for fork, _ in forks]
     task = original.entries()[episode].task.id
     yield ["h5", f"{task} (episode {episode}), and {counted(len(forks), 'branch', 'branches')}"]
-    yield table(["action", "as it was", *names], rows, "branches")
+    yield table(["action", "original", *names], rows, "branches")
 
 
 def _ended(ending: Ending | None) -> str:
@@ -246,7 +246,7 @@ MAX_LISTED = 200
 """Maximum number of false claims and tracebacks that are listed."""
 
 
-def trust(run: RunResults, anchor: str) -> Iterator[Node]:
+def outcome_counts(run: RunResults, anchor: str) -> Iterator[Node]:
     """Yield the counts of outcomes, the tracebacks, the false claims, and the inputs of the run.
 
     A claim is an agent's statement that its whole task is solved, or that it is not.
@@ -269,7 +269,7 @@ def trust(run: RunResults, anchor: str) -> Iterator[Node]:
 
 
 def _inputs(run: RunResults) -> Iterator[Node]:
-    """Yield which inputs had changed at each resume, and the contents of run.json except the settings."""
+    """Yield the inputs that changed before each resume, and the contents of run.json except the settings."""
     file = RunFile.read(run.run.folder)
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     note = "; these episodes were not played here." if file.imported else "."

@@ -1,6 +1,6 @@
 """The table of results of a run: a row for each episode, and what was spent outside episodes.
 
-All events are read in a single query. So even while a run is being played, its table is a consistent snapshot.
+All events are read in a single query, so the table is a consistent snapshot even while the run is being played.
 
 - ``rows`` has ``Result``, the row of an episode.
 - ``summary`` counts the episodes of a run by outcome, and the agents' claims about their tasks. It formats the counts
@@ -50,7 +50,7 @@ CALL_FACTS: Mapping[str, Callable[[Any], str]] = {
     "prompt": lambda body: str(body["template"]),
 }
 """Maps names of facts about a model call to functions that return them. Spending is summed for each value of a fact."""
-COSTS_MISSING = "of {} episodes only the endings were exported, so calls, tokens and money are too low"
+COSTS_MISSING = "for {} episodes, only the endings were exported, so calls, tokens and money are too low"
 
 
 @dataclass
@@ -71,7 +71,7 @@ class RunResults:
     """Events that belong to no episode."""
     outside_cost: Spending = NOTHING
     steps: list[BuildingState] = field(default_factory=list)
-    """What a run of `planbook build` knew after each task, and what it had spent until then."""
+    """What a run of `planbook build` had learned, and spent, after each task."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
     """Maps "role", "model" and "prompt" (a template or a graph's node) to a dict from their names to the spending."""
     answered: dict[str, None] = field(default_factory=dict)
@@ -109,8 +109,8 @@ class RunResults:
         if (event.scope, event.kind) == ("run", "task"):  # an entry of the list of episodes, which ``empty`` has read
             return ()
         self._summary = None
-        is_own = self.run.is_own(event)
         cost = cost_of(event.kind, event.body, self.price)
+        own_cost = cost if self.run.is_own(event) else None
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
         self._time.take(event)
@@ -127,12 +127,12 @@ class RunResults:
             if row.take(event, cost, self._invocations):
                 self.order.append(row.index)
         else:
-            self._take_outside(event, (cost if is_own else None) or NOTHING)
+            self._take_outside(event, own_cost or NOTHING)
         if event.kind == "ask":
             body: Any = event.body
-            self.answered |= {str(body["reply"]["model"] or body["model"]): None}
-        if is_own and cost:
-            self._add_cost(event, cost)
+            self.answered[str(body["reply"]["model"] or body["model"])] = None
+        if own_cost:
+            self._add_cost(event, own_cost)
         return changed
 
     def _take_invocation_event(self, event: Event) -> set[int]:
@@ -166,7 +166,7 @@ class RunResults:
                 totals[name] = totals.get(name, NOTHING) + cost
 
     def _add_step(self, index: int, body: Any) -> None:
-        """Add what a run of `planbook build` knows after learning from an episode."""
+        """Record how much a run of `planbook build` has learned, and spent, after an episode."""
         group = group_of(self.run.config, self.episodes[index].entry.task.type)
         self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
@@ -187,9 +187,9 @@ class RunResults:
 
     @property
     def is_building_run(self) -> bool:
-        """True for a run of `planbook build`, which plays later tasks with more knowledge than earlier ones.
+        """True for a run of `planbook build`, and for a run that was imported from one.
 
-        Also true for a run that was imported from such a run.
+        Such a run plays later tasks with more knowledge than earlier ones.
         """
         origins = self.run.imported.configs if self.run.imported else []
         return self.run.config.learning is not None or any(config.get("learning") for config in origins)
@@ -206,7 +206,7 @@ class RunResults:
 
     @property
     def without_costs(self) -> int:
-        """The number of episodes of which the run has only the ending, because the rest was not exported."""
+        """The number of episodes for which the run has only the ending, because the rest was not exported."""
         return sum(row.spent.actions < row.ending.actions for row in self.counted)
 
     def contradictions(self) -> list[str]:
@@ -227,7 +227,7 @@ class RunResults:
 
     @property
     def cost(self) -> Spending:
-        """What the run has spent, without what other runs had spent on copied episodes."""
+        """What the run has spent, without what other runs spent on copied episodes."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     @cached_property
@@ -237,8 +237,8 @@ class RunResults:
         The dict maps the folder of each such run of `planbook build` to its spending. It includes runs from which these
         runs got their own knowledge. It is empty if this run uses the shipped library, or found no knowledge in its
         library. It is None if the cost is not known: if the library is a folder of files, if one of the runs cannot be
-        read or was replaced, or if this run was imported, unless all episodes are from runs that used the shipped
-        library and learned nothing.
+        read or was replaced, or if this run was imported (unless all its episodes are from runs that used the shipped
+        library and learned nothing).
         """
         config, inputs = self.run.config, self.run.initial_inputs
         if self.run.imported:

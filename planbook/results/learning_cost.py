@@ -1,8 +1,8 @@
 """What learning costs, and whether it pays off.
 
-`planbook build` learns from tasks. ``BuildingState`` has what it has spent after a task. ``LearningPayoff`` has the
-cost of a solved task in a run that uses what was learned, without and with the cost of learning. It can be compared
-with a run that uses no learned knowledge.
+``BuildingState`` is what `planbook build` has learned, and spent, after a task. ``LearningPayoff`` is the cost of a
+solved task in a run that uses what was learned, without and with the cost of learning. It can be compared with a run
+that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from planbook.wording import NO_FIGURE, counted
 class BuildingState(BaseModel):
     """What a run of `planbook build` has learned after a number of tasks, and what it has spent until then.
 
-    The cost of writing the manual is not included, nor is that of episodes that were copied from other runs.
+    This excludes the cost of writing the manual, and of episodes that were copied from other runs.
     ``actions`` includes the actions that were taken to verify procedures. ``money`` is in US dollars, or None if a
     price is unknown. ``procedures`` counts the task types with a procedure.
     """

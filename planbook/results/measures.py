@@ -94,7 +94,7 @@ def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> di
 
 
 def is_open_ended(kind: str, all_milestones: Sequence[str]) -> bool:
-    """Return whether the goal of a task type is to reach as many of the milestones as possible."""
+    """Return True if the goal of a task type is to reach as many milestones as possible."""
     return bool(all_milestones) and kind not in all_milestones
 
 
@@ -127,7 +127,7 @@ def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) 
 
 
 def measure_lines(measured: MeasuresByType) -> Iterable[str]:
-    """Yield a line with the measures of each key of ``measured``: each task type, and perhaps ``all``."""
+    """Yield a line with the measures of each task type and, if ``measured`` has them, of all types together."""
     for kind, figures in measured.items():
         values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
         counts = sorted({figure.episodes for figure in figures.values()})

@@ -28,7 +28,7 @@ from planbook.wording import TYPE_SOLVED
 NOTHING = Spending()
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 OWN_SCOPE = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
-"""Matches the scopes in which the task and the ending of an episode are recorded, but not those of trials inside it.
+"""Matches the scopes in which the task and the ending of an episode are recorded, but no scopes of trials inside it.
 
 A scope is the path of a part of a run, under which events are stored."""
 INNER_SCOPE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
@@ -47,10 +47,10 @@ class TaskClaim(BaseModel):
     """The last claim in an episode that the whole task is solved, or that it is not, and the environment's verdict.
 
     ``by`` is the author of the claim, and ``solved`` the verdict. Only recorded claims count. Some methods record no
-    claim about the whole task: stored procedures, given code, random actions, AutoManual (it replans as long as it is
-    allowed to), AgentKit (its steps run out), and ProgPrompt and Code as Policies (a program may end because it can do
-    nothing). With any method, delivering an answer as the last action is a claim of success. ``played`` is False for an
-    episode that was broken, not played or not judged. The claim in such an episode is never counted as false.
+    claim about the whole task: stored procedures, given code, random actions, AutoManual (it replans until its limit),
+    AgentKit (its steps run out), and ProgPrompt and Code as Policies (a program may end because it can do nothing).
+    With any method, delivering an answer as the last action is a claim of success. ``played`` is False for an episode
+    that was broken, not played or not judged. The claim in such an episode is never counted as false.
     """
 
     task: str
@@ -72,8 +72,8 @@ class Result:
 
     entry: Entry
     answer_action: str = ""
-    """The name of the action that delivers an answer. If the run has not recorded it, it is "", and the installed
-    environment is asked for it."""
+    """The name of the action that delivers an answer. If it is "", because the run has not recorded it, the installed
+    environment gives the name."""
     copied: bool = False
     """True if another run played the episode and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -101,7 +101,8 @@ class Result:
     def take(self, event: Event, cost: Spending | None, invocation: int) -> bool:
         """Read the next event of the episode, and return whether it is the episode's ending."""
         self.events += 1
-        self.spent = self.spent + cost if cost else self.spent
+        if cost:
+            self.spent += cost
         if event.kind in TIMED_EVENTS:
             number, at = self._last
             self.seconds += max(0.0, event.at - at) if number == invocation else 0.0
@@ -162,7 +163,7 @@ class Result:
 
     @property
     def repeat(self) -> int:
-        """Which repeat of the task the episode is, counted from 0."""
+        """The number of the repeat of the task, from 0."""
         return self.entry.repeat
 
     @property

@@ -1,4 +1,4 @@
-"""Confidence intervals, significance tests and ratio estimators, in plain Python: numpy need not be installed."""
+"""Confidence intervals, significance tests and ratio estimators, in plain Python, without numpy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,11 @@ TERMS = 200
 """Number of terms of the continued fraction that ``_beta_share`` computes. It converges much earlier."""
 
 
-def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of the share ``successes / total``. If ``total`` is 0, return (0, 1)."""
+def wilson(successes: float, total: float) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of the share ``successes / total``. If ``total`` is 0, return (0, 1)."""
     if total == 0:
         return 0.0, 1.0
-    share = successes / total
+    share, z = successes / total, Z_95
     centre = share + z * z / (2 * total)
     margin = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
@@ -23,7 +23,7 @@ def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, floa
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the interval of the share of episodes that are True. ``tasks`` has the episodes of each task.
+    """Return the 95 % interval of the share of True values. ``tasks`` has, for each task, a value for each repeat.
 
     Repeats of a task are correlated, so they count less than independent episodes: the number of episodes is divided by
     the design effect. This is the variance over tasks, divided by the variance that independent episodes would have
@@ -42,11 +42,9 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
     return wilson(solved / effect, total / effect)
 
 
-def percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    """Return the percentage solved over all pairs (number solved, number tried), or None if nothing was tried."""
-    pairs = list(counts)
-    tried = sum(tried for _, tried in pairs)
-    return round(100 * sum(solved for solved, _ in pairs) / tried, 1) if tried else None
+def percent(solved: Sequence[bool]) -> float | None:
+    """Return the percentage of episodes that were solved, or None if there are no episodes."""
+    return round(100 * sum(solved) / len(solved), 1) if solved else None
 
 
 def per_solved(amount: float | None, solved: int) -> float | None:
@@ -54,8 +52,8 @@ def per_solved(amount: float | None, solved: int) -> float | None:
     return round(amount / solved, 6) if solved and amount is not None else None
 
 
-def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the interval of the difference between two paired shares (Bonett and Price, 2012).
+def paired_difference(gained: int, lost: int, total: int) -> tuple[float, float]:
+    """Return the 95 % interval of the difference between two paired shares (Bonett and Price, 2012).
 
     Each of ``total`` cases was tried twice: ``gained`` of them succeeded only the second time, and ``lost`` only the
     first time. If there are no cases, the interval is (-1, 1).
@@ -63,14 +61,14 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
     if total == 0:
         return -1.0, 1.0
     up, down = (gained + 1) / (total + 2), (lost + 1) / (total + 2)
-    margin = z * sqrt((up + down - (up - down) ** 2) / (total + 2))
+    margin = Z_95 * sqrt((up + down - (up - down) ** 2) / (total + 2))
     return max(-1.0, up - down - margin), min(1.0, up - down + margin)
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
     """Return the interval of a mean change if the change is the same in every task.
 
-    In this case, there is no variance from which to compute an interval. So it is that of two paired shares.
+    Then there is no variance from which to compute an interval, so it is the interval of two paired shares.
     """
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
@@ -89,8 +87,8 @@ def mcnemar(gained: int, lost: int) -> float:
 def sign_flip_test(differences: Sequence[int]) -> float:
     """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
 
-    If the two sides of each task are swapped at random, it is the chance of a sum that is at least as far from 0. With
-    one pair of episodes per task, this is McNemar's exact test. Differences of 0 do not change it.
+    It is the chance of a sum at least as far from 0 if the two sides of each task are swapped at random. With one pair
+    of episodes per task, this is McNemar's exact test. Differences of 0 do not change it.
     """
     changes = [difference for difference in differences if difference]
     return min(1.0, 2 * min(permutation_tails([(change, -change) for change in changes])))
@@ -105,7 +103,7 @@ def t_cdf(t: float, freedom: int) -> float:
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the value below which Student's t is with the probability ``share``, which must be greater than 0.5."""
+    """Return the value that Student's t stays below with the probability ``share``, which must exceed 0.5."""
     low, high = 0.0, 1.0
     while t_cdf(high, freedom) < share:
         low, high = high, 2 * high
@@ -211,14 +209,14 @@ Parts = Sequence[tuple[float, float]]
 def ratio(parts: Parts) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators.
 
-    The interval is that of a ratio estimator for a random sample of tasks (Cochran, Sampling Techniques, 1977, section
+    The interval is for a ratio estimated from a random sample of tasks (Cochran, Sampling Techniques, 1977, section
     6.4). It uses a quantile of Student's t, because samples may be small.
     """
     return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
 
 def positive_ratio(parts: Parts) -> Estimate:
-    """Return ``ratio`` with an interval that cannot go below 0: that of the logarithm of the ratio (delta method)."""
+    """Return ``ratio`` with an interval that cannot go below 0, computed for its logarithm (delta method)."""
     found = ratio(parts)
     if not found.value or found.high is None:
         return found

@@ -29,7 +29,7 @@ from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, f
 class ClaimCounts(BaseModel):
     """Counts of episodes by what was claimed about the task, and by whether it was solved.
 
-    In the names of the fields, ``not`` stands for "not solved". In the output of ``--json``, this object is ``claims``.
+    In the names of the fields, ``not`` means "not solved". In the output of ``--json``, this object is ``claims``.
     """
 
     claimed_and_solved: int
@@ -46,7 +46,7 @@ class ClaimCounts(BaseModel):
 
 
 class Summary(BaseModel):
-    """The object that ``--json`` prints at the end. ``by_type`` maps a task type to [tasks solved, tasks in all]."""
+    """The object that ``--json`` prints at the end. ``by_type`` maps a task type to [tasks solved, all tasks]."""
 
     tasks: int
     solved: int
@@ -68,6 +68,7 @@ class Summary(BaseModel):
     None if there is only one repeat, or if some episodes were not played.
     """
     mean_error_steps: float | None = None
+    """The mean number of cells (pieces of plan code) that ended in an error: the error steps of AutoManual, table 3."""
     mean_error_steps_by_type: dict[str, float | None] = Field(default_factory=dict)
     model_calls: int = 0
     replayed_calls: int = 0
@@ -105,7 +106,7 @@ class Summary(BaseModel):
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """Maps task types to [episodes that are broken, episodes that were not run]. These episodes count as not solved."""
     seconds: float | None
-    """Time without pauses: that of the command that printed this summary or, in a report, that of the whole run.
+    """Time without pauses: of the command that printed this summary or, in a report, of the whole run.
 
     None if the run was imported."""
     run: str
@@ -116,7 +117,7 @@ class Summary(BaseModel):
 
     @property
     def unit(self) -> str:
-        """The noun for what is counted: "task", or "episode" if there are several repeats of each task."""
+        """The noun for the counts: "task", or "episode" if there are several repeats of each task."""
         return "task" if self.repeats == 1 else "episode"
 
     @property
@@ -165,10 +166,10 @@ def summarise(
         by_type={kind: (sum(row.solved for row in group), len(group)) for kind, group in of_type.items()},
         mean_score=round(fmean([row.ending.verdict.score for row in included] or [0.0]), 4),
         failures=dict(Counter(row.ending.cause for row in included if not row.solved).most_common()),
-        mean_actions=mean_actions(included),
-        mean_actions_by_type={kind: mean_actions(group) for kind, group in of_type.items()},
-        mean_error_steps=mean_errors(included),
-        mean_error_steps_by_type={kind: mean_errors(group) for kind, group in of_type.items()},
+        mean_actions=_mean("actions", included),
+        mean_actions_by_type={kind: _mean("actions", group) for kind, group in of_type.items()},
+        mean_error_steps=_mean("error_steps", included),
+        mean_error_steps_by_type={kind: _mean("error_steps", group) for kind, group in of_type.items()},
         **_costs(spent or Spending()),
         unfinished=sum((row.cost for row in included if row.outcome is Outcome.NOT_RUN), Spending()),
         paying=payoff,
@@ -240,17 +241,9 @@ def _costs(spent: Spending) -> dict[str, Any]:
     }
 
 
-def mean_actions(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of actions over the played episodes."""
-    return mean_of(row.ending.actions for row in rows if row.outcome.played)
-
-
-def mean_errors(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of cells that ended in an error (AutoManual, table 3), over the played episodes.
-
-    A cell is a piece of plan code that is run as a unit.
-    """
-    return mean_of(row.ending.error_steps for row in rows if row.outcome.played)
+def _mean(count: str, rows: Iterable[Result]) -> float | None:
+    """Return the mean of a count in the endings of the played episodes."""
+    return mean_of(getattr(row.ending, count) for row in rows if row.outcome.played)
 
 
 def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from planbook import errors
 from planbook.compare import RunComparison, compare, compare_all
 from planbook.compare.differences import solved_difference
-from planbook.compare.shown import comparison_parts, result_lines
+from planbook.compare.rendering import comparison_parts, result_lines
 from planbook.config import Config, LearningSettings
 from planbook.console import SafeConsole
 from planbook.envs import Verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.compare.effects import FALSE_SHARE, effects_in_words, part_effects
+from planbook.compare.effects import FALSE_DISCOVERY_RATE, effects_in_words, part_effects
 from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
@@ -33,7 +33,7 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(tmp_path: Pa
     parts = finished.result["parts"]
     assert len(parts) == RULES
     assert {part["tasks"] for part in parts} == {TASKS}
-    found = {part["part"] for part in parts if part["p_corrected"] < FALSE_SHARE}
+    found = {part["part"] for part in parts if part["p_corrected"] < FALSE_DISCOVERY_RATE}
     needed = set(PARTS[:NEEDED_RULES])
     assert len(found & needed) >= 0.8 * NEEDED_RULES
     assert len(found - needed) <= 1

@@ -1,12 +1,5 @@
 // Draws charts as SVG from the data that charts.py makes.
 
-function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== "") element.setAttribute(name, value);
-  element.append(...children.flat(Infinity).filter((each) => each || each === 0));
-  return element;
-}
-
 const [WIDTH, HEIGHT] = [360, 182];
 const COUNT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const SHORT = new Intl.NumberFormat("en", { notation: "compact" });
@@ -42,7 +35,7 @@ function drawLines({ series, form, over, steps }) {
       few && each.points.map(([at, value]) => svg("circle", { cx: x(at), cy: y(value), r: 2.5, fill: stroke }, tip(each.name, `${at}`, FORMS[form](value)))),
     ];
   });
-  const parts = [0, 1].map((dashed) => lines.filter((_, number) => number % 2 === dashed)); // both of two equal lines are visible
+  const parts = [0, 1].map((dashed) => lines.filter((_, number) => number % 2 === dashed)); // dashed lines on top, so that both of two equal lines are visible
   const places = [...new Set([low, Math.round((low + high) / 2), high])];
   const labels = places.map((at) => svg("text", { x: x(at), y: bottom + 13, "text-anchor": "middle" }, COUNT.format(at)));
   const grid = ticks.map((each) => [

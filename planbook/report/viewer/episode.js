@@ -41,7 +41,7 @@ function code(source, faulty = new Set(), last = 0) {
 // A scope with its content. Inner scopes are sections of this scope, in the order in which they began.
 class Box {
   constructor(scope, body) { Object.assign(this, { scope, body, inner: new Map(), spans: [], codes: new Set() }); }
-  at(scope) {
+  boxOf(scope) {
     if (this.scope && !scope.startsWith(`${this.scope}/`)) return this;
     const [name, number] = scope.slice(this.scope ? this.scope.length + 1 : 0).split("/");
     if (!name) return this;
@@ -52,21 +52,21 @@ class Box {
       this.body.append(body);
       this.inner.set(path, new Box(path, body));
     }
-    return this.inner.get(path).at(scope);
+    return this.inner.get(path).boxOf(scope);
   }
 }
 
 function drawDocument({ task, parts }, anchor) {
   const root = new Box(task.path ?? "", make("div"));
   const count = { step: 0, cell: 0, ask: 0, span: 0 };
-  const at = { anchor, task, asked: new Map(), next: (name) => `${anchor}-${name}-${name === "step" ? ++count.step : count[name]++}`, count };
+  const context = { anchor, task, asked: new Map(), next: (name) => `${anchor}-${name}-${name === "step" ? ++count.step : count[name]++}`, count };
   if (task.task) {
     const facts = [", type ", task.type, ", split ", task.split, ", seed ", String(task.seed), "; in the store under "];
     root.body.append(make("p", { class: "facts" }, "task ", make("code", {}, task.task), facts, make("code", {}, task.path), " ", linkTo(anchor, "link")));
   }
   for (const part of parts) {
-    if (part.play !== undefined) drawPlay(part, root.at(part.play), at);
-    else root.at(part.scope).body.append(part.call ? drawCall(part.call, part.scope, at) : drawRecord(part));
+    if (part.play !== undefined) drawPlay(part, root.boxOf(part.play), context);
+    else root.boxOf(part.scope).body.append(part.call ? drawCall(part.call, part.scope, context) : drawRecord(part));
   }
   return root.body.childNodes.length ? [...root.body.childNodes] : [make("p", { class: "note" }, "nothing")];
 }
@@ -75,46 +75,46 @@ function drawRecord({ kind, n, body }) {
   return details("noted", [kind, n ? ` ${n}` : ""], make("pre", {}, words));
 }
 
-function drawPlay(play, root, at) {
-  const things = [];
-  const add = (order, scope, draw, span) => things.push({ order: order ?? 0, scope: scope ? `${play.play}/${scope}` : play.play, draw, span });
+function drawPlay(play, root, context) {
+  const items = [];
+  const add = (order, scope, draw, span) => items.push({ order: order ?? 0, scope: scope ? `${play.play}/${scope}` : play.play, draw, span });
   if (play.recall) root.body.append(drawRecall(play.recall));
   for (const round of play.rounds ?? []) {
     const scope = `round/${round.number ?? 0}`;
-    add(round.order, scope, () => make("div", { class: "began" }, make("p", {}, make("b", {}, (round.task ?? at.task).goal || "no goal")), text(round.observation ?? "")));
+    add(round.order, scope, () => make("div", { class: "began" }, make("p", {}, make("b", {}, (round.task ?? context.task).goal || "no goal")), text(round.observation ?? "")));
     for (const cell of round.cells ?? []) {
       const steps = (round.steps ?? []).filter((step) => step.scope === cell.scope && step.cell === cell.number);
       add(steps[0]?.order ?? cell.order, cell.scope, (box) => {
         box.codes.add(cell.code?.trim());
-        return drawCell(cell, steps, at);
+        return drawCell(cell, steps, context);
       });
     }
     for (const each of round.rewinds ?? []) {
-      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Taken back: the environment and the names are as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
+      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Rewound: the environment and the plan's variables are as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
     }
   }
-  for (const call of play.calls ?? []) add(call.order, call.scope, () => drawCall(call, call.scope, at));
+  for (const call of play.calls ?? []) add(call.order, call.scope, () => drawCall(call, call.scope, context));
   for (const span of play.spans ?? []) add(span.order, span.scope, null, span);
   let open = [];
   const boxes = new Set([root]);
-  const own = new Set(); // scopes that belong to one span
-  for (const { order, scope, draw, span } of things.sort((one, other) => one.order - other.order)) {
+  const spanScopes = new Set(); // each belongs to one span
+  for (const { order, scope, draw, span } of items.sort((one, other) => one.order - other.order)) {
     open = open.filter((each) => each.span.end === undefined || each.span.end > order);
-    const around = open.findLast((each) => `${scope}/`.startsWith(`${each.box.scope}/`))?.box ?? root;
+    const enclosing = open.findLast((each) => `${scope}/`.startsWith(`${each.box.scope}/`))?.box ?? root;
     if (draw) {
-      around.at(scope).body.append(draw(around));
+      enclosing.boxOf(scope).body.append(draw(enclosing));
       continue;
     }
     const isMoment = span.end === span.order;
-    const box = around.at(isMoment && !own.has(scope) ? scope : scope.split("/").slice(0, -2).join("/"));
-    const branch = { span, id: at.next("span"), box: new Box(scope, make("div", { class: "in-span" })) };
+    const box = enclosing.boxOf(isMoment && !spanScopes.has(scope) ? scope : scope.split("/").slice(0, -2).join("/"));
+    const branch = { span, id: context.next("span"), box: new Box(scope, make("div", { class: "in-span" })) };
     branch.place = document.createComment("");
     box.body.append(branch.place);
     box.spans.push(branch);
     boxes.add(box).add(branch.box);
     if (isMoment) continue;
     open.push(branch);
-    own.add(scope);
+    spanScopes.add(scope);
   }
   for (const box of [...boxes].reverse()) placeSpans(box);
   const { ending } = play;
@@ -205,14 +205,15 @@ function graph(spans) {
   const edges = [...nodes].flatMap(([name, { span }]) => span.data.of.filter((from) => nodes.has(from)).map((from) => [from, name]));
   if (!edges.length) return null;
   const layers = Map.groupBy(nodes.keys(), (name) => nodes.get(name).span.data.layer ?? 0);
-  const width = Math.max(...[...layers.values()].map((names) => names.reduce((sum, name) => sum + name.length * 7 + 30, 0)));
+  const widthOf = (names) => 7 * names.join("").length + 30 * names.length;
+  const width = Math.max(...[...layers.values()].map(widthOf));
   const spot = new Map();
   [...layers.keys()].sort((one, other) => one - other).forEach((layer, row) => {
     const names = layers.get(layer);
-    let x = (width - names.reduce((sum, name) => sum + name.length * 7 + 30, 0)) / 2;
+    let x = (width - widthOf(names)) / 2;
     for (const name of names) {
-      spot.set(name, { x: x + name.length * 3.5 + 15, y: row * 56 + 20 });
-      x += name.length * 7 + 30;
+      spot.set(name, { x: x + widthOf([name]) / 2, y: row * 56 + 20 });
+      x += widthOf([name]);
     }
   });
   const lines = edges.map(([from, to]) => {
@@ -220,7 +221,7 @@ function graph(spans) {
     return svg("path", { class: "edge", d: `M${a.x},${a.y + 12} C${a.x},${a.y + 34} ${b.x},${b.y - 34} ${b.x},${b.y - 12}` });
   });
   const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN.has(span.status) ? "idle" : "" },
-    svg("rect", { x: spot.get(name).x - name.length * 3.5 - 9, y: spot.get(name).y - 12, width: name.length * 7 + 18, height: 24, rx: 5 }),
+    svg("rect", { x: spot.get(name).x - widthOf([name]) / 2 + 6, y: spot.get(name).y - 12, width: widthOf([name]) - 12, height: 24, rx: 5 }),
     svg("text", { x: spot.get(name).x, y: spot.get(name).y + 4, "text-anchor": "middle" }, name)));
   return details("noted graph", `graph of ${counted(nodes.size, "node")}`, make("div", { class: "wide" },
     svg("svg", { viewBox: `0 0 ${width} ${layers.size * 56}`, style: `width: ${width}px; max-width: 100%` }, lines, boxes)));
@@ -241,12 +242,12 @@ function answerIn(reply) {
 }
 
 // Draws a prompt and its reply. Messages that the previous call of the scope already contained are not repeated.
-function drawCall(call, scope, at) {
-  const id = at.next("ask");
+function drawCall(call, scope, context) {
+  const id = context.next("ask");
   const { reply, sampling = {} } = call;
   const usage = { prompt: 0, completion: 0, ...reply.usage };
   const key = ({ role, content }) => `${role}\n${content}`;
-  const before = at.asked.get(scope) ?? new Map();
+  const before = context.asked.get(scope) ?? new Map();
   const now = new Map();
   const messages = (call.messages ?? []).map((message, number) => {
     const earlier = before.get(key(message));
@@ -255,7 +256,7 @@ function drawCall(call, scope, at) {
     return make("div", { class: "message", id: `${id}-${number}` }, make("b", {}, message.role), make("pre", {}, message.content));
   });
   now.set(key({ role: "assistant", content: reply.text }), `${id}-reply`);
-  at.asked.set(scope, now);
+  context.asked.set(scope, now);
   const finish = reply.finish ?? "stop";
   const notes = [`${usage.prompt.toLocaleString("en")} + ${usage.completion.toLocaleString("en")} tokens`, usage.estimated && "estimated", reply.replayed && "replayed",
     finish === "cut" ? "the reply was stopped" : finish !== "stop" && `reply ${finish}`].filter(Boolean);
@@ -273,8 +274,8 @@ function drawCall(call, scope, at) {
 }
 
 // Draws a cell (a piece of plan code that ran): its plan next to its steps.
-function drawCell(cell, steps, at) {
-  const id = at.next("cell");
+function drawCell(cell, steps, context) {
+  const id = context.next("cell");
   const { feedback, thought = {} } = cell;
   const isError = feedback && !["done", "unfinished"].includes(feedback.kind);
   const undone = steps.length > 0 && steps[0].undone;
@@ -288,22 +289,22 @@ function drawCell(cell, steps, at) {
   const ended = feedback ? [", from ", cell.source, " ", badge(feedback.kind, isError ? "error" : undone ? "plain" : "good")]
     : [" ", badge("no end recorded", "error"), source && make("small", {}, " code from the reply before it")];
   return make("section", { class: `cell${undone ? " undone" : ""}`, id },
-    make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
+    make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("rewound", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
     make("div", { class: source && steps.length ? "beside" : "alone" },
       source && code(source, faulty, last),
       (steps.length > 0 || printedLast) && make("div", { class: "happened" },
-        steps.length > 0 && make("ol", { class: "steps" }, steps.map((step) => drawStep(step, at))),
+        steps.length > 0 && make("ol", { class: "steps" }, steps.map((step) => drawStep(step, context))),
         printedLast && text(printedLast, "printed"))),
     (cell.faults ?? []).map((fault) => make("pre", { class: "fault" }, fault)),
     feedback && details("long", ["Feedback ", make("small", {}, counted(feedback.text.length, "character"))], make("pre", {}, feedback.text)));
 }
-function drawStep(step, at) {
-  const id = at.next("step");
+function drawStep(step, context) {
+  const id = context.next("step");
   const { accepted = true, terminated, truncated, lasting, text: seen = "" } = step.observation;
   const flags = [!accepted && "no effect", step.counted === false && "not counted", step.undone && "undone", lasting && "lasting", terminated && "episode over", truncated && "cut short by the environment"];
   return [step.printed && make("li", { class: "between" }, make("pre", { class: "printed" }, step.printed)),
-    make("li", { id, value: at.count.step, "data-line": step.line, class: `${step.undone ? "undone" : ""}${lasting ? " stays" : ""}` },
+    make("li", { id, value: context.count.step, "data-line": step.line, class: `${step.undone ? "undone" : ""}${lasting ? " stays" : ""}` },
       make("code", {}, step.call), step.line && [" ", make("small", {}, `line ${step.line}`)], flags.map(flag), " ", linkTo(id, "#", "link to this step"),
       lasting && make("small", { class: "lasting" }, `A rewind does not undo this change${step.undone ? ": the rewind kept it" : ""}.`),
       text(seen, "", 500, 6))];

@@ -1,7 +1,6 @@
-// Draws the page, and goes to the place that the address names. If the run is being watched, updates the page.
+// Draws the page, and scrolls to the fragment in its address. If the run is being watched, updates the page.
 
-// Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
-// state.
+// Makes the children of one element equal to another's. Equal elements stay, with their scroll position and open state.
 function updateChildren(old, fresh) {
   const nodes = [...fresh.childNodes];
   for (const [number, node] of nodes.entries()) {
@@ -35,11 +34,6 @@ if (location.hash) go(named());
 const POLL_MS = 1000;
 const state = document.getElementById("state");
 const stale = new Set();
-async function refresh(episode) {
-  await unpack(episode);
-  const found = await documentOf(episode).catch(() => null);
-  if (found) updateChildren(episode.querySelector(":scope > .inside"), make("div", {}, ...drawDocument(found, episode.id)));
-}
 function updateRow(row) {
   const episode = document.getElementById(row.id);
   const fresh = drawRow({ ...row, document: row.n });
@@ -80,7 +74,8 @@ async function update() {
   DATA.live = news; // only now: after an error, the same news is asked for again
   for (const episode of stale) {
     if (!episode.open) continue;
-    await refresh(episode);
+    await unpack(episode);
+    await drawInside(episode).catch(() => null);
     stale.delete(episode);
   }
 }

@@ -5,8 +5,9 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const TAGS = new Set("a article b blockquote br code dd details div dl dt em h4 h5 h6 hr li ol p pre s small span strong summary table tbody td th thead tr ul".split(" "));
 
 // Creates an element. Children are nodes or strings; strings become text nodes.
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) if (value || value === 0) element.setAttribute(name, value === true ? "" : value);
   element.append(...children.flat(Infinity).filter((each) => each || each === 0));
   return element;
@@ -21,30 +22,20 @@ async function decompress(data) {
   return JSON.parse(await new Response(stream).text());
 }
 
-class Packed {
-  constructor(kind) {
-    this.chunks = [...document.querySelectorAll(`script.${kind}`)];
-    this.open = new Map();
-  }
-  items(chunk) {
-    if (!this.open.has(chunk)) this.open.set(chunk, decompress(chunk.textContent));
-    return this.open.get(chunk);
-  }
-  first(chunk) { return Number(chunk.dataset.first); }
-  async item(number) {
-    const chunk = this.chunks.findLast((each) => this.first(each) <= number);
-    return (await this.items(chunk))[number - this.first(chunk)];
-  }
+const chunksOf = (kind) => [...document.querySelectorAll(`script.${kind}`)].map((script) => ({ script, first: Number(script.dataset.first) }));
+const chunks = { documents: chunksOf("documents"), texts: chunksOf("texts") };
+async function packed(kind, number) {
+  const chunk = chunks[kind].findLast(({ first }) => first <= number);
+  chunk.values ??= decompress(chunk.script.textContent);
+  return (await chunk.values)[number - chunk.first];
 }
-const documents = new Packed("documents");
-const texts = new Packed("texts");
 
 // A document refers to long texts by number, under a key that no other object has.
 const TEXT = "\u0001";
 const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
 async function insertTexts(value) {
   for (const [name, each] of Object.entries(value)) {
-    if (isText(each)) value[name] = await texts.item(each[TEXT]);
+    if (isText(each)) value[name] = await packed("texts", each[TEXT]);
     else if (each !== null && typeof each === "object") await insertTexts(each);
   }
   return value;
@@ -54,10 +45,10 @@ async function documentOf(holder) {
     const answer = await fetch(`episode/${holder.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
-  return insertTexts(await documents.item(Number(holder.dataset.document)));
+  return insertTexts(await packed("documents", Number(holder.dataset.document)));
 }
 
-// Draws a node of a section; elements.py says what it is.
+// Draws a node of a section, which elements.py defines.
 const SPECIAL = { plan: (source) => code(source), chart: (data) => chart(data) };
 function draw(node) {
   if (typeof node === "string") return node;
@@ -79,18 +70,19 @@ let here = null;
 
 // Draws an episode or another packed document inside its element, the first time that it is opened.
 function unpack(holder) {
-  if (!unpacking.has(holder)) unpacking.set(holder, fill(holder));
+  if (!unpacking.has(holder)) unpacking.set(holder, drawInside(holder));
   return unpacking.get(holder).catch((error) => {
     unpacking.delete(holder); // opening it again tries again
     throw error;
   });
 }
-async function fill(holder) {
+async function drawInside(holder) {
   if (holder.dataset.document === undefined) return;
-  const inside = make("div", { class: "inside" });
   const content = await documentOf(holder);
-  if (content) inside.append(...drawDocument(content, holder.id));
-  holder.append(inside);
+  const fresh = make("div", { class: "inside" }, content && drawDocument(content, holder.id));
+  const inside = holder.querySelector(":scope > .inside");
+  if (!inside) holder.append(fresh);
+  else if (content) updateChildren(inside, fresh);
 }
 async function show(holder) {
   holder.hidden = false;
@@ -102,8 +94,7 @@ document.addEventListener("toggle", (event) => {
 }, true);
 
 function reveal(element) {
-  for (let each = element.parentElement; each; each = each.parentElement) if (each.matches("details")) each.open = true;
-  if (element.matches("details")) element.open = true;
+  for (let each = element; each; each = each.parentElement) if (each.matches("details")) each.open = true;
 }
 async function go(name) {
   const holder = [...document.querySelectorAll(".episode, .packed")].find((each) => name === each.id || name.startsWith(`${each.id}-`));

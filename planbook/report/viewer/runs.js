@@ -1,7 +1,7 @@
 // Draws the runs of the page: their sections, the rows of their episodes, and the filter of these rows.
 
-const AFTER_EPISODES = ["trust", "asked-for"]; // the sections below the episodes
-const COMPARED = ["outcome", "type", "cause"]; // what the filter can select by
+const AFTER_EPISODES = ["counts", "configuration"]; // the sections below the episodes
+const FILTERED_BY = ["outcome", "type", "cause"];
 const KICKER = DATA.live ? "planbook watch" : "planbook report"; // the line above the heading
 const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next and previous hit; "}j and k go to the next and previous episode, o opens it; ] and [ go to the next and previous step.`;
 
@@ -9,8 +9,10 @@ function drawRun(run) {
   const isAlone = DATA.runs.length === 1;
   const rows = run.rows.map(drawRow);
   const list = make("div", { class: "episodes" });
-  for (const row of rows) list.append(row); // one by one: a call takes a limited number of arguments
-  for (const row of rows) episodes.push(row);
+  for (const row of rows) { // one by one: a call takes a limited number of arguments
+    list.append(row);
+    episodes.push(row);
+  }
   document.querySelector("main").append(make("article", { class: "run", id: run.id },
     make("header", {},
       make("p", { class: "over" }, isAlone ? KICKER : "run"),
@@ -41,7 +43,7 @@ function drawComparison() {
   const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));
   document.querySelector("main").append(
     make("header", {}, make("p", { class: "over" }, KICKER), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
-    make("section", { class: "together", id: "together" }, DATA.together.map(draw)));
+    make("section", { class: "comparison", id: "comparison" }, DATA.comparison.map(draw)));
 }
 
 function drawRow({ id, n, outcome, type, cause, shown, task, repeat, goal, detail, document: number }) {
@@ -61,7 +63,7 @@ function addChoices(select, rows) {
   }
 }
 function drawFilter({ id }, rows) {
-  const selects = COMPARED.map((name) => make("select", { name }, new Option("all", "")));
+  const selects = FILTERED_BY.map((name) => make("select", { name }, new Option("all", "")));
   for (const select of selects) addChoices(select, rows);
   const wanted = make("input", { name: "words", type: "search", size: 14, placeholder: "id, goal, type" });
   const output = make("output");

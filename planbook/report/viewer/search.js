@@ -5,15 +5,11 @@ const searched = bar.elements.search;
 const output = bar.querySelector("output");
 const WAIT_MS = 250;
 const SLICE_MS = 25;
-let hits = [];
-let place = { holder: -1, hit: -1 };
+let hits = []; // the parts of the page with hits: the number found in each, and in all parts before it
+let current = -1; // the number of the current hit
 let search = 0;
 
-function count(words, word) {
-  let found = 0;
-  for (let at = words.indexOf(word); at >= 0; at = words.indexOf(word, at + word.length)) found += 1;
-  return found;
-}
+const count = (words, word) => words.split(word).length - 1;
 const contains = (value, word, inTexts) => (typeof value === "string" ? value.toLowerCase().includes(word)
   : isText(value) ? inTexts.has(value[TEXT])
     : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || contains(each, word, inTexts)));
@@ -35,15 +31,19 @@ async function find(word) {
   clear();
   if (!word) return;
   const inTexts = new Set();
-  for (const chunk of texts.chunks) {
+  for (const { script, first } of chunks.texts) {
     if (await isOver()) return;
-    (await decompress(chunk.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(texts.first(chunk) + number); });
+    (await decompress(script.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(first + number); });
   }
   const parts = [...document.querySelectorAll("main > header, main > section, .run > header, .run > section:not(.outside, .all-episodes), .packed, .episode")];
   for (const [number, part] of parts.entries()) {
     if (await isOver()) return;
     const found = await countIn(part, word, inTexts);
-    if (found) addHits(part, found);
+    if (found) {
+      hits.push({ part, found, before: countAll() });
+      if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
+      bar.classList.add("found");
+    }
     if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
   }
 }
@@ -51,27 +51,22 @@ async function countIn(part, word, inTexts) {
   const { document: number } = part.dataset;
   if (number === undefined) return count(wordsIn(part).text, word);
   const found = count(wordsIn(part.firstElementChild).text, word);
-  const packed = await documents.item(Number(number));
-  if (!contains(packed, word, inTexts)) return found;
-  const drawn = make("div", {}, ...drawDocument(await insertTexts(packed), part.id));
+  const content = await packed("documents", Number(number));
+  if (!contains(content, word, inTexts)) return found;
+  const drawn = make("div", {}, ...drawDocument(await insertTexts(content), part.id));
   return found + count(wordsIn(drawn).text, word);
 }
-function addHits(part, found) {
-  hits.push({ part, found });
-  if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
-  bar.classList.add("found");
-}
+const countAll = () => (hits.length ? hits.at(-1).before + hits.at(-1).found : 0);
 function showCounts(going) {
-  const all = hits.reduce((sum, each) => sum + each.found, 0);
   const inside = hits.filter((each) => each.part.matches(".episode")).length;
-  const at = place.holder < 0 ? "" : `${hits.slice(0, place.holder).reduce((sum, each) => sum + each.found, 0) + place.hit + 1} of `;
-  output.textContent = `${at}${counted(all, "hit")}, ${counted(inside, "episode")}${going ? " …" : ""}`;
+  const position = current < 0 ? "" : `${current + 1} of `;
+  output.textContent = `${position}${counted(countAll(), "hit")}, ${counted(inside, "episode")}${going ? " …" : ""}`;
 }
 function clear() {
   for (const each of hits) delete each.part.querySelector(".head > .small")?.dataset.hits;
   hits = [];
   bar.classList.remove("found");
-  place = { holder: -1, hit: -1 };
+  current = -1;
   output.textContent = "";
   globalThis.CSS.highlights?.clear();
 }
@@ -108,19 +103,12 @@ function rangesIn(part, word) {
 
 async function jump(by) {
   if (!hits.length) return;
-  const word = searched.value.trim().toLowerCase();
-  let { holder, hit } = place;
-  if (holder < 0) [holder, hit] = by > 0 ? [0, -1] : [hits.length - 1, hits.at(-1).found];
-  hit += by;
-  if (hit < 0 || hit >= hits[holder].found) {
-    holder = (holder + by + hits.length) % hits.length;
-    hit = by > 0 ? 0 : hits[holder].found - 1;
-  }
-  const { part } = hits[holder];
+  const start = current < 0 && by < 0 ? 0 : current; // the first step backwards leads to the last hit
+  current = (start + by + countAll()) % countAll();
+  const { part, before } = hits.findLast((each) => each.before <= current);
   if (part.matches(".packed, .episode")) await show(part);
-  const ranges = rangesIn(part, word);
-  const range = ranges[Math.min(hit, ranges.length - 1)];
-  place = { holder, hit };
+  const ranges = rangesIn(part, searched.value.trim().toLowerCase());
+  const range = ranges[Math.min(current - before, ranges.length - 1)];
   showCounts(false);
   if (!range) return;
   reveal(range.startContainer.parentElement);

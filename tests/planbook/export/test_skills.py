@@ -211,7 +211,7 @@ def test_code_that_only_a_skill_names_is_not_executed(skill: Path, tmp_path: Pat
 
 def test_forged_evidence_is_refused(skill: Path) -> None:
     known = evidence(skill)["tasks"][0]
-    differs = f"tasks differ from those of the environment ({known['task']['id']})"
+    differs = f"tasks differ from the environment's ({known['task']['id']})"
     change(skill, tasks=[])
     assert "at least 1 item" in refusal("skills", "verify", skill)
     for forged, message in (

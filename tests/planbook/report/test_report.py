@@ -132,7 +132,7 @@ def test_the_settings_of_the_run_are_listed(page: Page, run: Run) -> None:
     assert (settings["planner"], settings["env"], settings["actions"]) == ("automanual", "toy", "9")
     assert (settings["selection.seeds"], settings["limits.wall_seconds"]) == ("0, 1, 2", "10.0")
     assert settings["versions.RestrictedPython"] == run.versions["RestrictedPython"]
-    assert "Unfinished: 2 of 6 episodes" in page.all("section", class_="first")[0]
+    assert "Unfinished: 2 of 6 episodes" in page.all("section", class_="overview")[0]
 
 
 def test_only_the_last_ending_of_an_episode_counts(tmp_path: Path) -> None:
@@ -207,16 +207,16 @@ def test_each_run_is_compared_with_the_first_unless_it_is_unrelated(tmp_path: Pa
         write_run(tmp_path / "run-2", [SOLVED, SOLVED]),
     ]
     page = reported(*(folders[number] for number in order), out=tmp_path / "page.html")
-    (together,) = page.all("section", class_="together")
+    (compared,) = page.all("section", class_="comparison")
     unrelated, one, two = ("ABC"[order.index(number)] for number in range(3))
-    assert "have no task in common" in together
+    assert "have no task in common" in compared
     if unrelated == "A":
-        assert "A and B are not compared: " in together
-        assert "A and C are not compared: " in together
+        assert "A and B are not compared: " in compared
+        assert "A and C are not compared: " in compared
         return
-    assert f"A and {unrelated} are not compared: " in together
+    assert f"A and {unrelated} are not compared: " in compared
     for words in (f"{one}: run-1", f"{two}: run-2", f"{two} - {one}", f"{two} solved 1 more of the 2 episodes"):
-        assert words in together
+        assert words in compared
 
 
 def test_the_page_is_written_beside_its_run_or_into_the_current_folder(tmp_path: Path, folder: Path) -> None:

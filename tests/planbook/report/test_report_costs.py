@@ -126,6 +126,6 @@ def test_estimated_tokens_are_marked_wherever_they_are_shown(tmp_path: Path) -> 
     assert " completion tokens (estimated), " in shown
     assert " tokens, estimated)" in shown
     page = reported(tmp_path / "run")
-    assert " tokens (estimated), " in page.all("section", class_="first")[0]
+    assert " tokens (estimated), " in page.all("section", class_="overview")[0]
     cells = [cell for cell in page.all("td") if cell.endswith(" (estimated)")]
     assert len(cells) == 2 * 5, "by role, by model, by each of two prompts, and in all"

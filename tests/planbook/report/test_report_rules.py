@@ -71,7 +71,7 @@ def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: P
         assert kind in shown
         assert procedure.code.rstrip().split("\n")[0] in shown
     assert page.all("div", class_="prose")[0].strip()
-    assert counted(len(rules), "rule") in page.all("section", class_="first")[0]
+    assert counted(len(rules), "rule") in page.all("section", class_="overview")[0]
     known = next(each for each in page.all("figure") if "Knowledge after" in each)
     own: list[Any] = [event.body for event in events(folder, "learnt", "learn") if event.scope.count("/") == 1]
     assert f"{len(own[-1]['knowledge']['rules'])} rules" in known
@@ -85,7 +85,7 @@ def test_broken_and_left_out_tasks_are_counted_and_named(tmp_path: Path) -> None
         ):
             run.store.put(f"task/{number}", "outcome", 0, ending.model_dump(mode="json"))
     page = reported(tmp_path / "run")
-    (section,) = page.all("section", class_="trust")
+    (section,) = page.all("section", class_="counts")
     assert "unplayed episodes count as not solved: 1 of 3." in section
     assert "Skipped, because their type had been solved often enough in a row: 1." in section
     assert f"Broken: fetch/2: the browser died {HOSTILE}" in section

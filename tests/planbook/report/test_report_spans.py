@@ -84,7 +84,7 @@ def test_every_branch_is_shown_with_its_status(tmp_path: Path) -> None:
     assert all(str(branch.data["history"]) in body for branch in branches)
     undone = page.all("section", class_="undone")
     assert undone
-    assert all("taken back" in each for each in undone)
+    assert all("rewound" in each for each in undone)
     assert "plans revised 0.50 times" in page.all("section", class_="figures")[0]
 
 

@@ -14,7 +14,7 @@ from tests.rows import SOLVED, toy_run
 
 
 def trust(page: Page) -> str:
-    (section,) = page.all("section", class_="trust")
+    (section,) = page.all("section", class_="counts")
     return section
 
 

@@ -1,4 +1,4 @@
-"""Show comparisons of runs as tables and sentences, for the terminal and the report."""
+"""Turn comparisons of runs into tables and sentences, for the terminal and the report."""
 
 from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
@@ -17,11 +17,11 @@ LEAST_P = 0.001
 """A smaller p value is shown as "< 0.001"."""
 
 Letters = tuple[str, str]
-"""The letters that stand for the first and the second run."""
+"""The letters of the first and the second run."""
 
 
 def run_letter(number: int) -> str:
-    """Return the letter that stands for a run: A for number 0, and so on. After Z, return its position: "run 27"."""
+    """Return the letter by which tables name a run: A for number 0, and so on; after Z, "run 27"."""
     return ascii_uppercase[number] if number < len(ascii_uppercase) else f"run {number + 1}"
 
 
@@ -75,7 +75,7 @@ def _comparison(compared: RunComparison, letters: Letters) -> Iterator[Grid | st
 def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
     """Yield a sentence with the result.
 
-    If some episodes broke or were not run, also yield their number, and the result without their pairs.
+    If some episodes broke or were not run, also yield their numbers, and the result without their pairs.
     """
     overall, played, sides = compared.overall, compared.played, (compared.first, compared.second)
     yield f"{_result_in_words(overall, letters)}."
