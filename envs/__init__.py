@@ -42,120 +42,72 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.envs.base import Environment, action, query
-    from planbook.envs.checking import check_environment
+    from planbook.envs.base import Environment as Environment, action as action, query as query
+    from planbook.envs.checking import check_environment as check_environment
     from planbook.envs.errors import (
-        BadSelection,
-        Diverged,
-        EnvironmentBroken,
-        EnvsError,
-        EpisodeEnded,
-        MissingRequirement,
-        UnknownAction,
-        UnknownEnvironment,
-        error_location,
-        validation_faults,
+        BadSelection as BadSelection,
+        Diverged as Diverged,
+        EnvironmentBroken as EnvironmentBroken,
+        EnvsError as EnvsError,
+        EpisodeEnded as EpisodeEnded,
+        MissingRequirement as MissingRequirement,
+        UnknownAction as UnknownAction,
+        UnknownEnvironment as UnknownEnvironment,
+        error_location as error_location,
+        validation_faults as validation_faults,
     )
-    from planbook.envs.optional_members import Features, Goals
-    from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Contract, Fact, Need, Preconditions
+    from planbook.envs.optional_members import Features as Features, Goals as Goals
+    from planbook.envs.preconditions import (
+        UNKNOWN as UNKNOWN,
+        Beliefs as Beliefs,
+        Change as Change,
+        Contract as Contract,
+        Fact as Fact,
+        Need as Need,
+        Preconditions as Preconditions,
+    )
     from planbook.envs.registry import (
-        ModuleLoadError,
-        execute_module,
-        import_error,
-        is_loaded,
-        known_environment,
-        known_environments,
-        load_environment,
-        load_module,
-        register_class,
+        ModuleLoadError as ModuleLoadError,
+        execute_module as execute_module,
+        import_error as import_error,
+        is_loaded as is_loaded,
+        known_environment as known_environment,
+        known_environments as known_environments,
+        load_environment as load_environment,
+        load_module as load_module,
+        register_class as register_class,
     )
     from planbook.envs.requirements import (
-        file_digest,
-        files_digest,
-        folder_digest,
-        install_command,
-        missing_extra,
-        package_version,
-        texts_digest,
+        file_digest as file_digest,
+        files_digest as files_digest,
+        folder_digest as folder_digest,
+        install_command as install_command,
+        missing_extra as missing_extra,
+        package_version as package_version,
+        texts_digest as texts_digest,
     )
-    from planbook.envs.secrets import holds_secret
-    from planbook.envs.text_matching import BM25
-    from planbook.envs.tools.environment import ToolEnvironment
-    from planbook.envs.tools.schemas import python_name
+    from planbook.envs.secrets import holds_secret as holds_secret
+    from planbook.envs.text_matching import BM25 as BM25
+    from planbook.envs.tools.environment import ToolEnvironment as ToolEnvironment
+    from planbook.envs.tools.schemas import python_name as python_name
     from planbook.envs.types import (
-        Action,
-        ActionSpec,
-        CheckReport,
-        NoOptions,
-        Observation,
-        Offer,
-        Requirement,
-        Selection,
-        Snapshot,
-        Task,
-        Verdict,
+        Action as Action,
+        ActionSpec as ActionSpec,
+        CheckReport as CheckReport,
+        NoOptions as NoOptions,
+        Observation as Observation,
+        Offer as Offer,
+        Requirement as Requirement,
+        Selection as Selection,
+        Snapshot as Snapshot,
+        Task as Task,
+        Verdict as Verdict,
     )
-    from planbook.envs.yaml_files import FileFault, YamlFile, YamlPath, read_yaml
+    from planbook.envs.yaml_files import (
+        FileFault as FileFault,
+        YamlFile as YamlFile,
+        YamlPath as YamlPath,
+        read_yaml as read_yaml,
+    )
 else:
     __getattr__ = lazy_getattr(__name__)
-
-__all__ = [
-    "BM25",
-    "UNKNOWN",
-    "Action",
-    "ActionSpec",
-    "BadSelection",
-    "Beliefs",
-    "Change",
-    "CheckReport",
-    "Contract",
-    "Diverged",
-    "Environment",
-    "EnvironmentBroken",
-    "EnvsError",
-    "EpisodeEnded",
-    "Fact",
-    "Features",
-    "FileFault",
-    "Goals",
-    "MissingRequirement",
-    "ModuleLoadError",
-    "Need",
-    "NoOptions",
-    "Observation",
-    "Offer",
-    "Preconditions",
-    "Requirement",
-    "Selection",
-    "Snapshot",
-    "Task",
-    "ToolEnvironment",
-    "UnknownAction",
-    "UnknownEnvironment",
-    "Verdict",
-    "YamlFile",
-    "YamlPath",
-    "action",
-    "check_environment",
-    "error_location",
-    "execute_module",
-    "file_digest",
-    "files_digest",
-    "folder_digest",
-    "holds_secret",
-    "import_error",
-    "install_command",
-    "is_loaded",
-    "known_environment",
-    "known_environments",
-    "load_environment",
-    "load_module",
-    "missing_extra",
-    "package_version",
-    "python_name",
-    "query",
-    "read_yaml",
-    "register_class",
-    "texts_digest",
-    "validation_faults",
-]

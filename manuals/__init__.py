@@ -20,58 +20,42 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
-    from planbook.manuals.errors import ManualsError
-    from planbook.manuals.formulator import PROMPTS, formulate, shorten
+    from planbook.manuals.coverage import (
+        Coverage as Coverage,
+        coverage_table as coverage_table,
+        goals_of as goals_of,
+        measure_coverage as measure_coverage,
+    )
+    from planbook.manuals.errors import ManualsError as ManualsError
+    from planbook.manuals.formulator import PROMPTS as PROMPTS, formulate as formulate, shorten as shorten
     from planbook.manuals.library import (
-        MANUAL_FILE,
-        read_knowledge,
-        replace_files,
-        standalone_code,
-        write_knowledge,
+        MANUAL_FILE as MANUAL_FILE,
+        read_knowledge as read_knowledge,
+        replace_files as replace_files,
+        standalone_code as standalone_code,
+        write_knowledge as write_knowledge,
     )
-    from planbook.manuals.markdown import Manual, Section, excerpt, parse, render
+    from planbook.manuals.markdown import (
+        Manual as Manual,
+        Section as Section,
+        excerpt as excerpt,
+        parse as parse,
+        render as render,
+    )
     from planbook.manuals.procedures import (
-        DEMONSTRATIONS_FOLDER,
-        SHIPPED,
-        TYPES_FILE,
-        DemonstratingMemory,
-        ProcedureLibrary,
-        existing_demonstrations,
-        module_procedures,
+        DEMONSTRATIONS_FOLDER as DEMONSTRATIONS_FOLDER,
+        SHIPPED as SHIPPED,
+        TYPES_FILE as TYPES_FILE,
+        DemonstratingMemory as DemonstratingMemory,
+        ProcedureLibrary as ProcedureLibrary,
+        existing_demonstrations as existing_demonstrations,
+        module_procedures as module_procedures,
     )
-    from planbook.manuals.start import Start, default_starts, read_start, types_to_build_on
+    from planbook.manuals.start import (
+        Start as Start,
+        default_starts as default_starts,
+        read_start as read_start,
+        types_to_build_on as types_to_build_on,
+    )
 else:
     __getattr__ = lazy_getattr(__name__)
-
-__all__ = [
-    "DEMONSTRATIONS_FOLDER",
-    "MANUAL_FILE",
-    "PROMPTS",
-    "SHIPPED",
-    "TYPES_FILE",
-    "Coverage",
-    "DemonstratingMemory",
-    "Manual",
-    "ManualsError",
-    "ProcedureLibrary",
-    "Section",
-    "Start",
-    "coverage_table",
-    "default_starts",
-    "excerpt",
-    "existing_demonstrations",
-    "formulate",
-    "goals_of",
-    "measure_coverage",
-    "module_procedures",
-    "parse",
-    "read_knowledge",
-    "read_start",
-    "render",
-    "replace_files",
-    "shorten",
-    "standalone_code",
-    "types_to_build_on",
-    "write_knowledge",
-]

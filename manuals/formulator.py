@@ -25,8 +25,7 @@ from planbook.manuals.markdown import (
     render,
     render_rule,
 )
-from planbook.planner import PROMPTS as PLANNER_PROMPTS
-from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
+from planbook.planner import PROMPTS as PLANNER_PROMPTS, Message, Prompts, Scope, action_docs, estimate_tokens
 from planbook.rules import Rule, RuleType, citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)

@@ -32,8 +32,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from planbook.manuals.errors import BadManual
 from planbook.planner import fenced
 from planbook.rules import Rule, RuleType, read_type, rule_number
-from planbook.sandbox import Fault
-from planbook.sandbox import parse as parse_python
+from planbook.sandbox import Fault, parse as parse_python
 
 _OPENING = re.compile(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")

@@ -21,8 +21,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.manuals.errors import BadKnowledge
 from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
-from planbook.sandbox import Fault, bound_names
-from planbook.sandbox import parse as parse_python
+from planbook.sandbox import Fault, bound_names, parse as parse_python
 
 SHIPPED = Path(__file__).parent
 """The folder of the shipped library: procedures, demonstrations and learned knowledge for each environment."""

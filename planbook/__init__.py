@@ -2,8 +2,8 @@
 
 The stable public interface is the functions ``run``, ``build`` and ``test``, which do what the commands do, and
 ``PlayedRun``, which they return. The engine is in the packages ``sandbox``, ``envs``, ``planner``, ``rules`` and
-``manuals``, whose folders are next to this one in the repository. Each of these packages lists its public names in
-``__all__``.
+``manuals``, whose folders are next to this one in the repository. The ``__init__.py`` of each package imports its
+public names.
 
 The modules of this package put the engine's parts together:
 
@@ -39,10 +39,12 @@ def lazy_getattr(package: str) -> Callable[[str], Any]:
     """Return a module-level ``__getattr__`` for a package that imports its public names under ``if TYPE_CHECKING``.
 
     Type checkers and readers see plain imports. At run time, these imports are skipped; ``__getattr__`` imports a
-    module when one of its names is first used.
+    module when one of its names is first used. It also answers for ``__all__``, which lists these names.
     """
 
     def load(name: str) -> Any:
+        if name == "__all__":
+            return sorted(_modules_by_name(package))
         module = _modules_by_name(package).get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -74,11 +76,9 @@ def _modules_by_name(package: str) -> dict[str, str]:
 
 
 if TYPE_CHECKING:
-    from planbook.api import PlayedRun, build, run, test
+    from planbook.api import PlayedRun as PlayedRun, build as build, run as run, test as test
 else:
     __getattr__ = lazy_getattr(__name__)
-
-__all__ = ["PlayedRun", "build", "run", "test"]
 
 PACKAGES = ("envs", "manuals", "planner", "rules", "sandbox")
 __version__ = "0.2.0"

@@ -16,8 +16,16 @@ from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, folder_digest, known_environments, texts_digest
 from planbook.knowledge import PROCEDURES
 from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED
-from planbook.planner import DEFAULT_ROLE, METHODS, SHIPPED_PRICES, Sampling, is_method_file, method, registered_methods
-from planbook.planner import PROMPTS as PLANNER_PROMPTS
+from planbook.planner import (
+    DEFAULT_ROLE,
+    METHODS,
+    PROMPTS as PLANNER_PROMPTS,
+    SHIPPED_PRICES,
+    Sampling,
+    is_method_file,
+    method,
+    registered_methods,
+)
 from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, Run, RunInputs, is_run
 
 COMMON_TEMPLATES = ("repair.j2", "action_docs.j2")

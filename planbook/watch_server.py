@@ -32,8 +32,7 @@ from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
 from planbook.terminal import describe_spending
 from planbook.wording import describe, first_line
-from planbook.workers import Request as ControlRequest
-from planbook.workers import send_request
+from planbook.workers import Request as ControlRequest, send_request
 
 ACTIVITY = ("act", "ask", "cell", "heard")
 """Kinds of events that show what happens in an open episode: an action (``act``), a reply of a model (``ask``), the end

@@ -10,8 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from planbook.envs import UNKNOWN as UNKNOWN_ARGUMENT
-from planbook.envs import Action, ActionSpec, Beliefs, Environment, MissingRequirement, Preconditions, Task
+from planbook.envs import (
+    UNKNOWN as UNKNOWN_ARGUMENT,
+    Action,
+    ActionSpec,
+    Beliefs,
+    Environment,
+    MissingRequirement,
+    Preconditions,
+    Task,
+)
 from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.errors import environment_errors
 from planbook.planner.types import Step

@@ -35,93 +35,72 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.rules.book import History, RuleBook, RulesError, cited_ids, new_lesson_ids, rule_text
-    from planbook.rules.builder import BuilderSettings, build_rules, consolidate, describe_type
-    from planbook.rules.evidence import (
-        NO_EVIDENCE,
-        Citation,
-        Evidence,
-        check_problem,
-        count_evidence,
-        evidence_table,
-        rules_obeyed,
-        useless_rules,
+    from planbook.rules.book import (
+        History as History,
+        RuleBook as RuleBook,
+        RulesError as RulesError,
+        cited_ids as cited_ids,
+        new_lesson_ids as new_lesson_ids,
+        rule_text as rule_text,
     )
-    from planbook.rules.found_types import MIN_EXAMPLES, SolvedTask, procedure_code, with_solved_task
-    from planbook.rules.learned_memory import RULES_PART, LearnedMemory, ablated, rules_for, with_type
-    from planbook.rules.matching import PATTERN, match
-    from planbook.rules.permissions import Blame, RuleForm
-    from planbook.rules.procedures import Verification, generalise, learned_procedure, params_read, verification_of
-    from planbook.rules.rendering import PROMPTS, mark_optional_code, render_environment, render_manual, render_rules
+    from planbook.rules.builder import (
+        BuilderSettings as BuilderSettings,
+        build_rules as build_rules,
+        consolidate as consolidate,
+        describe_type as describe_type,
+    )
+    from planbook.rules.evidence import (
+        NO_EVIDENCE as NO_EVIDENCE,
+        Citation as Citation,
+        Evidence as Evidence,
+        check_problem as check_problem,
+        count_evidence as count_evidence,
+        evidence_table as evidence_table,
+        rules_obeyed as rules_obeyed,
+        useless_rules as useless_rules,
+    )
+    from planbook.rules.found_types import (
+        MIN_EXAMPLES as MIN_EXAMPLES,
+        SolvedTask as SolvedTask,
+        procedure_code as procedure_code,
+        with_solved_task as with_solved_task,
+    )
+    from planbook.rules.learned_memory import (
+        RULES_PART as RULES_PART,
+        LearnedMemory as LearnedMemory,
+        ablated as ablated,
+        rules_for as rules_for,
+        with_type as with_type,
+    )
+    from planbook.rules.matching import PATTERN as PATTERN, match as match
+    from planbook.rules.permissions import Blame as Blame, RuleForm as RuleForm
+    from planbook.rules.procedures import (
+        Verification as Verification,
+        generalise as generalise,
+        learned_procedure as learned_procedure,
+        params_read as params_read,
+        verification_of as verification_of,
+    )
+    from planbook.rules.rendering import (
+        PROMPTS as PROMPTS,
+        mark_optional_code as mark_optional_code,
+        render_environment as render_environment,
+        render_manual as render_manual,
+        render_rules as render_rules,
+    )
     from planbook.rules.types import (
-        FoundType,
-        Knowledge,
-        Learned,
-        Reflection,
-        Rule,
-        RuleType,
-        Skill,
-        citations,
-        read_type,
-        rule_number,
-        with_conclusion,
-        with_procedure,
+        FoundType as FoundType,
+        Knowledge as Knowledge,
+        Learned as Learned,
+        Reflection as Reflection,
+        Rule as Rule,
+        RuleType as RuleType,
+        Skill as Skill,
+        citations as citations,
+        read_type as read_type,
+        rule_number as rule_number,
+        with_conclusion as with_conclusion,
+        with_procedure as with_procedure,
     )
 else:
     __getattr__ = lazy_getattr(__name__)
-
-__all__ = [
-    "MIN_EXAMPLES",
-    "NO_EVIDENCE",
-    "PATTERN",
-    "PROMPTS",
-    "RULES_PART",
-    "Blame",
-    "BuilderSettings",
-    "Citation",
-    "Evidence",
-    "FoundType",
-    "History",
-    "Knowledge",
-    "Learned",
-    "LearnedMemory",
-    "Reflection",
-    "Rule",
-    "RuleBook",
-    "RuleForm",
-    "RuleType",
-    "RulesError",
-    "Skill",
-    "SolvedTask",
-    "Verification",
-    "ablated",
-    "build_rules",
-    "check_problem",
-    "citations",
-    "cited_ids",
-    "consolidate",
-    "count_evidence",
-    "describe_type",
-    "evidence_table",
-    "generalise",
-    "learned_procedure",
-    "mark_optional_code",
-    "match",
-    "new_lesson_ids",
-    "params_read",
-    "procedure_code",
-    "read_type",
-    "render_environment",
-    "render_manual",
-    "render_rules",
-    "rule_number",
-    "rule_text",
-    "rules_for",
-    "rules_obeyed",
-    "useless_rules",
-    "verification_of",
-    "with_conclusion",
-    "with_procedure",
-    "with_solved_task",
-    "with_type",
-]

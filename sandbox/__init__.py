@@ -23,95 +23,53 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.sandbox.caching import cached_up_to
-    from planbook.sandbox.checks import check, check_part, check_procedure
-    from planbook.sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
-    from planbook.sandbox.functions import fail_fast_validator
-    from planbook.sandbox.host import Mechanism, Sandbox
-    from planbook.sandbox.policy.compiler import code_lines, parse_source
-    from planbook.sandbox.policy.rules import MAX_SOURCE, PRELOADED, REFUSED_BUILTINS
+    from planbook.sandbox.caching import cached_up_to as cached_up_to
+    from planbook.sandbox.checks import check as check, check_part as check_part, check_procedure as check_procedure
+    from planbook.sandbox.dry import UNKNOWN as UNKNOWN, DryRun as DryRun, Impossible as Impossible, dry_run as dry_run
+    from planbook.sandbox.functions import fail_fast_validator as fail_fast_validator
+    from planbook.sandbox.host import Mechanism as Mechanism, Sandbox as Sandbox
+    from planbook.sandbox.policy.compiler import code_lines as code_lines, parse_source as parse_source
+    from planbook.sandbox.policy.rules import (
+        MAX_SOURCE as MAX_SOURCE,
+        PRELOADED as PRELOADED,
+        REFUSED_BUILTINS as REFUSED_BUILTINS,
+    )
     from planbook.sandbox.reading.definitions import (
-        bound_by_part,
-        bound_names,
-        defined_names,
-        extract,
-        extractable_names,
+        bound_by_part as bound_by_part,
+        bound_names as bound_names,
+        defined_names as defined_names,
+        extract as extract,
+        extractable_names as extractable_names,
     )
     from planbook.sandbox.reading.growing import (
-        GrowingReply,
-        Statement,
-        chars_to_line,
-        only_defines,
-        statements_of,
+        GrowingReply as GrowingReply,
+        Statement as Statement,
+        chars_to_line as chars_to_line,
+        only_defines as only_defines,
+        statements_of as statements_of,
     )
-    from planbook.sandbox.reading.reply import ReadReply, read_reply
-    from planbook.sandbox.reading.syntax import parse
-    from planbook.sandbox.session import GrowingCell, Session
-    from planbook.sandbox.suggest import closest, did_you_mean, nearest_names
+    from planbook.sandbox.reading.reply import ReadReply as ReadReply, read_reply as read_reply
+    from planbook.sandbox.reading.syntax import parse as parse
+    from planbook.sandbox.session import GrowingCell as GrowingCell, Session as Session
+    from planbook.sandbox.suggest import (
+        closest as closest,
+        did_you_mean as did_you_mean,
+        nearest_names as nearest_names,
+    )
     from planbook.sandbox.types import (
-        BadAnswer,
-        BadFunction,
-        CellResult,
-        Fault,
-        FaultKind,
-        Limits,
-        MissingMechanism,
-        RebuildDiverged,
-        SandboxClosed,
-        SandboxError,
-        SessionBusy,
-        WorkerFailed,
-        WorkersKilled,
+        BadAnswer as BadAnswer,
+        BadFunction as BadFunction,
+        CellResult as CellResult,
+        Fault as Fault,
+        FaultKind as FaultKind,
+        Limits as Limits,
+        MissingMechanism as MissingMechanism,
+        RebuildDiverged as RebuildDiverged,
+        SandboxClosed as SandboxClosed,
+        SandboxError as SandboxError,
+        SessionBusy as SessionBusy,
+        WorkerFailed as WorkerFailed,
+        WorkersKilled as WorkersKilled,
     )
 else:
     __getattr__ = lazy_getattr(__name__)
-
-__all__ = [
-    "MAX_SOURCE",
-    "PRELOADED",
-    "REFUSED_BUILTINS",
-    "UNKNOWN",
-    "BadAnswer",
-    "BadFunction",
-    "CellResult",
-    "DryRun",
-    "Fault",
-    "FaultKind",
-    "GrowingCell",
-    "GrowingReply",
-    "Impossible",
-    "Limits",
-    "Mechanism",
-    "MissingMechanism",
-    "ReadReply",
-    "RebuildDiverged",
-    "Sandbox",
-    "SandboxClosed",
-    "SandboxError",
-    "Session",
-    "SessionBusy",
-    "Statement",
-    "WorkerFailed",
-    "WorkersKilled",
-    "bound_by_part",
-    "bound_names",
-    "cached_up_to",
-    "chars_to_line",
-    "check",
-    "check_part",
-    "check_procedure",
-    "closest",
-    "code_lines",
-    "defined_names",
-    "did_you_mean",
-    "dry_run",
-    "extract",
-    "extractable_names",
-    "fail_fast_validator",
-    "nearest_names",
-    "only_defines",
-    "parse",
-    "parse_source",
-    "read_reply",
-    "statements_of",
-]

@@ -17,8 +17,7 @@ import shlex
 import tempfile
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import Future, TimeoutError as FutureTimeout
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path

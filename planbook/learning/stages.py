@@ -24,8 +24,15 @@ from planbook.knowledge import (
 from planbook.learning.finding import typed
 from planbook.learning.learner import Learner
 from planbook.learning.tasks import copy_next, episodes_to_copy
-from planbook.manuals import MANUAL_FILE, Coverage, goals_of, measure_coverage, replace_files, write_knowledge
-from planbook.manuals import formulate as ask_formulator
+from planbook.manuals import (
+    MANUAL_FILE,
+    Coverage,
+    formulate as ask_formulator,
+    goals_of,
+    measure_coverage,
+    replace_files,
+    write_knowledge,
+)
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply
 from planbook.rules import Rule, count_evidence, render_environment
 from planbook.runs import Entry, Run

@@ -13,8 +13,7 @@ from itertools import starmap
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
-from pydantic_core import ErrorDetails, SchemaValidator
-from pydantic_core import core_schema as schema
+from pydantic_core import ErrorDetails, SchemaValidator, core_schema as schema
 
 from planbook.planner.graph.template_syntax import suggestion
 from planbook.planner.replies import as_json, as_plan, as_text

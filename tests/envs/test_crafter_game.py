@@ -5,8 +5,7 @@ from itertools import islice
 
 import pytest
 from crafter import constants
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.envs import Action, Snapshot
 from planbook.envs.crafter import Crafter

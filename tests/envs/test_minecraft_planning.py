@@ -6,8 +6,7 @@ from math import inf, isfinite
 from statistics import mean
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.envs import Action, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions

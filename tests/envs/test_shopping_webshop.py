@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from thefuzz import fuzz
 
 from planbook.envs.shopping.catalogue import Product, Wish

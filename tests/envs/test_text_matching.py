@@ -4,8 +4,7 @@ from typing import Any
 
 import bm25s
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from thefuzz import fuzz
 
 from planbook.envs.text_matching import BM25, token_set_ratio

@@ -6,8 +6,7 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.envs import Action, Selection
 from planbook.envs.textcraft import Textcraft

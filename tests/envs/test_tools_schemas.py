@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from mcp.types import Tool as McpTool
 from pydantic import Field
 

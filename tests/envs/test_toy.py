@@ -1,8 +1,7 @@
 """The toy environment, and what every environment inherits."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import TypeAdapter
 
 from planbook.envs import Action, Diverged, Environment, EpisodeEnded, Observation, Selection, UnknownAction, action

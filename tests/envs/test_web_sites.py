@@ -12,8 +12,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.web import sites

@@ -2,8 +2,7 @@
 
 import re
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.envs.web.accessibility import AccessibilityNode, quote
 from planbook.envs.web.environment import WebOptions, address_policy

@@ -3,8 +3,7 @@
 from bisect import bisect
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.manuals.errors import TooLong
 from planbook.manuals.formulator import LEAST_IMPORTANT_FIRST, shorten

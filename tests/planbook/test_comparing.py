@@ -7,8 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors

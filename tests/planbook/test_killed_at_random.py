@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.executing import command as replay_command
-from tests.executing import episodes_of
+from tests.executing import command as replay_command, episodes_of
 from tests.killing import SANDBOX_WORKER, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres

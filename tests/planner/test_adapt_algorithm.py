@@ -5,8 +5,7 @@ from itertools import count
 from random import Random
 from typing import Any, cast
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.planner import Episode
 from planbook.sandbox import Sandbox

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.planner import MemoryJournal, Outcome
 from planbook.sandbox import Sandbox

@@ -16,8 +16,7 @@ from planbook.envs.crafter.view import player_view
 from planbook.planner import Outcome
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_path, read_graph
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext
-from planbook.planner.graph.hooking import crafter as crafter_hooks
+from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, crafter as crafter_hooks
 from planbook.planner.graph.hooking.crafter import (
     ACTIONS,
     DISCOVERY_TESTS,

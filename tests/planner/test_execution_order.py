@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.planner.strategies.adapt.order import MAX_NESTING, read_decomposition
 from planbook.sandbox import Sandbox, check

@@ -4,8 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.planner import METHODS, MemoryJournal, Outcome
 from planbook.planner.strategies.advocate import uct

@@ -16,8 +16,7 @@ from planbook.planner.strategies.advocate.model_calls import FailedRound
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import GoalResult, PursuitResult
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
-from planbook.rules import PROMPTS as RULES
-from planbook.rules import Reflection, Rule, RuleForm, RuleType, Skill
+from planbook.rules import PROMPTS as RULES, Reflection, Rule, RuleForm, RuleType, Skill
 
 ALL = {
     f"{package}/{name}": prompts[name.removesuffix(".j2")]

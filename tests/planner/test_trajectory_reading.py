@@ -5,8 +5,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy

@@ -1,7 +1,6 @@
 """Properties that hold after any sequence of batches of edits and undos."""
 
-from hypothesis import event, given
-from hypothesis import strategies as st
+from hypothesis import event, given, strategies as st
 
 from planbook.rules import History, Rule, RuleBook, RuleType
 from planbook.rules.book import Batch, DeleteRule, Edit, UpdateRule, WriteRule, cited_ids, states

@@ -1,8 +1,7 @@
 """Rules and earlier tasks are chosen by the words of the current task."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.envs import Task
 from planbook.planner.models.types import estimate_tokens

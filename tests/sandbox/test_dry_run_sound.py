@@ -18,8 +18,7 @@ from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.sandbox import UNKNOWN, Impossible
 from planbook.sandbox.checks.api import Function

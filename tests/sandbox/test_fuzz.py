@@ -12,8 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.sandbox import check
 from planbook.sandbox.policy.compiler import MAX_CODE, compile_for_worker, find_problems

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic_core import to_json
 
 from planbook.sandbox import Sandbox, Session

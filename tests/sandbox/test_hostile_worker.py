@@ -9,8 +9,7 @@ from typing import NamedTuple
 import pytest
 from pydantic_core import to_json
 
-from planbook.sandbox import Limits, Sandbox, Session
-from planbook.sandbox import session as session_module
+from planbook.sandbox import Limits, Sandbox, Session, session as session_module
 from planbook.sandbox.answers import library_source
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 from planbook.sandbox.types import MESSAGES, limit_fault

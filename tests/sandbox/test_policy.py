@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 from planbook.sandbox import MAX_SOURCE, Session, parse_source

@@ -5,8 +5,7 @@ import socket
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.sandbox import Fault, FaultKind
 from planbook.sandbox.conversation import parse_message, read_faults

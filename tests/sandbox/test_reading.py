@@ -9,8 +9,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.sandbox import Fault, FaultKind, defined_names, extract, extractable_names, read_reply
 from planbook.sandbox.reading.definitions import step_numbers

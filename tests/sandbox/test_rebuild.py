@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from planbook.sandbox import Limits, RebuildDiverged, Sandbox, Session
 from tests.killing import kill_worker, worker_of

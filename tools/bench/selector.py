@@ -19,8 +19,7 @@ from planbook.results.statistics import Z_95, mcnemar, paired_difference, wilson
 from tools import horizons
 from tools.bench import Row
 from tools.bench.timing import seconds
-from tools.record_goals import SEEDS as TRAINING_SEEDS
-from tools.record_goals import is_possible
+from tools.record_goals import SEEDS as TRAINING_SEEDS, is_possible
 
 SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)

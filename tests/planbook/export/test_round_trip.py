@@ -4,8 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.export.exporting import line_of, sanitize, write_rows
 from planbook.export.importing import faults_of, parse_episode, read_rows

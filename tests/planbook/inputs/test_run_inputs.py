@@ -20,8 +20,7 @@ from planbook.inputs import current_inputs, data_digests, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
-from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes
-from planbook.runs import installed as versions_module
+from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes, installed as versions_module
 from tests.command import planbook
 from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.shifting import play_shifting, read_run_file, rewrite

@@ -8,8 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
 
 from planbook.results.statistics import (

@@ -1,8 +1,7 @@
 """The summary of a run: every task counts in the denominator."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome, Spending

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
 from planbook.planner.errors import GraphError

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import networkx  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.graph import Graph

@@ -6,8 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.drawing import mermaid

@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.planner.graph.shapes import shape_of
 from tests.sandbox.fuzz.size import SECONDS, seconds_of

@@ -5,8 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_path, read_graph

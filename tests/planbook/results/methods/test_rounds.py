@@ -6,8 +6,14 @@ from pathlib import Path
 from planbook.planner.strategies.advocate.tree import SearchFigures
 from planbook.planner.strategies.agentkit import GraphFigures
 from planbook.runs import Run
-from tests.rows import BROKEN, FAILED, SOLVED, new_run, summary_of
-from tests.rows import EpisodeWriter as EpisodeWriter  # other tests import it from here
+from tests.rows import (
+    BROKEN,
+    FAILED,
+    SOLVED,
+    EpisodeWriter as EpisodeWriter,  # other tests import it from here
+    new_run,
+    summary_of,
+)
 
 
 def search_figures(run: Run) -> SearchFigures:
