@@ -1,4 +1,4 @@
-"""Detect values that look like secrets, such as API keys: by the name of a value, or by its form."""
+"""Detect values that look like secrets, such as API keys, judging by a value's name or its form."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return whether a value looks like a secret, or contains a value that does, by its name or its form."""
+    """Return whether a value, or one inside it, looks like a secret, judging by its name or its form."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):

@@ -60,7 +60,7 @@ def end_all(marker: str) -> None:
         for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):  # Chromium's sandbox may have a process of root
+            except (ProcessLookupError, PermissionError):  # Chromium's sandbox may run a process as root
                 continue
         shutil.rmtree(marker, ignore_errors=True)
         if not processes and not Path(marker).exists():

@@ -2,7 +2,7 @@
 
 - ``environment``: the environment class, its options, its actions, and the goals for the planning method DEPS.
 - ``tasks``: the lists of tasks (downloaded games, generated games, the selections of games that papers use), and the
-  params in the goals of games.
+  params in the goal sentences.
 - ``generated``: the task types, and games made from seeds, which need no download.
 - ``engines``: the interface of both engines, the fast engine, and the engine that calls textworld.
 - ``scene``: reads the problem text of a game, for the fast engine.

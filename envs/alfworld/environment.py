@@ -67,9 +67,9 @@ class AlfworldOptions(EnvironmentOptions):
 class Alfworld(Environment):
     """An environment that plays one household game at a time.
 
-    ``task.params`` has ``object`` and ``target``, which are kinds such as ``mug``. It also has ``count``, which is 2,
-    for pick_two_obj, and ``lamp`` instead of ``target`` for look_at_obj. Calls of the textworld engine from several
-    threads wait for each other.
+    ``task.params`` has ``object`` and ``target``, which are kinds such as ``mug``. For pick_two_obj it
+    also has ``count``, which is 2; for look_at_obj it has ``lamp`` instead of ``target``. Only one thread at a time
+    runs the textworld engine.
     """
 
     name = "alfworld"
@@ -105,7 +105,7 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected games, up to the limit, from each type in turn."""
+        """Return the selected games as tasks, up to the limit, taken from each type in turn."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
