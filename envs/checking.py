@@ -34,7 +34,7 @@ MAX_SECONDS = 2.0
 SEEDS = (0, 1, 2)
 """The seeds to select if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
-"""If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
+"""A judge's fault that contains these words is not a mistake, since a tool may fail until the task is done."""
 REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
 """Maps each method whose result appears in prompts or reports to the type that the result must have."""
 SEED_ADVICE = "derive everything that is random from the task's seed"

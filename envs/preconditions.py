@@ -14,7 +14,7 @@ An environment declares one function for each action. The function takes the arg
 
     Preconditions({"take": take}, start={HOLDING: "nothing"})
 
-A dry run goes through a plan without running it. ``Beliefs`` are the possible values of all facts at one line.
+A dry run goes through a plan without running it. ``Beliefs`` are the possible values of all facts at one of its lines.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

@@ -82,7 +82,7 @@ SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" 
 OBJECT_PREFIX = "object:"
 """Prefix of the names of classes that are not defined in a file, and so exist only in this process."""
 _OBJECTS: dict[str, type[Environment]] = {}
-"""Maps the names that ``register_class`` has returned to their classes."""
+"""Maps the names of the classes that ``register_class`` has stored to these classes."""
 
 
 def register_class(environment: type[Environment]) -> str:

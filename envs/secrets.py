@@ -23,8 +23,8 @@ _HEADER = re.compile(
 )
 """A request header, such as ``Authorization: Bearer ...``.
 
-If no space follows the colon, only the names of well-known headers match. Other text, such as ``NAME:TAG``, may be the
-name of a Docker image.
+If no space follows the colon, only the names of well-known headers match, since other text, such as ``NAME:TAG``, may
+name a Docker image.
 """
 _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 

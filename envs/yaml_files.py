@@ -1,6 +1,6 @@
 """Read YAML as plain values, and find the line of each value. Anchors, aliases and most tags are refused.
 
-Anchors and aliases (``&name`` and ``*name``) repeat a value, so that a short file could expand to any size. A tag
+Anchors and aliases (``&name`` and ``*name``) repeat a value, so a short file could expand to any size. A tag
 (``!name``) could create any Python object. The files that planbook reads (prompt graphs and task lists) need none of
 these.
 """

@@ -153,10 +153,10 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Check for which of the room's objects of the same kind as ``thing`` a predicate is true.
+        """Check whether a predicate is true of a thing, judging by the room's objects of the same kind.
 
-        If for none, return a reason why the action is impossible; otherwise "". Also return whether it is true for all.
-        Without any such objects, return "" and False.
+        If it is true of none of them, return the reason for a refusal, otherwise "". Also return whether it is true of
+        all of them. Without such objects, return "" and False.
         """
         able = [entity in self.scene.entities_with(predicate) for entity in self._same_kind(thing)]
         reason = f"{thing} cannot be {participle}" if able and not any(able) else ""

@@ -1,4 +1,4 @@
-"""Read a game's problem text, which is written in PDDL: the entities, the start state and the goal.
+"""Read a game's PDDL problem text: the entities, the start state and the goal.
 
 An entity is an object, a receptacle, a location or the agent. Its PDDL id is its name in the problem text.
 """

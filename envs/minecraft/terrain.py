@@ -2,7 +2,7 @@
 
 A *source* is a kind of thing that can be gathered, such as oak trees, cows or coal ore. A *site* is a place with a
 certain amount of one source: a group of trees, a herd of animals, or an underground vein of ore. Lengths are in blocks,
-and times are in ticks. The player starts at (0, 0), the middle of the map, which is called the *spawn*.
+and times are in ticks. The player starts at the *spawn*: (0, 0), the middle of the map.
 """
 
 import random
