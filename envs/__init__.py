@@ -22,7 +22,7 @@ Shared by environments
 - ``devtools``: connections that speak Chromium's DevTools protocol, and commands for keyboard and mouse.
 - ``requirements``: find packages that environments need, say how to install them, and compute digests of data files.
 - ``secrets``: detect values that look like secrets.
-- ``text_matching``: measure how similar texts are by their words (token set ratio, BM25).
+- ``text_matching``: measure how similar texts are, judging by their words (token set ratio, BM25).
 - ``watchdog``: if planbook dies, end the processes that an environment started.
 - ``yaml_files``: read YAML, and find the line of each value.
 

@@ -31,7 +31,7 @@ _OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
 ROUNDING = 1e-9
 """A score may be below 0 or above 1 by at most this much, because of rounding errors."""
 LARGEST_MEASURE = 1e300
-"""Largest absolute value of a measure. Means and standard deviations of such values are finite."""
+"""Largest absolute value of a measure, so that means and standard deviations stay finite."""
 
 
 def action(
@@ -56,7 +56,7 @@ def action(
 def query(
     example: str = "",
 ) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
-    """Mark a read-only method that plans may call. It must return JSON. A call does not count as an action."""
+    """Mark a read-only method that plans may call. It must return a JSON value. Calls do not count as actions."""
     return _marker("query", example)
 
 
@@ -172,7 +172,7 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
-        """Return the actions and queries that plans may call if the environment has these options. By default all."""
+        """Return the actions and queries that plans may call with these options. By default all."""
         if getattr(options, "paper_actions", False):
             return Offer({name: spec for name, spec in cls.actions.items() if name in cls.paper_actions}, {})
         return Offer(cls.actions, cls.queries)
@@ -223,7 +223,7 @@ class Environment(OptionalMembers, ABC):
         """Restore a snapshot, and return the observation of the restored state.
 
         This observation is the last one before the snapshot, unless ``_load`` returns a different one. If the snapshot
-        has no copy of the state (see ``_save``), or is of another task than the current one, its task is reset and its
+        has no copy of the state (see ``_save``), or if its task is not the current one, its task is reset and its
         actions are repeated. Raises Diverged if a repeated action gives a different result than before.
         """
         if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:

@@ -34,9 +34,9 @@ MAX_SECONDS = 2.0
 SEEDS = (0, 1, 2)
 """The seeds to select if an environment makes its tasks from seeds."""
 TOOL_FAILED = "raised RuntimeError"
-"""If a judge's fault contains these words, it is not a mistake, since a tool may fail until the task is done."""
+"""A judge's fault that contains these words is not a mistake, since a tool may fail until the task is done."""
 REPORT_TYPES = {"state": str, "scene": str, "milestones": Sequence, "measures": Mapping, "attribute_values": Mapping}
-"""Maps methods whose results appear in prompts and reports to the types that these results must have."""
+"""Maps each method whose result appears in prompts or reports to the type that the result must have."""
 SEED_ADVICE = "derive everything that is random from the task's seed"
 COPY_ADVICE = "copy the whole state in _save(), and again in _load()"
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
@@ -77,7 +77,7 @@ class _Checker:
         self._check_class()
         if self._env.__abstractmethods__:
             return
-        tasks: dict[tuple[str, str], Task] = {}  # combined splits list the tasks of other splits again
+        tasks: dict[tuple[str, str], Task] = {}  # a dict, since combined splits repeat tasks of other splits
         for split in self._env.task_splits(self._options) or ("",):
             try:
                 tasks |= {(task.split, task.id): task for task in self._tasks_to_play(split)}
@@ -204,12 +204,12 @@ class _Checker:
             for part in (first[1 : half + 1], first[half + 1 :]):
                 repeated += self._continue(env, part)
                 snapshot = self._call("snapshot()", env.snapshot)
-                if snapshot.saved_state is not None:  # otherwise restore() only repeats actions, which is checked here
+                if snapshot.saved_state is not None:  # otherwise restore() just repeats actions, as done above
                     saved.append((snapshot, self._check_reports(env)))
             self._check_same(first, repeated, task, "the environment was reset")
             if self._call("verdict()", env.valid_verdict) != verdict:
                 self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
-            for snapshot, reports in saved * 2:  # the actions in between must not change the snapshots
+            for snapshot, reports in saved * 2:  # twice: actions after restore() must not change a snapshot
                 self._check_restoring(env, task, first, snapshot, reports)
         finally:
             self._call("close()", env.close)
@@ -326,7 +326,7 @@ class _Checker:
 
 
 def _format(observation: Observation) -> str:
-    """Describe an observation by the start of its text and by whether it ended the episode."""
+    """Return the start of an observation's text, and say whether the observation ended the episode."""
     text = observation.text if len(observation.text) <= 60 else f"{observation.text[:57]}..."
     flags = [name for name in ("terminated", "truncated") if getattr(observation, name)]
     return " and ".join([repr(text), *flags])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
-"""Maps each required package, by its name on the package index, to the name of its module."""
+"""Maps each required package's name on the package index to the name of its module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
@@ -157,7 +157,7 @@ _shared_lock = threading.Lock()
 
 
 def shared() -> Browser:
-    """Return the browser of this process. Start the browser at the first call, and again if it has died.
+    """Return this process's browser. Start it at the first call, and again if it has died.
 
     Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.
     """
@@ -173,7 +173,7 @@ def shared() -> Browser:
 
 @atexit.register
 def close_shared() -> None:
-    """End the browser of this process, if there is one."""
+    """End this process's browser, if it has one."""
     global _shared
     with _shared_lock:
         if _shared is not None and _owner_pid == os.getpid():
@@ -182,6 +182,6 @@ def close_shared() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a run records: of Selenium and, if this process started a browser, of the browser."""
+    """Return the versions that a run records: Selenium's and, if this process started Chromium, Chromium's."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
     return selenium | ({"chromium": _shared.version} if _shared is not None else {})

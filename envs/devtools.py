@@ -55,7 +55,7 @@ class NoAnswer(EnvironmentBroken):
 
 @contextmanager
 def _report_lost_browser(command: str = "") -> Iterator[None]:
-    """Turn errors of the connection into EnvironmentBroken. ``command`` is appended to the message."""
+    """Turn connection errors into EnvironmentBroken. ``command`` is appended to the message."""
     try:
         yield
     except (OSError, ValueError, _websocket().WebSocketException) as error:
@@ -92,7 +92,7 @@ class Connection:
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all commands, which the browser executes in this order, and return their answers in the same order.
+        """Send commands, which the browser executes in the given order, and return their answers in that order.
 
         Raises CommandRefused if the browser refuses a command, NoAnswer if not all answers arrive within ``seconds``,
         or EnvironmentBroken if the browser is gone.
@@ -266,7 +266,7 @@ CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
 
 
 def find_key(name: str) -> Key | None:
-    """Return the key for a character, or for a name such as ``arrow_down``, or None if there is none."""
+    """Return the key for a character or a name such as ``arrow_down``. Return None if there is no such key."""
     return CHARACTER_KEYS.get(name) or KEYS.get(name)
 
 

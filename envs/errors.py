@@ -80,7 +80,7 @@ def error_location(error: BaseException, skipped_folders: Collection[Path] = ())
     The author is a person who wrote an environment, a judge or a planning method. All code counts as the author's,
     except the standard library, installed packages, ``base.py``, ``selection.py`` and the files directly in
     ``skipped_folders``. FILE:LINE is the author's innermost line in the traceback. The returned traceback begins at the
-    author's outermost line. Both strings are empty if no line of the author's code was being executed.
+    author's outermost line. Both strings are empty if no line in the traceback is the author's.
     """
     frames = traceback.extract_tb(error.__traceback__)
     numbers = [
@@ -100,7 +100,7 @@ def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
     """Return the faults that pydantic found in a value, each as ``PLACE: PROBLEM``, such as ``tasks.0.goal: ...``.
 
     For a fault of the whole value, such as JSON that cannot be parsed, PLACE is the argument ``root``. If ``root`` is
-    empty, the line consists of PROBLEM alone.
+    empty, only PROBLEM is returned.
     """
     placed = ((".".join(map(str, fault["loc"])) or root, fault["msg"]) for fault in error.errors(include_input=False))
     problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)

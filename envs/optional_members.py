@@ -67,18 +67,18 @@ class Goals:
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The goals that plans may use: maps the name of each goal to its specification."""
+        """Maps the name of each goal that plans may use to its specification."""
         return self.environment.offer.actions
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if everything that the goal requires, according to the plan, is available.
+        """Return True if everything that the plan states as required for the goal is available.
 
-        Requirements that the plan does not mention are ignored.
+        Requirements that the plan does not state are ignored.
         """
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return how many of each material the goal uses up, according to the plan."""
+        """Return a dict from each material to the number that the goal uses up, according to the plan."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
@@ -94,7 +94,7 @@ class Goals:
         return 0.0
 
     def expected(self, goal: Action, steps: float) -> float:
-        """Return the expected number of time steps to a goal that takes ``steps`` if no action fails by chance."""
+        """Return the expected number of time steps to a goal: ``steps``, plus those that chance failures cost."""
         return steps
 
     def list_goals(self) -> Sequence[Action]:
@@ -106,7 +106,7 @@ class Goals:
         return ()
 
     def with_count(self, goal: Action, count: int) -> Action:
-        """Return a listed goal with another count, or the same goal if it has no count."""
+        """Return a listed goal with this count. A goal that has no count is returned unchanged."""
         return goal
 
     def horizon_table(self) -> Path | None:
@@ -122,7 +122,7 @@ class Goals:
 def _check_pattern(pattern: str) -> str:
     """Return a regular expression unchanged. Raises ValueError if it is invalid or has groups."""
     try:
-        groups = re.compile(f"({pattern})").groups  # the pattern that replays use
+        groups = re.compile(f"({pattern})").groups  # replays also put it into a group
     except re.error as error:
         raise ValueError(f"it must be a regular expression ({error})") from error
     if groups > 1:
@@ -205,9 +205,9 @@ class OptionalMembers:
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many of the selected tasks ``tasks`` leaves out because they cannot be judged here.
+        """Return why some selected tasks cannot be judged here: a dict from reasons to numbers of tasks.
 
-        The keys of the result are the reasons. A run reports the result.
+        ``tasks`` leaves these tasks out. A run reports the result.
         """
         return {}
 
@@ -226,7 +226,7 @@ class OptionalMembers:
         return ()
 
     def measures(self) -> Mapping[str, float]:
-        """Return the values of the episode's measures so far, by name. An example is the reward in a game."""
+        """Return a dict from the name of each measure, such as a game's reward, to its value so far."""
         return {}
 
     def unjudged_result(self) -> str:
@@ -283,7 +283,7 @@ class OptionalMembers:
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions that a run records, by name, such as the version of a game engine."""
+        """Return a dict from names, such as that of a game engine, to the versions that a run records."""
         return {}
 
     # Support for individual planning methods, which are named after their papers.
@@ -305,14 +305,14 @@ class OptionalMembers:
     executor's claim of success.
     """
     naive: ClassVar[str] = ""
-    """For ADaPT: plan code of the method ``naive``, the paper's baseline that plays every task without a model."""
+    """For ADaPT: plan code for the method ``naive``, the paper's baseline that plays every task without a model."""
     answer_action: ClassVar[str] = ""
     """For Devil's Advocate: the name of the action that ends an episode with an answer, such as ``stop``, or "".
 
-    It is possible even if no actions are left.
+    It is allowed even if no actions are left.
     """
 
     @property
     def goals(self) -> "Goals":
-        """For DEPS: the goals that plans may name, and the facts about goals that selectors use to choose the next."""
+        """For DEPS: the goals that plans may name, and the facts about goals that selectors use."""
         return Goals(cast("Environment", self))

@@ -14,7 +14,7 @@ An environment declares one function for each action. The function takes the arg
 
     Preconditions({"take": take}, start={HOLDING: "nothing"})
 
-A dry run goes through a plan without running it. ``Beliefs`` are the possible values of all facts at one line.
+A dry run goes through a plan without running it. ``Beliefs`` are the possible values of all facts at one of its lines.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -140,7 +140,7 @@ class Preconditions:
     start: Mapping[Fact, Hashable] = field(default_factory=dict)
     """Maps the facts that the agent may know at the start to their values at that time."""
     defaults: Mapping[str, Hashable] = field(default_factory=dict)
-    """Maps a name to the value at the start of all facts with this name that ``start`` does not contain."""
+    """Maps a name to the initial value of all facts with this name that ``start`` does not contain."""
     attributes: Mapping[str, Fact] = field(default_factory=dict)
     """Maps the name of an attribute of the plan's ``agent`` to the fact that gives its value."""
 
@@ -174,7 +174,7 @@ class Beliefs:
         return cls(known, {name: frozenset({value}) for name, value in preconditions.defaults.items()})
 
     def values(self, fact: Fact) -> Values:
-        """Return the possible values of a fact. For an UNKNOWN object, merge those of all facts with the same name."""
+        """Return the possible values of a fact or, if an object is UNKNOWN, of all facts with the same name."""
         merged = self.defaults.get(fact.name)
         if UNKNOWN not in fact.objects:
             return self.known.get(fact, merged)
@@ -233,9 +233,9 @@ class Beliefs:
         return self.with_values(need.fact, met)
 
     def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
-        """Return the beliefs for the case in which one of these needs is not met.
+        """Return the beliefs for the case in which at least one of these needs is not met.
 
-        If the needs concern different facts, nothing follows from this, and the beliefs are unchanged.
+        If the needs concern different facts, nothing is known about any single fact, and the beliefs are unchanged.
         """
         fact = needs[0].fact
         values = self.values(fact)

@@ -80,9 +80,9 @@ SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" 
 
 
 OBJECT_PREFIX = "object:"
-"""Prefix of the name of a class that is not defined in a file, so that it exists only in this process."""
+"""Prefix of the names of classes that are not defined in a file, and so exist only in this process."""
 _OBJECTS: dict[str, type[Environment]] = {}
-"""Maps the name of each class that ``register_class`` has registered to the class."""
+"""Maps the names of the classes that ``register_class`` has stored to these classes."""
 
 
 def register_class(environment: type[Environment]) -> str:

@@ -36,8 +36,8 @@ def install_command(extra: str, *options: str, prefixes: tuple[str, ...] = ("",)
     """Return the command that installs the packages of one of planbook's extras.
 
     ``options`` are options of ``pip install``. If ``prefixes`` are given, the command installs only the packages whose
-    names begin with one of them. The command lists packages, and not the extra, since planbook itself is not on a
-    package index.
+    names begin with one of them. The command lists packages rather than the extra, since planbook itself is not on
+    a package index.
     """
     requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(prefixes)]
     return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, requirements)))}"

@@ -1,4 +1,4 @@
-"""Detect values that look like secrets, such as API keys: by the name of a value, or by its form."""
+"""Detect values that look like secrets, such as API keys, judging by a value's name or its form."""
 
 import re
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ _HEADER = re.compile(
 )
 """A request header, such as ``Authorization: Bearer ...``.
 
-If no space follows the colon, only the names of well-known headers match. Other text, such as ``NAME:TAG``, may be the
-name of a Docker image.
+If no space follows the colon, only the names of well-known headers match, since other text, such as ``NAME:TAG``, may
+name a Docker image.
 """
 _SECRET_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return whether a value looks like a secret, or contains a value that does, by its name or its form."""
+    """Return whether a value, or one inside it, looks like a secret, judging by its name or its form."""
     if isinstance(value, dict):
         return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """List the tasks that a selection asks for.
 
-This checks that the selected names exist, filters the environment's tasks by split, seed and type, and applies the
-limit.
+This module checks that the selected names exist, filters the environment's tasks by split, seed and type, and applies
+the limit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -126,8 +126,8 @@ def list_tasks(
 ) -> list[Task]:
     """Return the result of ``Environment.tasks``.
 
-    Raises EnvironmentBroken if the method fails or lists an object that is not a Task. With ``unique``, it also does so
-    if the method lists an id twice.
+    Raises EnvironmentBroken if the method raises an error other than EnvsError, lists an object that is not a Task or,
+    with ``unique`` and no selected ids, lists an id twice.
     """
     name = environment.name
     try:

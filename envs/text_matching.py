@@ -1,4 +1,4 @@
-"""Measure how similar texts are by their words: the token set ratio for two texts, and BM25 for searching many."""
+"""Measure the similarity of texts by comparing their words: the token set ratio for two texts, BM25 to search many."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -6,7 +6,7 @@ from math import log
 
 
 def token_set_ratio(text: str, other: str) -> int:
-    """Return the similarity of two texts, from 0 to 100, by their sets of words, as the package thefuzz does.
+    """Return the similarity of two texts' sets of words, from 0 to 100, as in the package thefuzz.
 
     The result is the best score of three comparisons: the shared words with all words of ``text``, the shared words
     with all words of ``other``, and all words of ``text`` with all words of ``other``.
@@ -28,7 +28,7 @@ def token_set_ratio(text: str, other: str) -> int:
 
 
 def _ratio(distance: int, length: int) -> float:
-    """Return the similarity, from 0 to 100, of two strings. ``length`` is the sum of their lengths."""
+    """Return the similarity, from 0 to 100, of two strings, given their distance and the sum of their lengths."""
     return 100 - 100 * distance / length if length else 100.0
 
 
@@ -52,7 +52,7 @@ def _words(text: str) -> list[str]:
 
 _NOT_ASCII = dict.fromkeys(range(128, 256))
 SATURATION, LENGTH_PENALTY = 1.5, 0.75
-"""The parameters ``k1`` and ``b`` of BM25. They set how much repeated words count, and how much long texts lose."""
+"""The parameters ``k1`` and ``b`` of BM25. They set how much repeating a word adds, and how much a long text loses."""
 
 
 class BM25:

@@ -116,7 +116,7 @@ class Verdict:
     score: float
     """Partial credit, from 0 to 1."""
     fault: Annotated[str, Field(exclude=True)] = ""
-    """The error that the judge raised, and its place, if the task counts as not solved because of it. Otherwise "".
+    """The judge's error and its place, if the task counts as not solved because the judge failed. Otherwise "".
 
     The episode reports this error.
     """

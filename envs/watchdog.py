@@ -31,7 +31,7 @@ class Watchdog:
     def end_processes(self) -> None:
         """Make the watchdog end all processes with the marker, and wait until the watchdog itself has ended."""
         if self._process.poll() is None:
-            self._process.communicate(b"\n", timeout=30)  # a fork of planbook may keep the pipe open
+            self._process.communicate(b"\n", timeout=30)  # a byte, since a fork of planbook may keep the pipe open
 
 
 def find_processes(text: bytes) -> list[int]:
@@ -60,7 +60,7 @@ def end_all(marker: str) -> None:
         for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):  # Chromium's sandbox may have a process of root
+            except (ProcessLookupError, PermissionError):  # Chromium's sandbox may run a process as root
                 continue
         shutil.rmtree(marker, ignore_errors=True)
         if not processes and not Path(marker).exists():

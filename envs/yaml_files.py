@@ -1,8 +1,8 @@
 """Read YAML as plain values, and find the line of each value. Anchors, aliases and most tags are refused.
 
-Anchors and aliases (``&name`` and ``*name``) repeat a value, so that a short file could expand to any size. A tag
-(``!name``) could create any Python object. The files that planbook reads, graphs of prompts and lists of tasks, need
-none of them.
+Anchors and aliases (``&name`` and ``*name``) repeat a value, so a short file could expand to any size. A tag
+(``!name``) could create any Python object. The files that planbook reads (prompt graphs and task lists) need none of
+these.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ YamlPath = tuple[str | int, ...]
 MAX_DEPTH = 30
 """Maximum number of nested levels."""
 TAGS = ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp", "value")
-"""The tags that values without a tag get, and that may also be written, as in ``!!str 5``. Others are refused."""
+"""The tags that values may have, implied or written as in ``!!str 5``. Others are refused."""
 COLLECTIONS = {"map": MappingNode, "seq": SequenceNode}
-"""Maps the tags of mappings and lists to the nodes that may have them. Other tags are for scalars."""
+"""Maps the tags of mappings and lists to the types of nodes that may have them. Other tags are for scalars."""
 MAX_INTEGER = 2**63 - 1
 """The largest absolute value of an integer. Not every program that reads JSON can represent larger ones."""
 MAX_DIGITS = 100
@@ -54,7 +54,7 @@ class YamlFile(NamedTuple):
     def line(self, path: YamlPath) -> int:
         """Return the line of the value at a path.
 
-        If the file has no value there, return the line of the innermost value on the path that exists.
+        If the file has no value there, return the line of the innermost existing value on the path.
         """
         while path not in self.lines:
             path = path[:-1]

@@ -2,8 +2,8 @@
 
 - ``environment``: the environment class, its options, its actions, and the goals for the planning method DEPS.
 - ``tasks``: the lists of tasks (downloaded games, generated games, the selections of games that papers use), and the
-  params in the goals of games.
-- ``generated``: the task types, and games made from seeds, which need no download.
+  params in the goal sentences.
+- ``generated``: the task types, and games that are made from seeds and need no download.
 - ``engines``: the interface of both engines, the fast engine, and the engine that calls textworld.
 - ``scene``: reads the problem text of a game, for the fast engine.
 - ``wording``: the sentences of the games, and their translation into the sentences of the AutoManual paper.

@@ -19,7 +19,7 @@ from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.requirements import install_command
 
 TREATABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Maps each treatment to the predicate that is true of the objects that can be treated in this way."""
+"""Maps each treatment to the predicate of objects that can be treated in this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class AlfworldGame:
 
     @property
     def uses_put(self) -> bool:
-        """True if the game's verb for putting something down is ``put`` (before alfworld 0.4), and not ``move``."""
+        """True if the game's verb for putting something down is ``put`` (before alfworld 0.4) rather than ``move``."""
         return "put {o} in/on {r}" in self.text("grammar")
 
     def text(self, key: str) -> str:
@@ -95,7 +95,7 @@ class DirectEngine(GameEngine):
     def __init__(self) -> None:
         self.scene: GameScene
         self.state: GameState
-        """The full current state. A test that searches for solutions of generated games reads it."""
+        """The full current state. A test that searches for solutions to generated games reads it."""
         self.dialect: Dialect
         self._goal: GoalTest
         self._task_line = ""
@@ -172,12 +172,12 @@ class DirectEngine(GameEngine):
         return self.scene.places.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
-        """Return whether a receptacle is here and not closed, so that the agent can reach what is in it."""
+        """Return whether the agent can reach what is in a receptacle: it is here, and not closed."""
         is_open = receptacle in self.state.opened or receptacle not in self.scene.entities_with("openable")
         return is_open and self._is_here(receptacle)
 
     def _fits(self, thing: str, receptacle: str) -> bool:
-        """Return whether the agent could put a thing in or on a receptacle now, provided that it holds the thing."""
+        """Return whether the agent could put a thing in or on a receptacle now if it held the thing."""
         kinds = self.scene.kinds
         return self._is_accessible(receptacle) and (kinds.get(receptacle), kinds.get(thing)) in self.scene.can_contain
 

@@ -67,9 +67,9 @@ class AlfworldOptions(EnvironmentOptions):
 class Alfworld(Environment):
     """An environment that plays one household game at a time.
 
-    ``task.params`` has ``object`` and ``target``, which are kinds such as ``mug``. It also has ``count``, which is 2,
-    for pick_two_obj, and ``lamp`` instead of ``target`` for look_at_obj. Calls of the textworld engine from several
-    threads wait for each other.
+    ``task.params`` has ``object`` and ``target``, which are kinds such as ``mug``. For pick_two_obj, it also has
+    ``count``, which is 2; for look_at_obj, it has ``lamp`` instead of ``target``. Only one thread at a time runs the
+    textworld engine.
     """
 
     name = "alfworld"
@@ -105,7 +105,7 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the selected games, up to the limit, from each type in turn."""
+        """Return the selected games as tasks, up to the limit, taken from each type in turn."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
@@ -126,7 +126,7 @@ class Alfworld(Environment):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the requirements: the games of each split to download, and the package for generated games."""
+        """Return the requirements: the games of each downloadable split, and the package for generated games."""
         return [*tasks.requirements(), generated.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
@@ -290,8 +290,8 @@ def _game(task: Task) -> AlfworldGame:
     return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
 
 
-# The goals for the planning method DEPS, as in appendix A.1 of its paper. DEPS chooses a goal; then a controller, which
-# is a model, chooses the actions that reach it.
+# The goals for the planning method DEPS, as in appendix A.1 of its paper. DEPS chooses a goal; then a controller (a
+# model) chooses the actions that reach it.
 
 
 class Household(Protocol):

@@ -4,7 +4,7 @@ A game depends only on its type and its seed. A floor plan from the package is c
 and a task in it are then written as a PDDL problem, which is the form of alfworld's own games.
 
 Every game can be won: its objects are in receptacles of the room, and the room has the machine, the target or the lamp
-that the goal needs. A test wins games by a search over complete states.
+that the goal needs. A test wins games by searching their complete states.
 
 The files of the package are read as data. Nothing in the package is imported or run.
 """
@@ -169,7 +169,7 @@ def _game(
 # Rooms.
 
 _OPEN_WEIGHT = 3
-"""An object is this many times more likely to be in a receptacle that is always open than in one that opens."""
+"""An object is this many times as likely to be in a receptacle that is always open as in one that can be closed."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """For each kind, the number of objects is drawn from these numbers."""
 
@@ -280,10 +280,7 @@ def goal_library() -> dict[str, dict[str, Any]]:
 
 
 def _read_literals(source: str) -> dict[str, Any]:
-    """Return the literals that a module assigns to variables and to items of dictionaries.
-
-    The result maps the name of the variable, or the key of the item, to the value.
-    """
+    """Return a dict from the names of variables, and the keys of dict items, to the literals assigned to them."""
     literals = {}
     for node in ast.parse(source).body:
         match node:

@@ -1,4 +1,4 @@
-"""The preconditions of ALFWorld's actions, with which a dry run can check a plan before it runs.
+"""The preconditions of ALFWorld's actions, against which a dry run checks a plan.
 
 They follow from the PDDL domain, which states the same rules in all games. They use only what an agent may know in
 advance: the receptacles of the room, which of them can be opened, which of them share a location, and what can be done
@@ -86,7 +86,7 @@ class KnownRoom:
     def _go_to(self, receptacle: ArgValue) -> Contract:
         """Return the contract of going to a receptacle.
 
-        In the PDDL domain, the agent can go to any receptacle. The game refuses receptacles at the current location.
+        The PDDL domain lets the agent go to any receptacle, but the game refuses those at the agent's location.
         """
 
         def is_elsewhere(now: str) -> bool:
@@ -153,9 +153,10 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Check whether a predicate is true of the objects of a thing's kind, and return a reason and a flag.
+        """Check whether a predicate is true of a thing, judging by the room's objects of the same kind.
 
-        The reason says that it is true of none of them; otherwise it is "". The flag says whether it is true of all.
+        If it is true of none of them, return the reason for a refusal, otherwise "". Also return whether it is true of
+        all of them. Without such objects, return "" and False.
         """
         able = [entity in self.scene.entities_with(predicate) for entity in self._same_kind(thing)]
         reason = f"{thing} cannot be {participle}" if able and not any(able) else ""

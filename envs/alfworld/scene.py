@@ -1,4 +1,4 @@
-"""Read a game's problem text, which is written in PDDL: the entities, the start state and the goal.
+"""Read a game's PDDL problem text: the entities, the start state and the goal.
 
 An entity is an object, a receptacle, a location or the agent. Its PDDL id is its name in the problem text.
 """
@@ -39,7 +39,7 @@ class GameState(NamedTuple):
     opened: Names
     """The open receptacles."""
     clean: Names
-    """The clean objects. The following sets contain objects, too."""
+    """The clean objects. ``hot``, ``cool`` and ``toggled`` are sets of objects, too."""
     hot: Names
     cool: Names
     toggled: Names
@@ -189,7 +189,8 @@ _FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
 }
 """Maps a predicate to a function that returns the predicate's facts in a state, as tuples of arguments.
 
-The predicates are those that are binary or whose facts may change. Predicates with few facts are checked first.
+These predicates relate two entities, or their facts may change. Those with few facts come first: ``GoalTest`` checks
+them in this order.
 """
 
 

@@ -102,7 +102,7 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return the goal sentence of a game, and whether it can be solved, which is True unless its file says otherwise.
+    """Return a game's goal sentence, and whether the game can be solved: True unless its file says otherwise.
 
     The file is only searched for these two values, since parsing thousands of games takes seconds. If the file is
     damaged, the goal may be "". The game is listed nevertheless, so that only its own episode fails and the other games
@@ -160,7 +160,10 @@ The function's result maps each task type to the ids of its games. It raises Mis
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
-    """Return the selected tasks, taken from each type in turn. As in alfworld, unsolvable games are left out."""
+    """Return the selected tasks, taken from each type in turn.
+
+    As in alfworld, unsolvable games are left out, unless they are selected by id.
+    """
     if selection.ids:
         return [_by_id(task_id) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")

@@ -1,7 +1,7 @@
 """The sentences of games, and their translation into the sentences of the AutoManual paper.
 
 All known games have the same rules, but alfworld 0.4 changed some words. So there are two dialects, one of older games
-and one of newer games. The direct engine plays only games in one of these dialects.
+and one of newer games. The direct engine plays only games written in one or the other.
 """
 
 import hashlib
@@ -256,7 +256,7 @@ DOCS = {
 }
 """Maps each action of the AutoManual paper to documentation that states no more than the paper's does (listing 3).
 
-It leaves out most preconditions, such as where the agent has to be. The agent has to learn them.
+It leaves out most preconditions, such as where the agent has to be, so the agent has to learn them.
 """
 
 

@@ -145,7 +145,7 @@ class Crafter(Environment):
         return view.describe_status(self.player_view)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the line that says what happened and what changed. With ``terse``, it has only the step."""
+        """Return the line that says what happened and what changed. With ``terse``, it gives only the step."""
         return observation.text.partition("\n")[0]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:

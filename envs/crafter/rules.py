@@ -65,8 +65,8 @@ class CrafterAction(NamedTuple):
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     """Return the reason why an action would fail now, or "" if it would succeed.
 
-    If the player cannot carry more of a material, collecting it counts as a failure here. The game itself would remove
-    the material from the map, and would count the achievement once more.
+    If the player cannot carry more of a material, collecting it counts as a failure here, although the game removes the
+    material from the map and counts the achievement once more.
     """
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < limit_of("energy")
     if fast_asleep and act.verb not in ("sleep", "noop"):
@@ -79,7 +79,7 @@ def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before
     """Return a sentence, without a full stop, that says what an action did.
 
     ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
-    action. Some materials yield items by chance. If the action collected nothing, return "".
+    action. If the action collected nothing, return "": some materials yield items only by chance.
     """
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":

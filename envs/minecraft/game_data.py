@@ -63,7 +63,7 @@ class Source(NamedTuple):
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     def yielded_item(self, item: str) -> str:
-        """Return the item that a goal for ``item`` yields: ``log`` for ``birch_log``."""
+        """Return the item that a goal for ``item`` yields, such as ``log`` for ``birch_log``."""
         return item if item in self.gives else self.gives[0]
 
 
@@ -210,7 +210,7 @@ def can_be_equipped(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the first recipe with the fewest steps, or None if no recipe has ingredients that can be obtained."""
+    """Return the recipe with the fewest steps (the first of several), or None if no recipe's ingredients can be got."""
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]

@@ -160,7 +160,7 @@ class MinecraftGoals(Goals):
         return steps + effects.time_limit * (1 / effects.chance - 1)
 
     def horizon_table(self) -> Path | None:
-        """Return the path of the table of goals that were recorded on other maps, in random order."""
+        """Return the path of the table of goals, which were recorded in random order on maps used for nothing else."""
         return RECORDED
 
 
@@ -186,7 +186,7 @@ def _object_of(goal: Action) -> tuple[str, int]:
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return the distance of a source as a word, the ticks since it was last seen, and the distance to that position.
+    """Return a word for a source's distance, the ticks since it was last seen, and the distance to where it was seen.
 
     All three concern the nearest site of the source. If the source is out of sight, the word is "unseen".
     """

@@ -155,7 +155,7 @@ class MinecraftPlayer:
         return self._seen[1]
 
     def look(self, terrain: Terrain) -> None:
-        """Record the current positions of the sources in sight in ``memory``."""
+        """In ``memory``, record the current positions of the sources in sight."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 

@@ -65,7 +65,7 @@ GROUPS: Mapping[str, Group] = {
     ),
     "MT8_challenge": _group(12000, "diamond"),
 }
-"""The items have their names in Minecraft 1.11.2. Six have other names in the paper's tables: wooden_pressure, door,
+"""Items are named as in Minecraft 1.11.2. Six have other names in the paper's tables: wooden_pressure, door,
 stone_brick, stonebrick_stairs, level and heavy_weighted_plate.
 """
 EQUIP = "MT5_equipment"

@@ -2,7 +2,7 @@
 
 A *source* is a kind of thing that can be gathered, such as oak trees, cows or coal ore. A *site* is a place with a
 certain amount of one source: a group of trees, a herd of animals, or an underground vein of ore. Lengths are in blocks,
-and times are in ticks. The player starts at (0, 0), the middle of the map, which is called the *spawn*.
+and times are in ticks. The player starts at the *spawn*: (0, 0), the middle of the map.
 """
 
 import random
@@ -53,12 +53,12 @@ P_CLOSE, CLOSE_DISTANCE, CLOSE_HERD_GONE_AT = 0.6, (5, 20), (200, 600)
 """The probability that a source in GUARANTEED also has a site close to the spawn, the range of that site's distance
 from the spawn, and the range of ticks in which a herd leaves that site."""
 HERD_GONE_AT = (300, 3000)
-"""The range of ticks in which any other herd leaves."""
+"""The range of ticks in which other herds leave. Herds at permanent sites neither move nor leave."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site of a source. A herd moves in one direction, and leaves the map after a while."""
+    """A site of a source. A herd, unless permanent, moves in one direction, and leaves the map after a while."""
 
     source: str
     x: float
@@ -326,7 +326,7 @@ def distance_word(distance: float) -> str:
 
 
 def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
-    """Return the nearest visible site of each source in sight. Underground, the player sees only nearby veins."""
+    """Return the nearest visible site of each source. Underground, the player sees only nearby veins."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     nearest: dict[str, tuple[float, float, float]] = {}

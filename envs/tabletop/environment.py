@@ -143,7 +143,7 @@ class Tabletop(Environment):
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Return whether everything in the task is in place. The score is the fraction of things that are in place."""
+        """Return whether everything in the task is in place. The score is the fraction that is in place."""
         fraction = fraction_done(self._scene, self.table) if self.task else 0.0
         return Verdict(fraction == 1.0, fraction)
 
@@ -181,7 +181,7 @@ class TabletopGoals(Goals):
     def list_goals(self) -> Sequence[Action]:
         """Return the moves of each thing to every place or thing that accepts its kind.
 
-        If the table has bases for a pyramid, each block is also moved onto every pair of other blocks.
+        If the table has bases for a pyramid, add the moves of each block onto every pair of other blocks.
         """
         moves: list[Action] = []
         things = self._table.things

@@ -334,7 +334,7 @@ def _packing_shapes(rng: random.Random) -> TableScene:
 
 
 def _stack_block_pyramid(rng: random.Random) -> TableScene:
-    """Return a scene with six blocks, some of them on others, and shapes that cannot be part of the pyramid."""
+    """Return a scene with six blocks, up to two of them on others, and shapes that cannot be part of the pyramid."""
     scene = _scene(row("base", BASES, gap=1.0))
     blocks = [block(colour) for colour in rng.sample(COLOURS, 6)]
     scene.scatter(rng, blocks[:4])

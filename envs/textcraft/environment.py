@@ -73,10 +73,10 @@ def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
 
 @cache
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """Return random commands for a task, in random order.
+    """Return the commands for a task, in random order.
 
-    They are all recipes that may be needed for the item, and up to DISTRACTORS other recipes that use some of the same
-    ingredients.
+    They are all recipes that may be needed for the item, and up to DISTRACTORS random others that share an ingredient
+    with these.
     """
     rng = random.Random(seed)
     tree = book().tree(item)
@@ -238,7 +238,7 @@ class TextcraftGoals(Goals):
             return {}
 
     def list_goals(self) -> Sequence[Action]:
-        """Return a goal for each item that a shown command needs and that has no recipe, and for each shown command.
+        """Return a goal to get each needed item that has no recipe, and a goal to carry out each shown command.
 
         If a command asks for a kind of item, there is one goal for each choice of ingredients.
         """

@@ -29,7 +29,7 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """A crafting command: a product and its ingredients. Two ingredients of a command never accept the same item."""
+    """A crafting command: a product and its ingredients. Two ingredients of a recipe never accept the same item."""
 
     makes: str
     count: int
@@ -138,7 +138,7 @@ def book() -> Book:
 def read_tree(recipes: Path) -> Any:
     """Return the package's crafting tree. The recipe files are read in reverse order of their names.
 
-    The package itself reads the files in the order of the directory, and leaves out recipes that close a cycle. So the
+    The package itself reads the files in directory order, and leaves out recipes that close a cycle. So the
     order decides which items cannot be crafted. With our order, these are ingots rather than nuggets. To enforce the
     order, we pass one file at a time to the package.
     """
