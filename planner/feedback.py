@@ -26,7 +26,7 @@ class CellSteps:
     previous: Observation
 
     def join(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
-        """Join the parts into one text. The digest of the text is made from the steps, the output and the faults.
+        """Join the parts into one text. Its digest is made from the steps, ``previous``, the output and the faults.
 
         So if the parts are reworded, recorded replies to prompts with this text are still found.
         """

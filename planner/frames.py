@@ -60,7 +60,7 @@ class Frame:
     executed_code: list[str] = field(default_factory=list)
     """The code of earlier cells whose definitions may still exist. The code of helper functions is not included."""
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Takes the code of a cell, and returns a fault for each action that cannot succeed. By default, there are none."""
+    """Takes the code of a cell, and returns a fault for each action that cannot succeed. The default finds none."""
     actions: int | None = None
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0

@@ -217,7 +217,7 @@ def _first_user(messages: Sequence[Message]) -> int:
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
     """Return the exchanges that may be left out, the oldest first, each as a list of the indices of its messages.
 
-    The exchange of the last reply may not be left out.
+    The exchange of the last reply is never one of them.
     """
     replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
     exchanges: list[list[int]] = []

@@ -331,9 +331,9 @@ class StreamingPlan:
             self._ending_statement, self._refused = faulty, faults
 
     def _ready_statements(self) -> list[Statement]:
-        """Return the waiting statements that can be run now: those before the first that needs code not yet received.
+        """Return the waiting statements that can be run now: those before the first fault in the plan so far.
 
-        Return none if all of them are definitions.
+        Code that has not arrived yet may remove the fault. Return none if all of them are definitions.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []

@@ -291,7 +291,7 @@ OBSERVATION = TypeAdapter(Observation)
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of a round. By default, that with the highest ``rank`` decides the episode."""
+    """The environment's judgement of a round. By default, the judgement with the highest ``rank`` is the episode's."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()

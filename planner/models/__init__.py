@@ -38,7 +38,7 @@ def register_model(model: Model) -> str:
     """
     base = getattr(model, "name", "") or type(model).__name__
     try:
-        for arguments in (2, 3):  # the third argument, on_text, is optional
+        for arguments in (2, 3):  # without and with on_text
             inspect.signature(model.complete).bind(*[None] * arguments)
     except TypeError as error:
         raise UnknownModel(

@@ -221,7 +221,7 @@ class ReplyParts:
 
     @property
     def finish(self) -> Finish:
-        """The reason why the reply ended, in planbook's words. An empty reply counts as a refusal."""
+        """The reason why the reply ended, in planbook's words. An empty reply is a refusal, unless it hit its limit."""
         if self.cut:
             return "cut"
         if self.refusal or not (self.text or self.finish_reason == "length"):

@@ -285,7 +285,7 @@ def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = Fal
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return a message that a recording lacks the reply to a prompt, with the prompt's role, template and number."""
+    """Explain that a recording has no reply to a prompt. The message names the prompt's role, template and number."""
     label, _, prompt = current_question()
     number = f", number {prompt.number} in its scope" if prompt else ""
     problem = f"{path} has no answer to this prompt{f' of {label}{number}' if label else ''}"
