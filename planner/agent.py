@@ -101,7 +101,7 @@ class ActionDocs(BaseModel):
 def action_docs(environment: type[Environment], options: BaseModel | None = None, goal: str = "") -> ActionDocs:
     """Return the documentation of an environment's actions, queries, attributes and helpers.
 
-    An environment with many actions may list only those that are useful for the goal.
+    If an environment has many actions, it can limit the documentation to those that are useful for the goal.
     """
     offer = environment.listed(options, goal)
     return ActionDocs(
@@ -123,7 +123,7 @@ def function_heads(code: str) -> str:
 
 
 def function_signatures(code: str, names: Collection[str]) -> list[str]:
-    """Return the signatures, such as ``find(agent, name)``, of those functions in the code that ``names`` contains."""
+    """Return the signatures, such as ``find(agent, name)``, of the functions in the code that have these names."""
     functions = (statement for statement in parse_source(code).body if isinstance(statement, ast.FunctionDef))
     return [f"{function.name}({ast.unparse(function.args)})" for function in functions if function.name in names]
 

@@ -1,8 +1,8 @@
 """The budget of a run: limits on its calls, tokens, money, actions and seconds.
 
-A meter enforces the budget and counts what the run spends. Before each call of a model, it reserves the highest
-possible cost of the call in a ledger, which all processes of the run share. Every cost follows from a recorded event,
-so the amount spent can always be recomputed from the journal.
+A meter enforces the budget and counts what the run spends. Before each model call, it reserves the highest possible
+cost of the call in a ledger, which all processes of the run share. Every cost can be computed from a recorded event, so
+the amount spent can always be recomputed from the journal.
 """
 
 import math
@@ -34,20 +34,20 @@ class Amount:
 
 
 AllowsCall = Callable[[Amount, Amount], bool]
-"""A function that decides whether a call may begin: it returns True if it may.
+"""A function that returns True if a call may begin.
 
 It takes two amounts: what the run has spent so far, and what the calls in progress have reserved.
 """
 
 
 class Ledger(Protocol):
-    """Records what a run has spent and what its calls have reserved.
+    """Records what a run has spent and what its calls in progress have reserved.
 
     All threads of the run share it. If it is in the run's store, all processes of the run share it, too.
     """
 
     def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
-        """Call ``allows`` and, if it returns True, reserve an amount for a call. Return the result of ``allows``.
+        """Reserve an amount for a call if ``allows`` returns True. Return what ``allows`` returned.
 
         The check and the reservation are one atomic step: no other call can reserve anything between them.
         """
@@ -73,7 +73,7 @@ class Budget(Record):
     formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
     """Share of each limit that is reserved for the Formulator, the last stage of ``planbook build``.
 
-    The Formulator writes the manual. No share of the limit on actions is reserved, since the Formulator takes none.
+    The Formulator writes the manual. It takes no actions, so no share of the limit on actions is reserved.
     """
 
     def manual_share(self, name: str) -> float:
@@ -89,7 +89,7 @@ class Spending(Record):
     """What a run, or a part of it, has spent. ``+`` adds two spendings.
 
     ``prompt``, ``cached`` and ``completion`` are numbers of tokens; ``cached`` tokens are included in ``prompt``.
-    ``estimated`` is True if a server did not count some of the tokens. ``money`` is None if a price is unknown.
+    ``estimated`` is True if some token counts are estimates. ``money`` is None if a price is unknown.
     ``replayed`` is the number of replies that came from a recording: their tokens are counted, but they cost nothing.
     """
 
@@ -188,8 +188,8 @@ class Meter:
     def reserve(self, model: str, max_usage: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Reserve the highest possible cost of a call until its reply is recorded or the call fails.
 
-        If the budget has room for the call, but other calls have reserved that room, ``wait`` is called repeatedly
-        until they have ended. Raises BudgetEnded if the budget does not suffice for the call.
+        If the budget would suffice without the reservations of other calls, ``wait`` is called repeatedly until it
+        suffices. Raises BudgetEnded if it does not suffice even without them.
         """
         self.check_time()
         if not self._limits_calls:
@@ -229,8 +229,8 @@ class Meter:
     def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
         """Return True if a call may begin now, or False if it has to wait. Raises BudgetEnded if it can never begin.
 
-        A thread that is already asking a model never waits, because other threads may be waiting for the end of that
-        call. It raises BudgetEnded instead.
+        A thread that is already asking a model raises BudgetEnded instead of waiting, because other threads may be
+        waiting for its first call to end.
         """
         self._check_call(call, spent + reserved if self._is_asking else spent)
         try:
@@ -302,15 +302,15 @@ class Meter:
         """Return a larger limit with which to continue, such as ``calls=120``.
 
         ``more`` is an amount that the run is likely to spend next. The new limit is at least twice the old one, and at
-        least the amount spent plus ``more``. Without the manual's share, it still covers the amount spent plus half of
-        ``more``.
+        least the amount spent plus ``more``. What it leaves after the manual's share is at least the amount spent plus
+        half of ``more``.
         """
         share = self.budget.formulator or 0
         return _budget_option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
 
 
 def _budget_option(name: str, limit: float) -> str:
-    """Return a limit, rounded up, as a value for the option ``--budget``, such as ``calls=120``."""
+    """Return a limit, rounded up, as a value of the option ``--budget``, such as ``calls=120``."""
     scale = 10_000 if name == "money" else 1
     return f"{name}={math.ceil(round(limit * scale, 4)) / scale:.12g}"
 
@@ -334,7 +334,7 @@ def amount_of(spent: Spending) -> Amount:
 
 
 def add_cost(spent: Spending, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spending:
-    """Return the spending, including the cost of one more event."""
+    """Return the spending plus the cost of one more event."""
     cost = cost_of(kind, body, price)
     return spent if cost is None else spent + cost
 

@@ -45,8 +45,8 @@ class KnownState:
     ) -> "tuple[KnownState, Impossible | None]":
         """Return the state after a call of the function ``path``, and why the call must fail (None if it may succeed).
 
-        A query changes nothing. A function that does not belong to ``agent``, or an action without declared effects,
-        may change anything.
+        A query changes nothing. An action without a contract, or a function that does not belong to ``agent``, may
+        have changed anything.
         """
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
@@ -68,11 +68,11 @@ class KnownState:
         return replace(self, beliefs=self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
-        """Return the known state after actions with unknown effects: nothing that could have changed is known."""
+        """Return the known state after actions with unknown effects: nothing is known about any fact."""
         return replace(self, beliefs=Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """Return the value of an attribute of ``agent``, or UNKNOWN unless only one value is possible."""
+        """Return the value of an attribute of ``agent`` if only one value is possible, otherwise UNKNOWN."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.values(fact) if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN

@@ -79,7 +79,7 @@ class Episode:
         self._incomplete_plans = 0
         """Number of plans from a model that ran to their end without doing the task."""
         self.whole_plans = False
-        """True if each plan should do the whole task. A plan that does not is then counted as an error."""
+        """True if each plan is meant to do the whole task, so that a plan that does not counts as an error."""
         self.cells: list[Cell] = []
         self.actions, self._answers, self._actions_used_up, self.refused_plans = 0, 0, False, 0
         self._earlier_judgement: Judgement | None = None
@@ -114,8 +114,8 @@ class Episode:
     def new_round(self, *, best_counts: bool = True) -> Observation:
         """Reset the environment and begin a new round in a fresh namespace.
 
-        Actions of earlier rounds still count towards the limit. The best round decides the verdict on the episode or,
-        if ``best_counts`` is False, the last one with an action.
+        Actions of earlier rounds still count towards the limit. The verdict on the episode is that of the best round
+        or, if ``best_counts`` is False, of the last round with an action.
         """
         self._earlier_judgement, self._best_counts = self._judgement(), best_counts
         self.close()
@@ -146,8 +146,9 @@ class Episode:
 
         ``role`` is one of ``Method.roles``. ``variables`` must be exactly the variables of the template ``prompt``.
         ``history`` is the conversation to continue, from an earlier ``Answer``. A different ``sample`` asks for a
-        different reply to the same prompt. If a reply has no usable code, the model is asked to repair it, at most
-        twice. If no reply is usable, a cell whose feedback has the kind PARSE is recorded, and NoPlan is raised.
+        different reply to the same prompt. If a reply has no usable code, the model is asked to repair it, up to
+        ``Roles.repairs`` times. If no reply is usable, a cell whose feedback has the kind PARSE is recorded, and NoPlan
+        is raised.
         """
         try:
             return self._innermost().scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
@@ -165,7 +166,7 @@ class Episode:
         """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
         ``source`` names the origin of the code, and ``thought`` is the text that came with it. A cell that tries to
-        take more than ``actions`` actions is ended. What it has defined is then forgotten.
+        take more than ``actions`` actions is ended, and what it defined is forgotten.
         """
         frame, thought = self._innermost(), thought or Thought()
         frame.begin_cell(actions, len(self.steps))
@@ -229,8 +230,8 @@ class Episode:
 
         The cells can use the actions, the functions, and what the code of ``helpers`` defines. A function that is named
         like an action, such as ``agent.open``, replaces the action, and the frame then has no dry run. ``task``
-        overrides fields of the plan's ``task``. With ``dry_run``, or if the settings demand it, cells whose actions
-        cannot succeed are refused.
+        overrides fields of the plan's ``task``. With ``dry_run``, or if the settings demand it, cells with an action
+        that cannot succeed are refused.
         """
         scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {}, dry_run or self.settings.dry_run)
@@ -248,7 +249,7 @@ class Episode:
         return frame.marks[-1]
 
     def rewind(self, mark: Mark) -> Observation:
-        """Return to a mark of the innermost frame. Later steps become undone, but still count towards the limit.
+        """Return to a mark of the innermost frame. Later steps are marked as undone, but still count towards the limit.
 
         Raises WrongMark if the mark belongs to another frame, or if an earlier rewind has removed the mark.
         """
@@ -256,7 +257,7 @@ class Episode:
         return self.restore(mark.environment, mark.steps)
 
     def restore(self, snapshot: Snapshot, steps: int) -> Observation:
-        """Return the environment, but no frame, to a snapshot made after ``steps`` steps. Later steps become undone."""
+        """Restore only the environment, from a snapshot made after ``steps`` steps. Mark later steps as undone."""
         with environment_errors():
             observation = self.environment.restore(snapshot)
         self.steps[steps:] = [step.model_copy(update={"undone": True}) for step in self.steps[steps:]]

@@ -11,12 +11,12 @@ PlannerError
     ├── UnknownModel      no model has that name, or the name is malformed
     ├── ModelRefused      the server will never accept this request: a wrong key, model name or parameter
     ├── ContextExceeded   the prompt is longer than the model accepts
-    ├── ModelUnavailable  the server did not answer, after every retry
+    ├── ModelUnavailable  the server did not answer, even after all retries
     └── NotRecorded       the recording has no answer to this prompt
 
 BaseException: plan code cannot catch these, so they pass through any number of nested plans
 ├── CellOver         a function that plan code called has ended the running piece of code; the episode continues
-├── FunctionError    a function of the planning method raised an error, which the plan that called it must not catch
+├── FunctionError    one of the planning method's functions raised an error that is not the fault of the plan
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        the environment's episode ended; another round may begin
 │   ├── PlansRefused     too many plans in a row failed the check; a method may try another subtask
@@ -93,7 +93,7 @@ class ContextExceeded(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """The server did not answer, after every retry."""
+    """The server did not answer, even after all retries."""
 
 
 class NotRecorded(ModelError):
@@ -105,7 +105,7 @@ class CellOver(BaseException):
 
 
 class FunctionError(BaseException):
-    """Wraps an error of one of the planning method's functions, so that the plan that called it cannot catch it."""
+    """Wraps an error raised by one of the planning method's functions, so that plan code cannot catch it."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -156,7 +156,7 @@ class JournalFailed(BaseException):
 class JournalMismatch(BaseException):
     """An event of a resumed episode differs from the event that was recorded in its place.
 
-    ``recorded`` and ``actual`` are the recorded event and the new one, or those parts of them that differ.
+    ``recorded`` is the recorded event and ``actual`` the new one. They may hold only the parts that differ.
     """
 
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:

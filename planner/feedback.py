@@ -14,7 +14,7 @@ from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 LAST_OBSERVATION = "Current observation:\n"
-"""The heading of the last observation in feedback, if the report above shows only the observation's short form."""
+"""Heads the full text of the last observation, which follows if the report shows only the observation's short form."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class CellSteps:
     previous: Observation
 
     def join(self, output: str, faults: Sequence[Fault], *parts: str) -> RenderedText:
-        """Join the parts into one text. The digest of the text is made from the steps, the output and the faults.
+        """Join the parts into one text. Its digest is made from the steps, ``previous``, the output and the faults.
 
-        So recorded replies to a prompt with this text are still found if the wording of the parts changes.
+        So if the parts are reworded, recorded replies to prompts with this text are still found.
         """
         steps = [(step.action, step.observation) for step in self.steps]
         return RenderedText.of("\n".join(part.rstrip() for part in parts if part), steps, self.previous, output, faults)
@@ -92,7 +92,7 @@ def part_feedback(result: CellResult, faults: Sequence[Fault], last_run_line: in
 
 
 def cut_feedback(result: CellResult, last_run_line: int, steps: CellSteps) -> Feedback:
-    """Return the feedback for incomplete code: the reply broke off within the code."""
+    """Return the feedback for code that is incomplete because the reply broke off within it."""
     ending = f"The reply broke off. Its code ran up to line {last_run_line}; the task is not done yet."
     return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
 
@@ -107,7 +107,7 @@ def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
 
 
 def end_feedback(over: CellOver | EpisodeOver, output: str, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that was running when its cell or the whole episode was ended."""
+    """Return the feedback for code that was running when its cell or the whole episode ended."""
     kind = FeedbackKind.DONE if steps.environment.ended else FeedbackKind.LIMIT
     kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
     faults = (Fault(FaultKind.LIMIT, "actions", str(over)),) if kind is FeedbackKind.LIMIT else ()

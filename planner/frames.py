@@ -35,8 +35,8 @@ Functions = Mapping[str, Callable[..., object]]
 class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
-    ``path`` is the scope of the frame. ``session`` is the number of the matching mark in the sandbox session. ``names``
-    are the names that were defined when the mark was made, and ``steps`` is the round's number of steps by then.
+    ``path`` is the path of the frame's scope. ``session`` is the number of the matching mark in the sandbox session.
+    ``names`` are the names that were defined when the mark was made. ``steps`` is how many steps the round had then.
     """
 
     path: str
@@ -60,13 +60,13 @@ class Frame:
     executed_code: list[str] = field(default_factory=list)
     """The code of earlier cells whose definitions may still exist. The code of helper functions is not included."""
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Takes the code of a cell, and returns a fault for each action that cannot succeed. By default, there are none."""
+    """Takes the code of a cell, and returns a fault for each action that cannot succeed. The default finds none."""
     actions: int | None = None
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
     """Number of the round's steps before the running cell."""
     limit_message: str = ""
-    """If the running cell had no actions left: a message that names the action that was not taken. Otherwise empty."""
+    """A message that names the action that was not taken, if the running cell had no actions left. Otherwise empty."""
     marks: list[Mark] = field(default_factory=list)
     """The marks to which the frame can return, in the order in which they were made."""
     _printed: int = 0
@@ -138,9 +138,9 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Replace a FunctionError with the error that it wraps: an error of a method's function that plan code called.
+    """Replace a FunctionError with the error that it wraps, which one of the planning method's functions raised.
 
-    Inside the plan, the error was wrapped so that the plan could not catch it.
+    It was wrapped so that the plan that called the function could not catch it.
     """
     try:
         yield
@@ -169,7 +169,7 @@ class Frames:
         return self._open_frames[-1] if self._open_frames else None
 
     def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
-        """Open a frame inside the innermost one, and run its helpers' code. Raises EpisodeBroken if that code fails."""
+        """Open a frame inside the innermost one, and run its helper code. Raises EpisodeBroken if that code fails."""
         callables = {**self._functions, **{name: _wrap_errors(function) for name, function in functions.items()}}
         session = self._sandbox.session(
             callables,

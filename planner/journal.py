@@ -1,8 +1,8 @@
 """The journal: the record of an episode as a sequence of events, some of which form spans.
 
 Each event belongs to a scope, which is a place in the journal such as ``task/17/round/0``. To resume an episode, its
-method is run again from the beginning. Each new event is compared with the recorded one, if there is one. The recorded
-replies of models are read from the journal, and no model is asked for them.
+method is run again from the beginning. Each new event is compared with the recorded one, if there is one. A recorded
+reply of a model is read from the journal, so the model is not asked again.
 
 A span is a named part of a method's work, such as a subtask, a goal, a branch or a node of a graph. One event records
 its beginning, and another its end. A method writes, for example:
@@ -11,8 +11,7 @@ its beginning, and another its end. A method writes, for example:
         ...
         span.end(done=True)
 
-Reports, exports and the terminal show the spans as a tree, by their titles and statuses. Statistics group the spans by
-name.
+Reports, exports and the terminal show the titles and statuses of spans as a tree. Statistics group the spans by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +21,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, Protocol, Self, TypeV
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 OldSpanKind = Literal["subtask", "goal", "plan", "branch", "node"]
-"""The kinds of events that only planbook 0.1 wrote, which had no spans."""
+"""The kinds of events that only planbook 0.1 wrote, since it had no spans."""
 EpisodeKind = Literal["task", "recall", "heard", "ask", "act", "rewind", "cell", "outcome", "span"]
 RunKind = Literal["learnt", "undo", "versions", "sitting", "control"]
 INVOCATION: Final = "sitting"
@@ -56,7 +55,7 @@ class Journal(Protocol):
         """Return the body of a recorded event, or None if it is not recorded."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event, which must not be lost if this process is killed."""
+        """Add an event. Once this returns, the event must survive even if the process is killed."""
 
 
 class MemoryJournal:
@@ -75,7 +74,7 @@ class MemoryJournal:
 
 
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
-"""The values of ``at`` in an event of a span. A "moment" is the only event of a span that has no duration."""
+"""The values of ``at`` in an event of a span. A "moment" is the only event of a span without duration."""
 OLD_SPAN_KINDS: tuple[OldSpanKind, ...] = get_args(OldSpanKind)
 """Kinds of events that planbook 0.1 wrote. Each such event is read as a span without duration, named after the kind."""
 
@@ -210,7 +209,7 @@ class RecordedSpan(BaseModel):
 class Spans:
     """Assembles the spans of an episode from its events.
 
-    ``left_out`` maps the names of spans to those fields of their payloads that are left out.
+    ``left_out`` maps the names of spans to the fields to leave out of their payloads.
     """
 
     def __init__(self, left_out: Mapping[str, frozenset[str]] | None = None) -> None:

@@ -28,9 +28,9 @@ class MatchCandidate(Record):
 
 
 class Match(Payload):
-    """The task type to which a goal belongs, and the parameters for the type's procedure that were read from the goal.
+    """The task type to which a goal belongs, and the parameters of the type's procedure, as read from the goal.
 
-    If the match is uncertain, ``candidates`` are the types that are most similar to the goal, the most similar first.
+    If the match is uncertain, ``candidates`` are the types most similar to the goal, the most similar first.
     """
 
     span = "match"
@@ -42,7 +42,7 @@ class Match(Payload):
     """How the type was found: by ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
     failed: str = ""
-    """If the type's procedure was run and failed: the kind of the failure. Otherwise empty."""
+    """The kind of the failure, if the type's procedure was run and failed. Otherwise empty."""
 
     @property
     def title(self) -> str:
@@ -70,7 +70,7 @@ class Recall(Record):
     procedure: Procedure | None = None
     """The procedure for tasks of this type, or None if there is none."""
     match: Match | None = Field(default=None, exclude_if=lambda match: match is None)
-    """The type of the goal and the procedure's parameters. None unless planbook learns task types from episodes."""
+    """The type of the goal and the procedure's parameters. None if planbook has derived no task types from episodes."""
     check: str = Field(default="", exclude_if=lambda check: not check)
     """Plan code that raises an exception unless the post-conditions of the procedure hold."""
     demonstrations: Mapping[str, str] = {}
@@ -86,7 +86,7 @@ class Recall(Record):
 
 
 class Memory(Protocol):
-    """A store of knowledge. Packages that import this one implement it."""
+    """A store of knowledge. It is implemented in packages that import this one."""
 
     def recall(self, task: Task) -> Recall:
         """Return the knowledge about tasks like this one."""

@@ -22,7 +22,7 @@ LEARNED = "learnt from "
 class Procedure(Record):
     """Stored plan code for tasks of one type.
 
-    ``code`` is the text of the whole file, including the header, so that the line numbers in messages fit the file.
+    ``code`` is the text of the whole file, including the header, so that line numbers in messages match the file.
     ``source`` says who or what wrote the procedure.
     """
 
@@ -83,7 +83,7 @@ def checked_procedure(
 ) -> Procedure:
     """Return the procedure if it is for this environment and passes the static check.
 
-    Otherwise raise BadProcedure, whose message lists all faults.
+    Otherwise raise BadProcedure. Its message lists all faults that the check found.
     """
     if procedure.environment != environment.name:
         raise BadProcedure(

@@ -83,9 +83,9 @@ class Prompts:
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return the files that match one of the patterns, or all templates if no pattern is given.
+        """Return a dict that maps paths relative to the template folder to files.
 
-        The result maps each path, relative to the folder of the templates, to the file.
+        It holds the files that match one of the patterns, or all templates if no pattern is given.
         """
         if self._folder is None:
             return {}
@@ -109,7 +109,7 @@ def fenced(text: str, info: str = "") -> str:
 
 
 def _json(value: object) -> str:
-    """Return a value as JSON. Models would copy the escapes that Jinja's own filter writes for quotes."""
+    """Return a value as JSON. Jinja's own filter escapes quotes, and models would copy the escapes."""
     return json.dumps(value, ensure_ascii=False)
 
 

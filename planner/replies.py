@@ -1,6 +1,6 @@
 """Read a model's reply: text, a plan or JSON. The model's reasoning is separated from the reply first.
 
-A plan is code, with text before it. The AutoManual paper (section 3.2) asks for certain segments of this text, such
+A plan is code, with text before it. The AutoManual paper (section 3.2) asks for certain segments in this text, such
 as the understanding of the situation and the plan in words.
 
 Models with open weights write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some
@@ -103,7 +103,7 @@ def _heading(line: str) -> tuple[str, str] | None:
 
 
 def has_call(reply: str) -> bool:
-    """Return True if a line of the reply looks like a call, with nothing else in the line."""
+    """Return True if some line of the reply looks like a call and nothing else."""
     return any(map(_CALL.match, reply.split("\n")))
 
 
@@ -128,11 +128,10 @@ None stands for a value of any kind.
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the JSON value in a reply: a dict or a list, if ``kind`` says so, otherwise a value of any kind.
+    """Return the JSON value in a reply. ``kind`` is dict, list, or None for a value of any kind.
 
-    The last value that is alone between two fences is returned. If there is none, JSON is read from the first bracket
-    on or, if that fails, from the first bracket at the beginning of a line. Raises ValueError if there is no value of
-    this kind.
+    The last value that stands alone between two fences is returned. If there is none, JSON is read from the first
+    opening bracket or, if that fails, from the first one that begins a line. Raises ValueError if no value can be read.
     """
     text = as_text(text)
     opener, name = _KINDS[kind]
@@ -207,7 +206,7 @@ def _tagged_blocks(text: str) -> tuple[str, str]:
 def without_reasoning(reply: Reply) -> Reply:
     """Return the reply with its reasoning moved from the field ``text`` to the field ``reasoning``.
 
-    A reply replayed from a run is already split. If its text begins with another tag, that tag stays in the text.
+    A replayed reply with reasoning was already split. If its text begins with another tag, that tag stays in the text.
     """
     reasoning, text = split_reasoning(reply.text)
     if text == reply.text or (reply.replayed and reply.reasoning):

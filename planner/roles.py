@@ -29,14 +29,14 @@ POLL_SECONDS = 0.05
 class Sample(NamedTuple):
     """One of several replies to the same prompt: ``sample`` is its index, from 0.
 
-    ``temperature`` replaces the temperature of the role, unless it is None.
+    ``temperature`` is used instead of the role's temperature, unless it is None.
     """
 
     sample: int = 0
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """Return the sampling parameters of a role with the index and the temperature of this sample."""
+        """Return a role's sampling parameters, with the index and the temperature of this sample."""
         temperature = sampling.temperature if self.temperature is None else self.temperature
         return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
 

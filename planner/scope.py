@@ -1,7 +1,7 @@
 """Scopes: numbered places in the journal, which holds the events of an episode.
 
-A scope, a kind and a number identify the place of each event in the journal. An episode is resumed by running its
-method again. If an event is already recorded at the place of a new one, the two are compared. If it is the reply of a
+A scope, a kind and a number identify each event. An episode is resumed by running its method again. If the journal
+already has an event with the scope, kind and number of a new one, the two are compared. If the event is the reply of a
 model, the recorded reply is used, and the model is not asked.
 """
 

@@ -59,7 +59,7 @@ def blocks(text: str, name: str) -> str:
 MIN_CUT = 400
 """A text that is cut keeps at least about this many characters."""
 MAX_MESSAGE = 16_000
-"""Before whole exchanges are left out, longer texts after the first user message are cut to this many characters."""
+"""Before exchanges are left out, texts after the first user message are cut to at most this many characters."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def prompt_limit(sampling: Sampling) -> int:
 
 
 def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
-    """Shorten a conversation to at most ``max_tokens`` (an estimate). Raises ContextExceeded if that is impossible.
+    """Shorten a conversation to at most ``max_tokens``, as estimated. Raises ContextExceeded if that is impossible.
 
     Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
     user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts
@@ -92,7 +92,7 @@ def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
     others.
 
     If the conversation is still too long after that, the longest texts that may be cut are cut to a common length: the
-    greatest with which the conversation fits. A text loses its middle, in whole lines if possible, and a note says how
+    greatest at which the conversation fits. A text loses its middle, in whole lines if possible, and a note says how
     many characters are missing.
     """
     for conversation in _shortened_conversations(messages):
@@ -171,7 +171,7 @@ class _ShortenedConversation:
         ][::-1]
 
     def without_block(self, index: int, number: int) -> "_ShortenedConversation":
-        """Return the conversation with a note in place of a block. ``blocks`` returns the two indices of the block."""
+        """Return the conversation with a note in place of a block, whose two indices come from ``blocks``."""
         message = list(self.pieces[index])
         message[number] = message[number].left_out()
         return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
@@ -217,7 +217,7 @@ def _first_user(messages: Sequence[Message]) -> int:
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
     """Return the exchanges that may be left out, the oldest first, each as a list of the indices of its messages.
 
-    The exchange of the last reply may not be left out.
+    The exchange of the last reply is never one of them.
     """
     replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
     exchanges: list[list[int]] = []
@@ -248,7 +248,7 @@ def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[
 
 
 def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _ShortenedConversation:
-    """Cut the longest pieces to a common length: the greatest with which the conversation fits."""
+    """Cut the longest pieces to a common length: the greatest at which the conversation fits."""
     fitting = conversation.cut(MIN_CUT)
     if (min_tokens := fitting.tokens()) > max_tokens:
         raise ContextExceeded(

@@ -1,7 +1,7 @@
 """Read a model's reply while it arrives, and run the plan in it: each statement as soon as it is complete.
 
-A reader may act on a part of the reply before the rest has arrived. That part is recorded first. So the final reply
-begins with it, even if the process is killed and the model answers differently when it is asked again.
+A reader may act on a part of the reply before the rest has arrived. That part is recorded first, so that the final
+reply begins with it even if the process is killed and the model answers differently when it is asked again.
 
 A plan is run up to its first fault. However the reply is split into pieces, the same statements run, with the same
 result. All statements of a plan form one cell, which is a piece of plan code that is run as a unit. The cell grows
@@ -124,9 +124,10 @@ class ReplyStream(Generic[Read_co]):
         return len(self._text) < len(self._recorded) or self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """Pass on the rest of the complete reply. Return the final reply, without the seconds that the reader took.
+        """Pass on the rest of the complete reply, and return the final reply.
 
-        If the reader has stopped, the final reply ends with the line at which it stopped, whatever came after it.
+        The seconds of the final reply do not include those that the reader took. If the reader has stopped, the reply
+        ends with the line at which it stopped, whatever came after it.
         """
         reply = self._reconcile(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
         stopped_at = self.reader.stopped_at
@@ -137,8 +138,9 @@ class ReplyStream(Generic[Read_co]):
     def _reconcile(self, reply: Reply) -> Reply:
         """Pass on the rest of the reply and return it.
 
-        If the reply does not begin with the part on which the reader has acted, return only that part. If the reader
-        has not acted yet, pass the whole reply on to a new reader.
+        If the reply does not begin with the text that was passed on before, return only that text. But if the reader
+        has not acted on it yet, pass the whole reply on to a new reader. If nothing was passed on, and the reply does
+        not begin with the recorded part, return only the recorded part.
         """
         if reply.text.startswith(self._text[: self._passed] or self._recorded):
             self._text = reply.text
@@ -182,7 +184,8 @@ need not pay for it again.
 _LONG_PLAN, _GROWTH_DIVISOR = 64, 16
 """A plan of up to ``_LONG_PLAN`` lines is checked as a whole after each new statement.
 
-In a longer plan, each check also waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``.
+In a longer plan, a check also waits for one more line per ``_GROWTH_DIVISOR`` lines above ``_LONG_PLAN``, since each
+check reads the whole plan.
 """
 REVISED = Fault(
     FaultKind.CHECK,
@@ -294,7 +297,7 @@ class StreamingPlan:
         )
 
     def kept_part(self, reply: Reply) -> str:
-        """Return the whole reply, with a note between the statement that ended the plan and the code that was not run.
+        """Return the reply, with a note between the statement that ended the plan and the code that was not run.
 
         The digest of the text is made only from the part of the reply before the note. This part is the same whether
         plans are streamed or not, so recorded replies to later prompts are found in both cases.
@@ -328,9 +331,9 @@ class StreamingPlan:
             self._ending_statement, self._refused = faulty, faults
 
     def _ready_statements(self) -> list[Statement]:
-        """Return the waiting statements that can be run now: those before the first that needs code not yet received.
+        """Return the waiting statements that can be run now: those before the first fault in the plan so far.
 
-        Return none if all of them are definitions.
+        Code that has not arrived yet may remove the fault. Return none if all of them are definitions.
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []

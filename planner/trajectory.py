@@ -60,7 +60,7 @@ class RunFacts(TrajectoryPart):
     environment: dict[str, str] = Field(default={}, alias="world")
     """Facts about the environment's components, such as the versions of its data. In JSON, the key is ``world``."""
     answer_action: str = Field(default="", exclude_if=lambda action: not action)
-    """The action that delivers an answer. Like ``milestones``, it is given only for an environment of your own."""
+    """The action that delivers an answer. Like ``milestones``, it is given only if the environment is not installed."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """All milestones of the environment, if they are the same for every task."""
 
@@ -84,10 +84,7 @@ class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     wording_fields: ClassVar = frozenset({"rewinds", "task"})
-    """These fields are left out of the digest that identifies a recorded reply.
-
-    The steps and other parts of a prompt hold the same facts.
-    """
+    """Fields left out of the digest that identifies a recorded reply: other parts of the prompt hold their data."""
 
     order: int = Field(default=0, ge=0)
     """Position of the reset that began the round."""
@@ -96,7 +93,7 @@ class Round(TrajectoryPart):
     observation: str = ""
     """The first observation of the round."""
     task: Task | None = Field(default=None, exclude_if=lambda task: task is None)
-    """The task of the round, if it is not the same as in the first round. Otherwise null."""
+    """The task of the round, if it differs from the task of the first round. Otherwise null."""
     cells: tuple[Cell, ...] = ()
     steps: tuple[Step, ...] = ()
     """The steps of all cells, in order. The ``scope`` and ``cell`` of a step identify its cell.
@@ -116,7 +113,7 @@ class Call(TrajectoryPart):
     """The name of the template from which the prompt was made."""
     model: str
     given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
-    """The digest of the prompt's data, and its number. They identify the reply in a recording."""
+    """The digest of the prompt's data and the prompt's number, which identify the reply in a recording."""
     sampling: Sampling
     messages: tuple[Message, ...]
     """All messages that were sent to the model. Empty if the episode was exported without prompts."""
@@ -173,7 +170,7 @@ AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """Return the events in the order in which people read them.
 
-    A reply is recorded when it is complete. Each reply is moved to the point at which it began to arrive, before the
+    A reply is recorded only when it is complete. It is moved back to the point at which it began to arrive, before the
     actions that were taken while it arrived.
     """
     events = list(events)
@@ -195,8 +192,8 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
     """Return the episode whose scope is ``path``. ``events`` must be in the order in which they were recorded.
 
-    The episode may be unfinished. If it has not begun, return a trajectory that has only this ``task``. If ``task`` is
-    None, raise LookupError.
+    The episode may be unfinished. If it has not begun, return a trajectory that has only this ``task``, or raise
+    LookupError if ``task`` is None.
     """
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))

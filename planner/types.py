@@ -19,18 +19,18 @@ from planbook.sandbox import Fault, Limits
 
 
 class RenderedText(str):
-    """A text, with a digest of the data from which it was made. When it is written as JSON, the digest is lost.
+    """A text with a digest of the data from which it was made. When the text is written as JSON, the digest is lost.
 
-    A recording holds replies of models. The reply to a prompt is found in it by a digest of the prompt's data, such as
-    the task and the observations, and not only by the prompt's text (``planbook.planner.models.recordings``). So
-    templates and the descriptions of environments and actions can be reworded, and recordings remain usable.
+    Recorded replies are found not only by a prompt's text, but also by a digest of its data, such as the task and the
+    observations (``planbook.planner.models.recordings``). So recordings remain usable when templates or the
+    descriptions of environments and actions are reworded.
     """
 
     _data: tuple[object, ...]
 
     @classmethod
     def of(cls, text: str, *data: object) -> "RenderedText":
-        """Return the text with these data, which must not change: the digest is computed when it is first needed."""
+        """Return the text with this data. The data must not change, since the digest is computed when first needed."""
         rendered = cls(text)
         rendered._data = data
         return rendered
@@ -53,14 +53,14 @@ def _keep_rendered(value: Any, validate: Any) -> Any:
 
 
 Text = Annotated[str, WrapValidator(_keep_rendered), PlainSerializer(str, return_type=str)]
-"""The type of a record's field that may hold a RenderedText. The digest is kept until the record becomes JSON."""
+"""The type of record fields that may hold a RenderedText. Its digest is kept until the record is written as JSON."""
 
 # Digests of data.
 
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
 """Names of variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Names of fields that hold a place in a run, which may differ between two runs of the same episode."""
+"""Names of fields that say where something is in a run. Their values can differ when the same episode is run again."""
 
 
 def digest(text: str) -> str:
@@ -76,7 +76,7 @@ def digest_of(*values: object) -> str:
 def data_of(value: object) -> JsonValue:
     """Return the data in a value as JSON. A RenderedText is represented by its digest.
 
-    Wording is left out, and so are fields of a record that hold a place in a run, are empty or have a default value.
+    Wording is left out. So are record fields that hold a place in a run, are empty or have their default value.
     """
     if isinstance(value, RenderedText):
         return value.data_digest
@@ -98,7 +98,7 @@ def data_of(value: object) -> JsonValue:
 
 
 def unnamed_data(values: Mapping[str, object]) -> JsonValue:
-    """Return the data in the values without the names, so that renaming a field or variable changes no digest."""
+    """Return the data in the values, but not their names, so that renaming a field or variable changes no digest."""
     data = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
     return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
 
@@ -130,7 +130,7 @@ class FeedbackKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """The plan exceeded a limit of the sandbox, or a limit of the episode ended the episode."""
+    """The plan exceeded a limit of the sandbox, or the episode ended because it reached one of its own limits."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
@@ -191,7 +191,10 @@ class Feedback(Record):
     """The result of a cell, as the planner sees it. ``line`` is the line of the first fault in the cell."""
 
     wording_fields: ClassVar = frozenset({"text"})
-    """These fields are left out of the digest that identifies a recorded reply. Other fields hold their data."""
+    """Fields left out of the digest that identifies a recorded reply, unless they hold a RenderedText.
+
+    The other fields hold their data.
+    """
 
     kind: FeedbackKind
     text: Text
@@ -201,12 +204,12 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """True if the cell ended in an error. It is not an error if a plan ends before the task is done."""
+        """True if the cell ended in an error. Ending before the task is done is not an error."""
         return self.kind in ERROR_KINDS
 
 
 class Thought(Record):
-    """The text before the code in a planner's reply. ``text`` is the whole text; other fields are segments of it.
+    """The text before the code in a planner's reply. ``text`` is the whole text. Other fields are segments of it.
 
     ``rule_ids`` are the ids of the rules that the planner says it has considered.
     """
@@ -253,7 +256,7 @@ class Ending(Record):
     error_steps: int = 0
     """Number of errors, which table 3 of the AutoManual paper calls error steps.
 
-    An error is a cell that ended in an error, or a plan that should have done the whole task, but did not.
+    An error is a cell that ended in an error, or a plan that was meant to do the whole task but did not.
     """
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
     """The milestones that were reached, if the environment has milestones."""
@@ -278,7 +281,7 @@ class EpisodeSettings:
 
 
 NO_PLAN = "no_plan"
-"""The cause of a failure if the episode has no cells, or if it ended because no reply held a usable plan."""
+"""The cause of a failure if the episode has no cells, or ended because no reply held a usable plan."""
 NOT_JUDGED = "not_judged"
 """The cause of a failure if the environment ended its episode, but cannot judge whether the task was solved."""
 
@@ -288,13 +291,13 @@ OBSERVATION = TypeAdapter(Observation)
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of one round. By default, the one with the highest ``rank`` decides the episode."""
+    """The environment's judgement of a round. By default, the judgement with the highest ``rank`` is the episode's."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
     measures: Mapping[str, float] = {}
     unjudged_result: str = ""
-    """If the environment cannot judge whether the task was solved: the result in words. Otherwise empty."""
+    """The result in words, if the environment cannot judge whether the task was solved. Otherwise empty."""
 
     @classmethod
     def of(cls, environment: Environment) -> "Judgement":
@@ -313,9 +316,9 @@ class Judgement(NamedTuple):
         """Return the ending of an episode that ends now.
 
         ``used_up`` is True if an action was refused because no actions were left. ``incomplete`` is the number of plans
-        that should have done the whole task, but ran to their end without doing it. ``no_plan`` says why there was no
-        usable plan, if the episode ended for that reason. If the last cell has recorded another problem of this kind,
-        for example with the replies of another role, the message names both.
+        that were meant to do the whole task, but ran to their end without doing it. ``no_plan`` says why there was no
+        usable plan, if the episode ended for that reason. If the last cell has recorded a different problem with a
+        reply, for example a reply of another role, the message names both.
         """
         errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)

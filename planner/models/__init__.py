@@ -1,7 +1,7 @@
 """Load a language model by its name, such as ``openai:gpt-4o-mini``. The command line uses these names.
 
 - ``types``: the protocol ``Model``, with its messages, sampling parameters, replies, tokens and prices.
-- ``stand_ins``: stand-ins for language models, which reply from a function, a list, or files that a person writes.
+- ``stand_ins``: stand-ins for language models. Their replies come from a function, a list, or files that people write.
 - ``openai_api``: models behind a server that speaks OpenAI's API for chat completions. Import this module only when it
   is needed, because importing OpenAI's SDK takes most of a second.
 - ``openai_replies``: read the replies and the failures of a server that speaks OpenAI's API.
@@ -33,13 +33,12 @@ _OBJECTS: dict[str, Model] = {}
 def register_model(model: Model) -> str:
     """Make a model known to ``load_model`` in this process, and return its full name.
 
-    The full name is ``object:``, followed by the model's ``name`` or, if it has none, by the name of its class.
-
-    Raises UnknownModel if its method ``complete`` has the wrong parameters.
+    The full name is ``object:``, followed by the model's ``name`` or, if it has none, by the name of its class. Raises
+    UnknownModel if the model's method ``complete`` has the wrong parameters.
     """
     base = getattr(model, "name", "") or type(model).__name__
     try:
-        for arguments in (2, 3):  # the third argument, on_text, is optional
+        for arguments in (2, 3):  # without and with on_text
             inspect.signature(model.complete).bind(*[None] * arguments)
     except TypeError as error:
         raise UnknownModel(
@@ -55,7 +54,7 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
     """Return the model with this full name. ``MODEL_FORMS`` lists the possible names.
 
     While the model waits, it calls ``stopped``. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
-    there is no model with this name, or ModelRefused if the key for a server is missing.
+    there is no model with this name, or ModelRefused if the key or the URL of its server cannot be used.
     """
     kind, colon, rest = spec.partition(":")
     if spec in _OBJECTS:

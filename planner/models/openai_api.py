@@ -49,7 +49,7 @@ DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """The name of an environment variable. If it is 1, requests are allowed only to servers on this machine."""
 MAX_BACK_OFF = 60.0
-"""Maximum number of seconds between two tries, unless the server names a time. Jitter may add a quarter to it."""
+"""Maximum number of seconds between two tries, unless the server names a time. Jitter may add up to a quarter."""
 CONNECTION_VARIABLES = "ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
 _JITTER = random.Random()  # not the global generator, which a run may seed
 
@@ -57,12 +57,12 @@ _JITTER = random.Random()  # not the global generator, which a run may seed
 class OpenAIModel:
     """A model behind a server that speaks OpenAI's API. Replies are streamed.
 
-    A failed request is retried if the failure may be temporary. The first wait takes ``backoff`` seconds, and each
-    later wait twice as long as the one before, unless the server names a time. If the server does not support a
+    A failed request is retried if the failure may be temporary. The first wait takes about ``backoff`` seconds, and
+    each later wait twice as long as the one before, unless the server names a time. If the server does not support a
     parameter, later requests use another parameter in its place or leave it out.
 
-    The retries of OpenAI's SDK are switched off. Its waits cannot be interrupted, it does not let all threads wait if
-    the server is busy, and it does not retry after a stream has broken off.
+    The retries of OpenAI's SDK are switched off. Its waits cannot be interrupted, it does not make all threads wait
+    when the server is busy, and it does not retry after a stream has broken off.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class OpenAIModel:
         self._extra_body = dict(extra_body or {})
         self._parameters, self._gate = Parameters(), Gate(stopped)
         self._was_reachable = False
-        """True once something has listened on the server's host and port. Until then, the server is not asked again."""
+        """True once something has listened on the server's host and port. Until then, no failed request is retried."""
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -176,7 +176,7 @@ class OpenAIModel:
             return read_stream(chunks, listener)
 
     def _chunks(self, body: dict[str, Any], context: int) -> Iterator[Mapping[str, Any]]:
-        """Yield the pieces of a reply as plain JSON. The SDK's own objects would take half a millisecond for each."""
+        """Yield the pieces of a reply as plain JSON. The SDK's own objects would take half a millisecond each."""
         stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
         return read_chunks(stream, context, streamed="stream" in body)
 
@@ -197,7 +197,7 @@ class OpenAIModel:
 def _checked_key(api_key: str | None, url: str) -> str:
     """Return the key, or a placeholder if there is no key and the server may not need one.
 
-    Raises ModelRefused if the key is missing for OpenAI's own server, or cannot be a key.
+    Raises ModelRefused if the key for OpenAI's own server is missing, or has characters that no key has.
     """
     key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
     if not key and url == DEFAULT_URL:
@@ -212,7 +212,7 @@ def _checked_key(api_key: str | None, url: str) -> str:
 def _http_client(url: str) -> Any:
     """Return the HTTP client. Raises ModelRefused if the variables for proxies or certificates are unusable."""
     try:
-        return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # no proxy for this machine
+        return openai.DefaultHttpxClient(trust_env=not _is_local(url))  # a server on this machine needs no proxy
     except Exception as error:  # any error of the HTTP library
         problem = f"no connection can be made: {error}. What to do: check the variables {CONNECTION_VARIABLES}"
         raise ModelRefused(problem) from error
@@ -274,7 +274,7 @@ _NAMED_PATTERNS = (
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns of messages that are about the parameter ``{name}``.
+"""Patterns that match messages about the parameter ``{name}``.
 
 The name alone is not enough, because names such as "stop" and "seed" are also ordinary words.
 """
@@ -284,7 +284,7 @@ _OUT_OF_RANGE = re.compile(
     r" than)\b|[<>]=",
     re.IGNORECASE,
 )
-"""Pattern of messages that refuse only the value of a parameter, and not the parameter itself."""
+"""Matches messages that refuse only the value of a parameter, not the parameter itself."""
 
 
 class Parameters:

@@ -14,9 +14,9 @@ from planbook.planner.models.types import Finish, OnText, Usage
 MAX_WAIT = 3_600.0
 """The longest wait in seconds that a server may ask for. If it asks for more, the request fails."""
 MAX_TOKEN_BYTES = 2_000
-"""A streamed reply may have this many bytes for each token of the context. A token usually takes 200 to 500 bytes."""
+"""A reply may have at most this many bytes per token of the context. A streamed token usually takes 200 to 500."""
 BUSY_FACTOR = 3
-"""If requests fail because of a rate limit, they are retried this many times as often as after other failures."""
+"""Rate-limited requests get this many times the usual number of retries."""
 MIN_KEY_LENGTH = 8
 """Shorter keys are placeholders for servers that need none. They are not hidden in messages."""
 MAX_QUOTE = 400
@@ -72,7 +72,7 @@ def is_retryable(error: Failure) -> bool:
 
 
 def is_rate_limited(error: Failure) -> bool:
-    """Return True if the server limits the rate of requests, so that all threads should wait."""
+    """Return True if the server limits the rate of requests, so all threads should wait."""
     return _status(error) == 429
 
 
@@ -155,7 +155,7 @@ def _is_silence(error: Failure) -> bool:
 
 
 def describe(error: Failure, key: str) -> str:
-    """Return a description of a failure in one line. If it contains the key, the key is replaced.
+    """Return a description of a failure in one line. If it contains the API key, the key is hidden.
 
     A key shorter than ``MIN_KEY_LENGTH`` is a placeholder and need not be hidden.
     """
@@ -221,7 +221,7 @@ class ReplyParts:
 
     @property
     def finish(self) -> Finish:
-        """The reason why the reply ended, in planbook's words. An empty reply counts as a refusal."""
+        """The reason why the reply ended, in planbook's words. An empty reply is a refusal, unless it hit its limit."""
         if self.cut:
             return "cut"
         if self.refusal or not (self.text or self.finish_reason == "length"):
@@ -290,7 +290,7 @@ def read_chunks(stream: EventStream, context: int, *, streamed: bool) -> Iterato
     tokens, OtherApi if the server does not speak OpenAI's API, or openai.APIError if the stream contains an error.
     """
     response: Any = stream.response
-    response.iter_bytes = partial(_bounded, response.iter_bytes, context)  # the SDK reads the body by this function
+    response.iter_bytes = partial(_bounded, response.iter_bytes, context)  # the SDK reads the body with this function
     kind = response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
@@ -358,7 +358,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _text(content: object, kind: str = "text") -> str:
-    """Return the content if it is a string. If it is a list, join the texts of its parts under the key ``kind``."""
+    """Return the content if it is a string. If it is a list, join the strings that its parts have under ``kind``."""
     if isinstance(content, list):
         return "".join(_text(_mapping(part).get(kind)) for part in content)
     return content if isinstance(content, str) else ""
@@ -372,7 +372,7 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _usage(counts: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens that the server counted, or None unless it counted both the prompt and the reply."""
+    """Return the server's token counts, or None if the count for the prompt or the reply is missing."""
     prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
     cached = _mapping(counts.get("prompt_tokens_details")).get("cached_tokens")
     if not _is_count(prompt) or not _is_count(completion) or not prompt:

@@ -1,11 +1,11 @@
 """Recordings: files of replies, and the model that replays them.
 
 A recording has a header line, and then a line of JSON for each reply. A reply is found by its exact prompt. If the
-recording does not have this prompt, the reply is found by the data of the prompt: the role, the template, and a digest
-of the template's variables. So the wording of prompts can change, and recordings remain usable.
+recording does not have this prompt, the reply is found by its role, its template, and a digest of the conversation's
+data, such as the variables of its templates. So recordings remain usable when the wording of prompts changes.
 
-If several replies were recorded for the same data, they are told apart by a number: how many times the template had
-been used before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
+Replies that were recorded for the same data are told apart by a number: how many times the template had been used
+before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
 recordings of planbook 0.1.0 have neither data nor numbers.
 """
 
@@ -46,9 +46,9 @@ HEAD_LENGTH = 80
 
 
 class Header(Record):
-    """The first line of a recording. ``made_with`` names the model from which the replies come.
+    """The first line of a recording. ``made_with`` says where the replies come from, for example the model's name.
 
-    ``command`` is the command that replays the recording, without the option for the model and the folder of the run.
+    ``command`` is the command that replays the recording, without the options for the model and the run's folder.
     """
 
     recording: int = FORMAT
@@ -131,7 +131,7 @@ class RecordedReplies:
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to these messages or, unless ``strict``, to other messages with the same data.
 
-        If several replies have these data, the reply with the same number is preferred (see the module's docstring).
+        If several were recorded for that data, the one with the same number is preferred (see the module's docstring).
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
@@ -144,7 +144,7 @@ class RecordedReplies:
 
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
-    """Return the beginning of a key for ``_by_data``: the role and template, and the parameters of the sampling."""
+    """Return the beginning of a key for ``_by_data``: the role and template, and some of the sampling parameters."""
     return label, sampling.temperature, sampling.seed, sampling.sample
 
 
@@ -285,7 +285,7 @@ def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = Fal
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return the message that a recording has no reply to a prompt. It names the prompt's role, template and number."""
+    """Explain that a recording has no reply to a prompt. The message names the prompt's role, template and number."""
     label, _, prompt = current_question()
     number = f", number {prompt.number} in its scope" if prompt else ""
     problem = f"{path} has no answer to this prompt{f' of {label}{number}' if label else ''}"

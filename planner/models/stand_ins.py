@@ -1,4 +1,4 @@
-"""Stand-ins for language models, which reply from a function, a list, or files that a person or script writes."""
+"""Stand-ins for language models. Their replies come from a function, a list, or files that people or scripts write."""
 
 import logging
 import os
@@ -79,7 +79,7 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
 
 
 def load_script(script: str) -> Model:
-    """Return the model of the script ``FILE.py:NAME``, a function or a list. Raises UnknownModel if it is neither."""
+    """Return a model for ``FILE.py:NAME``, which is a function or a list. Raises UnknownModel if it is neither."""
     file, _, name = script.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{script} does not name a function in a file: write scripted:FILE.py:NAME")
@@ -106,7 +106,7 @@ KIND = "exchange"
 """The name of the model in replies. It does not contain the folder, which may differ between machines."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
-"""A file is regarded as complete after this many checks in a row have found it unchanged."""
+"""A file counts as complete after this many checks in a row have found it unchanged."""
 
 
 class ExchangeModel:

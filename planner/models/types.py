@@ -39,7 +39,7 @@ class Message(Record):
 
     @property
     def data_digest(self) -> str:
-        """The digest of the data from which the content was made. If they are unknown, the digest of the content."""
+        """The digest of the data from which the content was made. If that is unknown, the digest of the content."""
         return self.content.data_digest if isinstance(self.content, RenderedText) else digest(self.content)
 
 
@@ -57,7 +57,7 @@ class Sampling(Record):
     stop: tuple[str, ...] = ()
     """Stop sequences: strings at which a reply ends."""
     sample: int = 0
-    """Index, from 0, of this reply among several to the same request. They can differ if the temperature is not 0."""
+    """Index, from 0, of this reply among several to the same request. They can differ unless the temperature is 0."""
 
 
 class Usage(Record):
@@ -202,11 +202,11 @@ _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x0
 _LETTERS_PER_TOKEN = 7
 _BYTES_PER_TOKEN = 2
 MESSAGE_TOKENS = 4
-"""Number of tokens that a server adds to each message, for its role and two marks."""
+"""Number of tokens that a server adds to each message, for its role and its delimiters."""
 _CACHE_SIZE = 16 << 20
 """Token counts of messages are cached until the messages have this many characters in total."""
 MARGIN = 1.35
-"""An upper limit on a prompt's tokens is the estimate times this. The estimate for German was up to 26 % too low."""
+"""A prompt has at most this many times its estimated tokens. The estimate for German was up to 26 % too low."""
 
 
 @cached_up_to(_CACHE_SIZE)  # the messages of a conversation are counted again for each reply
@@ -310,7 +310,7 @@ class Prices(Record):
         """Return the price of a model, or None if it is unknown.
 
         A model whose name ends in a date or "latest" has the price of the model without this ending. Any other ending
-        makes another model: gpt-4o-audio does not have the price of gpt-4o.
+        names another model: gpt-4o-audio does not have the price of gpt-4o.
         """
         if model in self.models:
             return self.models[model]

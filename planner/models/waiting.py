@@ -20,7 +20,7 @@ IsStopped = Callable[[], bool]
 CHECK_INTERVAL = 0.2
 """During a wait, planbook checks at intervals of this many seconds whether the run was stopped."""
 QUIET_SECONDS = 30.0
-"""If a server has not sent anything after this many seconds, the user is told."""
+"""If the first piece of a reply takes longer than this many seconds, the user is told."""
 MAX_TIMEOUT = 1_000_000.0
 """Maximum length of a timeout in seconds (11 days). The operating system refuses longer ones."""
 
