@@ -88,7 +88,7 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of the goal's first words. A model may replace it by a better one."""
+    """Return a name for the type of a goal, made of the goal's first words. A model may later choose a better one."""
     return "_".join(words(goal)[:4]) or "task"
 
 
@@ -100,7 +100,7 @@ def unused_name(name: str, used: Iterable[str]) -> str:
 
 
 def with_parameters(found: FoundType) -> FoundType:
-    """Return the type with new parameters and wordings, which are derived from its examples."""
+    """Return the type with its parameters and wordings derived anew from its examples."""
     columns = _Columns(found)
     columns.expressions()
     examples = [
@@ -259,7 +259,7 @@ def alnum(value: str) -> str:
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
     """Return True if the goal always uses the value as a noun: between a preposition and the end of a phrase.
 
-    A phrase ends at the end of the goal, at a punctuation mark, at "and" or "then", and at the next preposition.
+    A phrase ends before a punctuation mark, "and", "then" or another preposition, or at the end of the goal.
     """
     goal_tokens = tokens(goal)
     for begin, end in spans(value, form, goal):

@@ -103,7 +103,7 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
-    """Convert words of a goal, or a value from a model, to a form of ``FORMS``. Return None if that is not possible."""
+    """Convert words of a goal, or a value from a model, to a form (a key of ``FORMS``). Return None if impossible."""
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None
     if form == "number" and isinstance(raw, int):

@@ -170,7 +170,7 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
 
 
 def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
-    """Return True if all defaults are plain values or names, and at most one decorator is used, from ``decorators``."""
+    """Return True if all defaults are plain values or names, and the only decorator, if any, is in ``decorators``."""
     defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
     decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
     return (

@@ -58,7 +58,7 @@ def paths_overlap(first: str, second: str) -> bool:
 class GraphDatabase:
     """The values of a graph. They are copied when they are stored or read, so only this class's methods change them.
 
-    A hook may store a mapping with any keys, but a path can contain only keys of letters, digits, ``_`` and ``-``.
+    A hook may store a mapping with any keys, but the keys in a path consist of letters, digits, ``_`` and ``-``.
     """
 
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:

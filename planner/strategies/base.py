@@ -207,7 +207,7 @@ def ask_or(
 def system_message(episode: Episode, template: str, **variables: object) -> Message:
     """Return the system message of a template.
 
-    If the template uses ``about``, ``action_docs`` or ``knowledge``, and ``variables`` does not have it, it is added.
+    If the template uses ``about``, ``action_docs`` or ``knowledge``, any of them that ``variables`` lacks is added.
     """
     environment, prompt = episode.environment, PROMPTS[template]
     known: Mapping[str, Callable[[], object]] = {

@@ -94,9 +94,9 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name, which exists (see ``hook_problem``). A file (relative to ``folder``) is executed.
+    """Return the hook with that name, which must exist (see ``hook_problem``).
 
-    Raises GraphError if executing the file fails.
+    If it is in a file (relative to ``folder``), the file is executed. Raises GraphError if this fails.
     """
     file, colon, function = name.rpartition(":")
     if colon:

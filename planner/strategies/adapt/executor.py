@@ -136,7 +136,7 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 def claim_of_ending(episode: Episode) -> bool | None:
     """Return the claim for a subtask during which the episode ended: True if the agent itself ended the episode.
 
-    Otherwise there is no claim. ``DecompositionFigures`` counts the episodes that the environment ended as solved.
+    Otherwise return None. ``claimed_rate`` counts tasks that the environment ended as solved even without a claim.
     """
     return True if episode.environment.submits and episode.environment.ended else None
 
@@ -248,7 +248,7 @@ EpisodesWithSubtasks = Sequence[tuple[PlayedEpisode, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """The numbers of subtasks by claim."""
+    """The number of subtasks with each claim."""
 
     done: int = 0
     failed: int = 0
@@ -261,7 +261,7 @@ class Claims(BaseModel):
 
 
 class Audit(BaseModel):
-    """The claims about whole tasks: one count for tasks that the environment judged as solved, one for other tasks."""
+    """Counts of the claims about whole tasks, separately for those that the environment judged as solved and others."""
 
     solved: Claims
     not_solved: Claims

@@ -114,7 +114,7 @@ DUPLICATE = "It took the same actions as another sample."
 
 
 def search_tree(search: SearchRound, options: LatsOptions) -> None:
-    """Expand the most promising node, again and again, until all nodes are closed or the limit is reached.
+    """Repeatedly expand the most promising node, until all nodes are closed or the limit is reached.
 
     Raises EpisodeOver when the task is considered complete.
     """
@@ -136,7 +136,7 @@ def uct(node: Node) -> float:
 
 
 def _select(root: Node) -> Node | None:
-    """Descend from the root to a leaf, at each level to the open child with the highest UCT value.
+    """Descend from the root to a leaf, choosing the open child with the highest UCT value at each level.
 
     Return the leaf, or None if all nodes are closed.
     """

@@ -1,8 +1,8 @@
 """Reach the goals of a plan one after the other.
 
 In some environments, each goal is a single action. In all others, a controller reaches the goals: a model that chooses
-one action at a time (DEPS paper, appendix A.1). The figures are statistics of a run: how often methods planned again,
-and how many goals they tried and reached.
+one action at a time (DEPS paper, appendix A.1). The figures are statistics of a run: how often the method planned
+again, and how many goals it tried and reached.
 """
 
 import re
