@@ -14,7 +14,7 @@ from planbook.rules.types import HOW_TO_TYPES, Learned, Rule, citations, rule_id
 
 
 class RulesError(Exception):
-    """Base class of this package's exceptions."""
+    """Base class of errors in a rule book, its history or its edits."""
 
 
 class BadHistory(RulesError):
@@ -146,7 +146,7 @@ class DeleteRule(Learned):
 
 
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
-"""One edit of the rules: an added, changed or deleted rule."""
+"""An edit to the rules: it adds, changes or deletes one rule."""
 Author = Literal["builder", "consolidator", "user"]
 """The author of an edit: the model that builds rules, the model that consolidates them, or a person."""
 

@@ -78,7 +78,7 @@ def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:
 
 
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
-    """Yield a fault if no rule of this type may be written."""
+    """Yield a fault if rules of this type must not be written."""
     if not permissions.allows(permissions.writes, type):
         subject, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
         if permissions.writes and permissions.form.types:
@@ -100,7 +100,7 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
 
 
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
-    """Yield a fault if this rule may not be deleted."""
+    """Yield a fault if this rule must not be deleted."""
     if not permissions.allows(permissions.deletes, rule.type):
         subject = f"a {rule.type} rule" if permissions.deletes else "a rule"
         yield Denial(f"{permissions.situation}, {subject} must not be deleted, or merged into another: keep it")

@@ -116,7 +116,7 @@ class Evidence(Learned):
 
 
 NO_EVIDENCE = Evidence()
-"""The evidence of a rule that no episode has cited."""
+"""The evidence for a rule to which no episode has contributed."""
 
 
 def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:

@@ -1,4 +1,4 @@
-"""Find task types: groups of solved tasks whose plans are the same code, except for constants.
+"""Find task types: groups of solved tasks whose plans differ only in constants, apart from names and messages.
 
 Constants that occur in the goals become parameters of the type. Each goal becomes a pattern, with slots in place of
 these constants. For example, ``put a mug on the desk`` and ``put a pen in the box`` may belong to one type with the
@@ -79,7 +79,7 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
     """Return True if a new example belongs to the type ``found``. ``extended`` is the type with the example.
 
     The example belongs to the type if every difference between the plans is also a difference between the goals, or if
-    the goal needs no new wording and the type keeps all its parameters, which an existing procedure may read.
+    the goal needs no new wording and the type keeps all its parameters (an existing procedure may read them).
     """
     if _Columns(extended).expressions() is not None:
         return True

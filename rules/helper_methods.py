@@ -33,9 +33,9 @@ def helper_code(sources: Iterable[str], environment: type[Environment], options:
     """Return code with the functions and classes that the sources define, and the imports and constants they need.
 
     The code consists of definitions only, and cannot fail. If several sources define the same name, the first
-    definition is used, and a function that needs a different one is left out. A helper of the environment replaces all
-    functions and classes with its name. An unsafe definition is left out, together with everything that needs it. Never
-    raises.
+    definition is used, and a function that needs a different one is left out. A helper of the environment takes
+    precedence over functions and classes of the same name. An unsafe definition is left out, together with everything
+    that needs it. Never raises.
     """
     collection = _Collection(environment, options)
     for code in sources:

@@ -135,7 +135,7 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Match a task with the found types. Return None if there are none, or if the task has a type that is not one.
+    """Match a task with the found types. Return None if there are none, or if the task has some other type.
 
     If the task already has a found type and valid params, they are the match. Otherwise, its goal is matched. If this
     gives no type or doubtful params, the match also lists candidates: found types with a procedure.

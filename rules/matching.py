@@ -130,8 +130,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a meaning that no goal of the type has.
 
-    This is the case if none of the type's known goals begins with the goal's first word, or if a word of the goal is in
-    none of these goals and is a negation, a number above one, or one of ``distinctive``.
+    This is the case if none of the type's known goals begins with the goal's first word, or if a negation, a number
+    above one, or one of the ``distinctive`` words is in the goal, but in none of the known goals.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)

@@ -123,7 +123,7 @@ def _without_header(code: str, task: Task, environment: type[Environment], optio
 
 
 def _docstring_line(text: str) -> str:
-    """Return the text as one line, without backslashes and double quotes, which could end the docstring."""
+    """Return the text as one line, with backslashes and double quotes replaced: they could break the docstring."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 

@@ -74,7 +74,7 @@ class GraphDatabase:
         return view
 
     def get(self, path: str) -> JsonValue:
-        """Return the value at a path. Raises GraphError, which suggests a similar path, if there is no value."""
+        """Return the value at a path. If there is none, raise GraphError, and suggest a similar path."""
         try:
             return deepcopy(part_at(self._values, _check_path(path)))
         except KeyError:

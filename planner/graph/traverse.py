@@ -37,14 +37,14 @@ LEFT_OUT = "(too long to be repeated here)"
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """A node's question, which has already been rendered. The journal records it under the node's name."""
+    """A node's question, already rendered. The journal records it under the node's name."""
 
     name: str
     text: RenderedText
     system: tuple[Message, ...] = ()
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text, which uses no variables."""
+        """Return the text. Variables are ignored."""
         return self.text
 
 

@@ -165,7 +165,7 @@ class Method:
     """Maps the relative path of each prompt file to the file (``Prompts.files``). A run records the files' digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
-        """Return True if the role is asked with these options in this environment, which need not be reset yet."""
+        """Return True if the role is asked with these options in this environment, even before it is first reset."""
         is_asked = self.conditional_roles.get(role)
         return role in self.roles and (is_asked is None or is_asked(options, environment))
 
@@ -252,7 +252,7 @@ def play_in_rounds(
 
 
 # Match the goal of a task with one of the task types that planbook has found by itself. The memory compares the goal
-# with the types. If the memory is not sure, a model is asked, which may answer that no type fits.
+# with the types. If the memory is not sure, a model is asked. It may answer that no type fits.
 
 MODEL, NONE = "model", "none"
 _Text = Annotated[str, Field(strict=True, min_length=1)]
@@ -284,7 +284,7 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return what the memory has for the type that a model names. If it names none, the result has no procedure."""
+    """Return what the memory has for the type that a model names, or ``recall`` without procedure if none fits."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
         new_match = answer if recall_of_type.match is None else recall_of_type.match

@@ -65,7 +65,7 @@ class ComposeContext:
 
 @dataclass(frozen=True)
 class FinishContext:
-    """The argument of a finish hook, which may change the database and make temporary edits of the graph."""
+    """The argument of a finish hook. The hook may change the database and make temporary edits to the graph."""
 
     node: GraphNode
     """The node that has answered."""

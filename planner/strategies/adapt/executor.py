@@ -146,7 +146,7 @@ def handover(episode: Episode, carried: str = "") -> str:
 
     ``carried`` is the last action of the last successful executor, or the final notes of all of them. The environment's
     ``handoff`` says whether the report contains the last action, the environment's state, or the state and the notes.
-    A report on the last action also contains the state if later actions were not undone.
+    A report on the last action also contains the state if there were later actions that were not undone.
     """
     environment = episode.environment
     if environment.handoff == "last action":
@@ -340,7 +340,7 @@ def _k_max(pairs: EpisodesWithSubtasks) -> float | None:
 
 
 def _audit(pairs: EpisodesWithSubtasks) -> Audit:
-    """Count the episodes by their last claim about the whole task, which belongs to the last round."""
+    """Count the episodes by their last claim about the whole task, that is, by the claim of the last round."""
     claims: dict[bool, list[bool | None]] = {True: [], False: []}
     for episode, subtasks in pairs:
         if episode.ending.outcome.played:

@@ -39,7 +39,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
-    """Plan and act. Before each action, ask for alternatives to it, which are called remedies.
+    """Plan and act. Before each action, ask for alternatives to it (remedies).
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
@@ -51,8 +51,8 @@ def search_with_stack(search: SearchRound, remedies: int) -> None:
 
     Raises EpisodeOver when the task is considered complete.
 
-    The stack holds the nodes that are still to be tried. If a state has several of them, it has a checkpoint, so that
-    the search can return to it.
+    The stack holds the nodes that are still to be tried. A state with several proposals gets a checkpoint, so that the
+    search can return to it.
     """
     stack = [search.root]
     while stack:

@@ -87,7 +87,7 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
 
 
 def read_move(text: str, count: int) -> Move:
-    """Return the decision in the last line of a reply, which chooses among ``count`` actions.
+    """Return the decision in the last line of a reply. ``count`` is the number of actions to choose from.
 
     Raises ValueError if there is no decision, or no action with that number.
     """

@@ -166,7 +166,7 @@ def candidates_of(goals: Goals, remaining: Sequence[Action], *, routes: bool = T
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector | None) -> Choice:
-    """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason.
+    """Choose the next goal. If no goal is possible, take the first: it then fails with the environment's reason.
 
     Without a selector, take the first goal of the plan.
     """

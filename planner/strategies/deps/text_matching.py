@@ -151,7 +151,7 @@ def _names(argument: JsonValue) -> list[Name]:
 
 
 def _count(goal: Action) -> int:
-    """Return the count of a goal's object, which is 1 if the goal has no count."""
+    """Return the count of a goal's object, or 1 if the goal has no count."""
     argument = goal.args[0]
     if isinstance(argument, dict):
         return next((count for count in argument.values() if isinstance(count, int)), 1)
