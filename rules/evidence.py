@@ -139,7 +139,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return a dict from rule id to the reason for dropping the rule, for each rule whose check suggests it."""
+    """Return a dict from rule id to the reason for dropping it, for each rule whose check results suggest it."""
     counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
     return {id: obedience.reason_to_drop for id, obedience in counts.items() if obedience.reason_to_drop}
 

@@ -1,4 +1,4 @@
-"""Find task types: groups of solved tasks whose plans differ only in constants, apart from names and messages.
+"""Find task types: groups of solved tasks whose plans have the same shape (see ``plan_shapes``).
 
 Constants that occur in the goals become parameters of the type. Each goal becomes a pattern, with slots in place of
 these constants. For example, ``put a mug on the desk`` and ``put a pen in the box`` may belong to one type with the

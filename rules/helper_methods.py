@@ -75,7 +75,7 @@ class _Collection:
     def add_source(self, code: str) -> None:
         """Add the definitions of a source, each with everything it needs.
 
-        A definition is skipped if it or anything it needs is unsafe, or differs from an existing definition.
+        A definition is skipped if it or anything it needs is unsafe, or differs from an existing one of the same name.
         """
         for name in defined_names(code):
             defined = {**{part.name: part for part in self.parts}, **self._environment}

@@ -189,7 +189,7 @@ def generalise(
 
     ``knowledge`` contains the skill, and is not changed. ``played`` lists the episodes of the build so far, including
     the one from which the skill was taken. ``actions`` is the maximum number of actions in an episode. ``current`` is
-    the procedure to replace, if there is one, and ``failed`` lists the tasks on which it failed.
+    the procedure to replace, if there is one, and ``failed`` holds its failed verifications.
 
     Raises LookupError if there is no skill, or ModelError or BudgetEnded if the model cannot be asked.
     """

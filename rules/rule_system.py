@@ -44,7 +44,7 @@ class RuleSystem:
         """The results of ``get_trajectory`` so far."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """Return a dict from the names that the code uses, such as ``rule_system.write_rule``, to the functions."""
+        """Return the permitted functions, keyed by their names in the code, such as ``rule_system.write_rule``."""
         functions: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),

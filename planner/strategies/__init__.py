@@ -56,7 +56,7 @@ METHODS: Mapping[str, Method] = _ShippedMethods()
 
 
 def method(name: str) -> Method:
-    """Return the planning method with that name, which may be of the form FILE.py:NAME.
+    """Return the planning method with that name. The name may be of the form FILE.py or FILE.py:NAME.
 
     Raises UnknownStrategy if there is no such method, or if it cannot be loaded.
     """

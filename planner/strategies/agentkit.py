@@ -113,7 +113,7 @@ class AgentKitOptions(Options):
         return file
 
     def manual(self, environment: str) -> JsonValue:
-        """Return the manual of the environment's own graph, or None if there is none. All graphs use this manual."""
+        """Return the manual of the environment's own graph, or None. Any graph can read it as ``db.world.manual``."""
         own_graph = SHIPPED_GRAPHS / f"{environment}.yaml"
         return read_graph(own_graph).initial.get("manual") if own_graph.is_file() else None
 

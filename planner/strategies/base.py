@@ -99,10 +99,7 @@ def _is_method_of(environment: Environment, variables: Mapping[str, Any]) -> boo
 
 
 def _line_of(error: BaseException, strategy: Strategy) -> str:
-    """Return the last line in the traceback that belongs to the file of the method, as FILE:LINE.
-
-    Return "" if there is no such line.
-    """
+    """Return FILE:LINE for the last line of the traceback that is in the method's file, or "" if there is none."""
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
     return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
@@ -131,7 +128,7 @@ class Options(BaseModel):
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return other texts from which prompts are made, such as a graph file or the code of its hooks.
+        """Return the texts besides templates from which prompts are made, such as a graph file or its hooks' code.
 
         The result maps a description of each text to the text. A run records the digests of the texts.
         """
@@ -284,7 +281,7 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return what the memory has for the type that a model names, or ``recall`` without procedure if none fits."""
+    """Return what the memory has for the type that a model names, or ``recall`` without a procedure if none fits."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
         new_match = answer if recall_of_type.match is None else recall_of_type.match

@@ -27,7 +27,7 @@ CLAIM_AUTHOR = "the agent with the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): by default, and in environments with a different number."""
 REPLY_ACTIONS = 10
-"""Number of actions per reply that a subtask may take, so that it cannot use up all actions of the episode."""
+"""A subtask may take this many actions, times its limit of replies, so that it cannot use up all of the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
@@ -39,7 +39,7 @@ DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """Options of all methods that use this executor. Replies, rather than actions, limit the executor."""
+    """Options of all methods that use this executor. Many actions are allowed, since replies limit the executor."""
 
     default_actions: ClassVar[int | None] = 1_000
 

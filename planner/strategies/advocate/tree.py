@@ -169,7 +169,7 @@ class Node:
 class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``.
 
-    Means are taken over the episodes that were played, and shares over all episodes. Undone actions count.
+    Means are taken over the episodes that were played, and shares over all episodes. Undone actions are included.
     """
 
     key = "search"

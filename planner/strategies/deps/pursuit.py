@@ -270,7 +270,7 @@ class Pursuit:
 
 
 def _rounded(number: float) -> float | None:
-    """Return the number, rounded so that a journal can repeat it exactly, or None if it is not finite."""
+    """Return the number, or None if it is not finite. It is rounded so that a replay computes the recorded value."""
     return round(number, 3) if isfinite(number) else None
 
 

@@ -100,7 +100,7 @@ def is_finite_number(value: float | str) -> bool:
 SelectorName = Literal["fixed", "random", "nearest", "horizon", "expected"]
 """The name of a selector of goals (DEPS)."""
 PREDICTING = ("horizon", "expected")
-"""The names of selectors that learn from recorded goals."""
+"""The names of selectors that need a predictor, learned from recorded goals."""
 
 
 class Candidate(NamedTuple):

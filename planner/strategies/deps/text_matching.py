@@ -90,9 +90,9 @@ class GoalMatcher:
         return _KnownGoal(action, objects, needed_words, [*objects, *others])
 
     def _read_line(self, line: str) -> tuple[list[str], list[int]]:
-        """Return the words of a line, and its numbers before the first of the words ``_BEFORE_MATERIALS``.
+        """Return the words of a line, and the numbers between its verb and the first of ``_BEFORE_MATERIALS``.
 
-        A number that belongs to a name, as in "drawer 3", is a part of this word.
+        A number that belongs to a name, as in "drawer 3", is part of the word instead.
         """
         words: list[str] = []
         numbers: list[int] = []
@@ -124,7 +124,8 @@ class GoalMatcher:
     def _rank(self, known: _KnownGoal, words: Sequence[str]) -> tuple[int, float]:
         """Return how well a goal matches ``words``, the words of a line after the verb, or ``NO_MATCH``.
 
-        The rank is the number of words in the object that begins ``words``, and the share of the goal's names in it.
+        The rank is the number of words in the object with which ``words`` begins, and the share of the goal's names
+        that ``words`` contains.
         """
         line_words, goal_words = set(words), Name().union(*known.names)
         length = max((len(name) for name in known.objects if name == set(words[: len(name)])), default=0)
