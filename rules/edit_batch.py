@@ -318,7 +318,7 @@ class Draft:
     def _unknown_citations(self) -> list[EditFault]:
         """Return a fault for each id that an edited rule newly cites, although no rule in this draft has had it.
 
-        Otherwise, a later rule might get this id, and the text would name the wrong rule.
+        Without this check, a later rule might get this id, and the text would name the wrong rule.
         """
         cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known_ids = {*self._rules, *self._deleted, *self._assigned}

@@ -16,7 +16,7 @@ with planbook are in the modules of this package, and are named ``module.functio
 - ``crafter``: the hooks of the Crafter agent's graph.
 - ``shopping``: the hooks of the shopping agent's graph.
 
-They keep a history of the episode in the database, with one entry per step.
+Both keep a history of the episode in the database, with one entry per step.
 """
 
 import ast

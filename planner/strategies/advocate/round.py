@@ -60,7 +60,7 @@ CONSIDERED_COMPLETE = "The task was considered complete."
 
 
 class SearchRound(ModelCalls):
-    """A round in progress, with its search tree. Creating it asks for the plan; raises NoPlan if no reply is usable.
+    """A round in progress, with its search tree. Creating it asks for the plan. Raises NoPlan if no reply is usable.
 
     The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
     branch changes later, its span is updated. Branches that were never needed are recorded at the end of the round.
