@@ -14,7 +14,7 @@ Changing rules
 
 Procedures and task types
     ``procedures``: turns the code that solved a task into a procedure for all tasks of its type, and verifies it.
-    ``helper_methods``: collects the helper methods in rules and skills that are safe to run, so that every plan can
+    ``helper_methods``: collects helper methods from rules and skills if they are safe to run, so that every plan can
     call them.
     ``plan_shapes``: computes the shape of a plan: its code without constants and variable names.
     ``found_types``: finds task types: groups of solved tasks whose plans have the same shape.

@@ -14,7 +14,7 @@ from planbook.rules.types import HOW_TO_TYPES, Learned, Rule, citations, rule_id
 
 
 class RulesError(Exception):
-    """Base class of this package's exceptions."""
+    """Base class of errors in a rule book, its history or its edits."""
 
 
 class BadHistory(RulesError):
@@ -32,7 +32,7 @@ class RuleBook(Learned):
 
     @classmethod
     def from_rules(cls, rules: Iterable[Rule], next_number: int = 0) -> Self:
-        """Return a book with these rules, whose next number is at least ``next_number``.
+        """Return a book of these rules, with a next number of at least ``next_number``.
 
         Raises ValueError if an id is invalid or repeated.
         """
@@ -146,7 +146,7 @@ class DeleteRule(Learned):
 
 
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
-"""One edit of the rules: an added, changed or deleted rule."""
+"""An edit to the rules: it adds, changes or deletes one rule."""
 Author = Literal["builder", "consolidator", "user"]
 """The author of an edit: the model that builds rules, the model that consolidates them, or a person."""
 
@@ -305,7 +305,7 @@ class History(Learned):
 def new_lesson_ids(history: History, first: int) -> set[str]:
     """Return the ids of the rules about the environment or errors that were added or reworded after state ``first``.
 
-    A procedure written at that state does not follow these rules yet.
+    A procedure written at that state does not take these rules into account.
     """
     books = states(history.initial, history.entries)
     before = {(rule.id, rule.content, rule.example) for rule in books[first].active}

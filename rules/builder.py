@@ -82,8 +82,8 @@ class BuilderSettings:
 class Editor:
     """Runs the code of each reply with a new ``RuleSystem``, which collects the edits.
 
-    When a reply is rejected because of its edits, ``valid_part`` becomes the change that its valid edits alone would
-    make, or None if they make none. A reply without readable code leaves ``valid_part`` unchanged.
+    When a reply's code is rejected, ``valid_part`` becomes the change that its valid edits alone would make, or None if
+    they cannot be applied. A reply without readable code leaves ``valid_part`` unchanged.
     """
 
     def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
@@ -138,7 +138,7 @@ def build_rules(
     """Show an episode to the Builder and apply its edits.
 
     The Builder is first asked whether the rules or the agent caused the errors (listing 12 of the paper), unless the
-    episode is a direct success or the settings exclude this question. Without a usable verdict, the rules stay
+    episode is a direct success or the settings exclude this question. If its answer is unusable, the rules stay
     unchanged. Otherwise, the Builder is asked for edits. If none of its replies is accepted, only the valid edits of
     the last reply with readable code are applied.
 
@@ -174,7 +174,7 @@ def _ask_for_edits(
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
-    """Ask the Builder for edits (listings 13 to 18). Return the change, and a note on edits that were left out.
+    """Ask the Builder for edits (listings 13 to 18). Return the change, and a note (see ``BuildResult``).
 
     If no reply is accepted, the change consists of the valid edits of the last reply with readable code.
     """

@@ -78,7 +78,7 @@ def type_of(edit: WriteRule | UpdateRule, form: RuleForm) -> RuleType | None:
 
 
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
-    """Yield a fault if no rule of this type may be written."""
+    """Yield a fault if rules of this type must not be written."""
     if not permissions.allows(permissions.writes, type):
         subject, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
         if permissions.writes and permissions.form.types:
@@ -87,7 +87,7 @@ def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[st
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
-    """Yield the faults of an update of this rule."""
+    """Yield a fault if this rule must not be updated, or must not get this type."""
     if edit.adds_log_only:
         return
     if not permissions.allows(permissions.updates, rule.type):
@@ -100,14 +100,14 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
 
 
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
-    """Yield a fault if this rule may not be deleted."""
+    """Yield a fault if this rule must not be deleted."""
     if not permissions.allows(permissions.deletes, rule.type):
         subject = f"a {rule.type} rule" if permissions.deletes else "a rule"
         yield Denial(f"{permissions.situation}, {subject} must not be deleted, or merged into another: keep it")
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -> Iterator[str]:
-    """Yield a fault for each id in ``builds_on`` that is the rule's own, or that no current rule has."""
+    """Yield a fault for each id in ``builds_on`` that is the rule's own, or not the id of a current rule."""
     for id in builds_on:
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
@@ -148,13 +148,13 @@ class Draft:
         self._edits: dict[int, Edit] = {}
         """Maps the number of each edit to the edit. Edits that were left out are not in it."""
         self.faults: list[EditFault] = []
-        """The faults of single edits so far. Only ``change`` looks for faults of the batch as a whole."""
+        """The faults of single edits so far, without those of the batch as a whole."""
         self._assigned: list[str] = []
         self._last_edits: dict[str, int] = {}
         """Maps the id of each edited rule to the number of its last edit."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids of refused new rules. Later edits of these rules are ignored, and ``builds_on`` loses these ids."""
+        """Ids of refused new rules. Later edits of these rules are ignored, and ``builds_on`` omits these ids."""
 
     @property
     def book(self) -> RuleBook:
@@ -195,7 +195,7 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Record a call that was refused before it became an edit, which invalidates the batch."""
+        """Record a call that was refused before it became an edit. This invalidates the batch."""
         self._edit_count += 1
         self.faults.append(EditFault(self._edit_count, call, message))
 
@@ -316,9 +316,9 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return a fault for each id that an edit adds to a rule's text, but that no rule of the draft ever had.
+        """Return a fault for each id that an edited rule newly cites, although no rule in this draft has had it.
 
-        If a later rule got this id, the text would name the wrong rule.
+        Without this check, a later rule might get this id, and the text would name the wrong rule.
         """
         cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known_ids = {*self._rules, *self._deleted, *self._assigned}

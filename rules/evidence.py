@@ -5,8 +5,8 @@ those in which the Builder (the model that writes rules) did not blame the agent
 
 A rule may also have a check: code that decides whether an episode obeyed the rule. The AutoManual paper has no checks.
 A check defines ``obeyed(code, steps)``, which returns True or False, or None if the rule does not apply to the episode.
-``code`` is all plan code of the episode. ``steps`` lists the episode's actions, each as a dict with the keys ``action``
-(its name), ``call`` (such as ``go_to('desk')``), ``observation`` and ``accepted``.
+``code`` is all of the episode's plan code. ``steps`` lists the episode's actions, each as a dict with the keys
+``action`` (its name), ``call`` (such as ``go_to('desk')``), ``observation`` and ``accepted``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ SIGNIFICANCE = 0.05
 
 
 class Obedience(Learned):
-    """Counts of the episodes that obeyed a rule according to its check, and of the ``others``, which did not.
+    """Counts of the episodes that obeyed a rule, judging by its check, and of those that did not (``others``).
 
     Episodes to which the rule does not apply are not counted.
     """
@@ -44,7 +44,7 @@ class Obedience(Learned):
 
     @property
     def reason_to_drop(self) -> str:
-        """Why the rule may be dropped, or "" if it may help or there are too few episodes to tell."""
+        """The evidence for dropping the rule, or "" if there is not enough."""
         if not self.obeyed:
             return "never obeyed" if self.others >= MIN_EPISODES else ""
         return (
@@ -55,7 +55,7 @@ class Obedience(Learned):
 
     @property
     def p_value(self) -> float:
-        """The p-value of the hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
+        """The p-value for the null hypothesis that obeying the rule does no harm (Fisher's exact test, one-sided).
 
         It is small if surprisingly few of the episodes that obeyed the rule were solved.
         """
@@ -75,14 +75,14 @@ class Obedience(Learned):
 
 
 _OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
-"""The columns of a table for the fields of ``Obedience``, in their order."""
+"""Table headings for the fields of ``Obedience``, in the same order."""
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The rules that one episode cited and obeyed.
+    """The rules that one episode cited, and whether it obeyed each rule that has a check.
 
-    ``blamed_agent`` holds the ids of the cited rules that the agent ignored, according to the Builder.
+    ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
     """
 
     episode: str
@@ -90,14 +90,14 @@ class Citation(Learned):
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps each rule whose check gave an answer to this answer: whether the episode obeyed the rule."""
+    """Maps the id of each rule whose check gave an answer to whether the episode obeyed it."""
 
 
 class Evidence(Learned):
     """Counts of episodes for one rule.
 
-    ``cited`` counts the episodes that cited the rule. ``solved`` counts those of them that were solved, and
-    ``unblamed`` those in which the Builder did not say that the agent ignored the rule. The agent may still have
+    ``cited`` counts the episodes that cited the rule. Of these, ``solved`` counts the ones that were solved, and
+    ``unblamed`` the ones in which the Builder did not say that the agent ignored the rule. The agent may still have
     ignored it: after a direct success (no plan code ended in an error), the Builder is not asked who is to blame.
     """
 
@@ -105,7 +105,7 @@ class Evidence(Learned):
     unblamed: int = 0
     solved: int = 0
     obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
-    """The counts from the rule's check, or None if the check applied to no episode."""
+    """The counts from the rule's check, or None if there are none."""
 
     def __str__(self) -> str:
         measured = f"; according to its check, {self.obedience}" if self.obedience else ""
@@ -116,11 +116,11 @@ class Evidence(Learned):
 
 
 NO_EVIDENCE = Evidence()
-"""The evidence of a rule that no episode has cited."""
+"""The evidence for a rule to which no episode has contributed."""
 
 
 def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return a dict that maps rule ids to evidence. If an episode has several citations, only the last one counts."""
+    """Return a dict from rule id to evidence. If an episode has several citations, only the last one counts."""
     counted: dict[str, Evidence] = {}
     for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
@@ -139,7 +139,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the reason for each rule that may be dropped according to its check, by the rule's id."""
+    """Return a dict from rule id to the reason for dropping it, for each rule whose check results suggest it."""
     counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
     return {id: obedience.reason_to_drop for id, obedience in counts.items() if obedience.reason_to_drop}
 
@@ -176,7 +176,7 @@ class BadCheck(ValueError):
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
     """Run a check. Return True if the episode obeyed the rule, False if not, and None if the rule does not apply.
 
-    Raises BadCheck if the check fails.
+    Raises BadCheck if the check cannot be run or fails.
     """
     answers: list[bool | None] = []
 
@@ -208,7 +208,7 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return the answer of each rule's check, by the rule's id: whether the episode obeyed the rule.
+    """Return a dict from rule id to whether the episode obeyed the rule, judging by its check.
 
     A rule is left out if it has no check, if its check fails, or if it does not apply to the episode.
     """

@@ -1,4 +1,4 @@
-"""Find task types: groups of solved tasks whose plans are the same code, except for constants.
+"""Find task types: groups of solved tasks whose plans have the same shape (see ``plan_shapes``).
 
 Constants that occur in the goals become parameters of the type. Each goal becomes a pattern, with slots in place of
 these constants. For example, ``put a mug on the desk`` and ``put a pen in the box`` may belong to one type with the
@@ -79,7 +79,7 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
     """Return True if a new example belongs to the type ``found``. ``extended`` is the type with the example.
 
     The example belongs to the type if every difference between the plans is also a difference between the goals, or if
-    the goal needs no new wording and the type keeps all its parameters, which an existing procedure may read.
+    the goal needs no new wording and the type keeps all its parameters (an existing procedure may read them).
     """
     if _Columns(extended).expressions() is not None:
         return True
@@ -88,7 +88,7 @@ def _is_same_type(found: FoundType, extended: FoundType) -> bool:
 
 
 def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of the goal's first words. A model may replace it by a better one."""
+    """Return a name for the type of a goal, made of the goal's first words. A model may later choose a better one."""
     return "_".join(words(goal)[:4]) or "task"
 
 
@@ -100,7 +100,7 @@ def unused_name(name: str, used: Iterable[str]) -> str:
 
 
 def with_parameters(found: FoundType) -> FoundType:
-    """Return the type with new parameters and wordings, which are derived from its examples."""
+    """Return the type with its parameters and wordings derived anew from its examples."""
     columns = _Columns(found)
     columns.expressions()
     examples = [
@@ -259,7 +259,7 @@ def alnum(value: str) -> str:
 def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
     """Return True if the goal always uses the value as a noun: between a preposition and the end of a phrase.
 
-    A phrase ends at the end of the goal, at a punctuation mark, at "and" or "then", and at the next preposition.
+    A phrase ends before a punctuation mark, "and", "then" or another preposition, or at the end of the goal.
     """
     goal_tokens = tokens(goal)
     for begin, end in spans(value, form, goal):

@@ -20,7 +20,7 @@ _SCORE_DIGITS = 6
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text by which texts are compared. A name such as ``put_mug_1`` is split into words.
+    """Return the words of a text that count in comparisons. A name such as ``put_mug_1`` is split into words.
 
     Numbers, single letters, and function words such as ``the`` are left out.
     """
@@ -79,7 +79,7 @@ class Token(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The token as it appears in patterns: in lower case, with ``()`` instead of ``{}``, which mark slots."""
+        """The token as it appears in patterns: in lower case, and with ``()`` for ``{}``, since ``{}`` marks slots."""
         return self.text.lower().replace("{", "(").replace("}", ")")
 
 
@@ -91,7 +91,7 @@ def tokens(goal: str) -> list[Token]:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a value occurs in a goal: the indexes of its first token and of the token after its last."""
+    """Return the occurrences of a value in a goal. Each is a pair: index of its first token, index after its last."""
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
@@ -103,7 +103,7 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:
-    """Convert words of a goal, or a value from a model, to a form of ``FORMS``. Return None if that is not possible."""
+    """Convert words of a goal, or a value from a model, to a form (a key of ``FORMS``). Return None if impossible."""
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None
     if form == "number" and isinstance(raw, int):

@@ -33,9 +33,9 @@ def helper_code(sources: Iterable[str], environment: type[Environment], options:
     """Return code with the functions and classes that the sources define, and the imports and constants they need.
 
     The code consists of definitions only, and cannot fail. If several sources define the same name, the first
-    definition is used, and a function that needs a different one is left out. A helper of the environment replaces all
-    functions and classes with its name. An unsafe definition is left out, together with everything that needs it. Never
-    raises.
+    definition is used, and a function that needs a different one is left out. A helper of the environment takes
+    precedence over functions and classes of the same name. An unsafe definition is left out, together with everything
+    that needs it. Never raises.
     """
     collection = _Collection(environment, options)
     for code in sources:
@@ -75,7 +75,7 @@ class _Collection:
     def add_source(self, code: str) -> None:
         """Add the definitions of a source, each with everything it needs.
 
-        A definition is skipped if it or anything it needs is unsafe, or differs from an existing definition.
+        A definition is skipped if it or anything it needs is unsafe, or differs from an existing one of the same name.
         """
         for name in defined_names(code):
             defined = {**{part.name: part for part in self.parts}, **self._environment}
@@ -170,7 +170,7 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
 
 
 def _is_safe_function(node: ast.FunctionDef, decorators: Collection[str] = ()) -> bool:
-    """Return True if all defaults are plain values or names, and at most one decorator is used, from ``decorators``."""
+    """Return True if all defaults are plain values or names, and the only decorator, if any, is in ``decorators``."""
     defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
     decorated = [ast.unparse(decorator) for decorator in node.decorator_list]
     return (

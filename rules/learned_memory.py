@@ -1,6 +1,6 @@
 """The memory of learned knowledge: for each task, it recalls what the planner is shown.
 
-A success process is a rule on how tasks of one kind are done. A skill is the code that solved an earlier task; a
+A success process is a rule that says how tasks of one kind are done. A skill is the code that solved an earlier task; a
 reflection explains why an earlier task failed.
 """
 
@@ -34,10 +34,10 @@ class LearnedMemory:
     """Recalls parts of fixed knowledge, so the same task always gets the same recall. Thread-safe.
 
     ``ablations`` names the parts of the knowledge to leave out. Without ``by_task``, a planner is shown the manual, or
-    all rules. With ``by_task``, it is shown only the rules that its task needs, rendered by ``render``, and, for every
-    other helper method, a line that shows how to call it. Then no code is shown twice: helper methods are shown as
-    signatures, because plans can call them without defining them. A skill of the task's type is shown instead of the
-    starting example and the examples of success processes.
+    all rules if there is none. With ``by_task``, it is shown only the rules that its task needs, rendered by
+    ``render``, and, for every other helper method, a line that shows how to call it. In this mode, no code is shown
+    twice: helper methods are shown as signatures, because plans can call them without defining them. A skill of the
+    task's type is shown instead of the starting example and the examples of success processes.
 
     ``rule_tokens`` limits the length of the rules, and implies ``by_task``. If the rules are too long, first their
     examples are dropped, then the rules that fit the task least. With ``allow_unrelated``, a skill is shown even if its
@@ -135,10 +135,10 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Match a task with the found types. Return None if the task has another type, or if there are no found types.
+    """Match a task with the found types. Return None if there are none, or if the task has some other type.
 
-    If the task already has a found type and valid params, they are the match. Otherwise, its goal is matched. A goal
-    without a clear match gets a match without a type, which lists candidates: found types with a procedure.
+    If the task already has a found type and valid params, they are the match. Otherwise, its goal is matched. If this
+    gives no type or doubtful params, the match also lists candidates: found types with a procedure.
     """
     found = next((each for each in knowledge.found if each.name == task.type), None)
     if found and (params := parameter_values(found, task.params)) is not None:

@@ -22,7 +22,7 @@ from planbook.rules.types import FoundType
 PATTERN, WORDS = "pattern", "words"
 """The two ways of matching a goal."""
 MAX_READINGS = 100
-"""Maximum number of ways that are kept of fitting a pattern to a goal, or its last parts to the goal's last words."""
+"""Limit on the ways that are kept of fitting a pattern (or its last parts) to a goal (or the goal's last words)."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Limits for a question to a model: the number of types, of goals per type, and of example values per parameter."""
 MAX_WORDS = 3
@@ -130,8 +130,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a meaning that no goal of the type has.
 
-    This is the case if none of the type's known goals begins with the goal's first word, or if a word of the goal is in
-    none of these goals and is a negation, a number above one, or one of ``distinctive``.
+    This is the case if none of the type's known goals begins with the goal's first word, or if a negation, a number
+    above one, or one of the ``distinctive`` words is in the goal, but in none of the known goals.
     """
     goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
@@ -227,7 +227,8 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str
 def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
     """Return the fits of ``{*}`` and the parts after it. ``fits`` holds the fits of the parts after it alone.
 
-    Since ``{*}`` matches any number of words, parts that fit from some word on also fit from every earlier word on.
+    ``{*}`` matches any number of words: if the later parts fit from some word on, then ``{*}`` and the later parts fit
+    from this word and every earlier one.
     """
     skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
     for start in range(end, -1, -1):
@@ -242,7 +243,7 @@ def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_S
 def _fill_slot(
     name: str, start: int, max_words: int, fits: Mapping[int, list[_Slots]], goal_words: Sequence[str]
 ) -> Iterator[_Slots]:
-    """Yield the ways in which a slot takes up to ``max_words`` words from ``start`` on, and the later parts still fit.
+    """Yield the ways to fill a slot with up to ``max_words`` words from ``start`` on so that the later parts still fit.
 
     If the pattern has the slot twice, both must take the same words.
     """
@@ -276,7 +277,7 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
-    """Yield the readings in which a goal has all words of a wording, and a value of an example for each of its slots.
+    """Yield the readings in which a goal has all words of a wording, and an example's value for each of its slots.
 
     The words may differ in their endings ("ing", "ed") and their order, but each must come before the same slot as in
     the wording. A value may be written as several words: ``coffee machine`` is read as ``coffeemachine``.
@@ -301,8 +302,8 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
     """Return the goal as the parts of a wording, such as ``put {object} in {target}``, and the value for each slot.
 
-    ``known`` maps the ``alnum`` of a value to the value's parameter and the value, and the ``alnum`` of a word of the
-    wording to "" and the word. Return None if a parameter would have two values.
+    ``known`` is keyed by the ``alnum`` of a value or word. It maps a value to its parameter and itself, and a word of
+    the wording to "" and itself. Return None if a parameter would have two values.
     """
     todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
     while todo:
@@ -331,7 +332,7 @@ def _with_slots(parts: Sequence[str]) -> list[tuple[str, str]]:
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
     """Return a dict that maps the ``alnum`` of each value in the examples to its parameter and the value.
 
-    A value that occurs in several parameters is left out. With ``plurals``, the plurals of values are added.
+    A value that several parameters have had is left out. With ``plurals``, the plurals of values are added.
     """
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()

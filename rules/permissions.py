@@ -1,4 +1,4 @@
-"""The edits of rules that are allowed after each kind of episode (AutoManual, section 3.3).
+"""The edits to rules that are allowed after each kind of episode (AutoManual, section 3.3).
 
 The paper distinguishes five kinds of episodes, called cases. The Builder is the model that writes rules after an
 episode. The Consolidator is the model that merges and deletes rules.
@@ -146,7 +146,7 @@ class Permissions(Learned):
     def allows(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
         """Return True if ``allowed``, one of the sets above, allows an edit of rules of this type.
 
-        For a rule without a type, ``type`` is None: the edit is allowed if it is allowed for any type.
+        If the rule has no type (``type`` is None), every non-empty set allows the edit.
         """
         return bool(allowed) if type is None else type in allowed
 
@@ -166,7 +166,7 @@ def _builder_permissions(
     updates: frozenset[RuleType] = ALL,
     changes_to: frozenset[RuleType] | None = None,
 ) -> Permissions:
-    """Return permissions of the Builder. ``writes`` and ``updates`` are the rule types that it may write and update.
+    """Return permissions for the Builder. ``writes`` and ``updates`` are the rule types that it may write and update.
 
     An update may change a rule's type to one of ``changes_to`` (by default ``writes``), but not from one of
     ``SUCCESS``.
@@ -193,7 +193,7 @@ BUILDER: Mapping[Case, Permissions] = {
     ),
     Case.FAILURE_IMPERFECT_AGENT: _builder_permissions("After a failure with an imperfect agent", FINDINGS),
 }
-"""The edits that the Builder may make after an episode, by its case."""
+"""Maps the case of an episode to the edits that the Builder may make after it."""
 BUILDER_WITHOUT_CASES = _builder_permissions("When rules are built", ALL)
 """The edits that the Builder may make in the ablation without cases."""
 CONSOLIDATOR = Permissions(

@@ -24,7 +24,7 @@ class PlanShape:
 
     ``constants`` lists the literals as Python source, mostly in the order of the code. (There are exceptions: in
     ``a[1] = 2`` the 2 comes first, and in ``a if b else c`` the constants of ``b``.) ``constant_names`` names each
-    constant: the variable that it is assigned to, or the parameter that it is passed for, or "".
+    constant: the variable that it is assigned to, or the parameter that it is passed as, or "".
     """
 
     shape: str
@@ -36,9 +36,9 @@ class PlanShape:
 def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError if it cannot be parsed.
 
-    Messages are not part of the shape: docstrings, arguments of ``print``, messages of assertions, and raised
-    exceptions. But a message stays if evaluating it may have an effect: if it binds a name, or calls ``agent`` or a
-    function that is not known to have no effect.
+    Messages (docstrings, arguments of ``print``, messages of assertions, and raised exceptions) are not part of the
+    shape. But a message stays if evaluating it may have an effect: if it binds a name, or calls ``agent`` or a function
+    that is not known to be free of effects.
     """
     constants, constant_names = list[str](), list[str]()
 
@@ -173,7 +173,7 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _may_act(self, message: ast.AST) -> bool:
         """Return True if evaluating a message may have an effect.
 
-        This is the case if it binds a name, calls ``agent``, or calls a function that is not known to have no effect.
+        This is the case if it binds a name, or calls ``agent`` or a function that is not known to be free of effects.
         """
         return any(
             isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))

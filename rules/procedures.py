@@ -123,7 +123,7 @@ def _without_header(code: str, task: Task, environment: type[Environment], optio
 
 
 def _docstring_line(text: str) -> str:
-    """Return the text as one line, without backslashes and double quotes, which could end the docstring."""
+    """Return the text as one line, with backslashes and double quotes replaced: they could break the docstring."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 
@@ -189,7 +189,7 @@ def generalise(
 
     ``knowledge`` contains the skill, and is not changed. ``played`` lists the episodes of the build so far, including
     the one from which the skill was taken. ``actions`` is the maximum number of actions in an episode. ``current`` is
-    the procedure to replace, if there is one, and ``failed`` lists the tasks on which it failed.
+    the procedure to replace, if there is one, and ``failed`` holds its failed verifications.
 
     Raises LookupError if there is no skill, or ModelError or BudgetEnded if the model cannot be asked.
     """

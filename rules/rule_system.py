@@ -21,7 +21,7 @@ Trajectories = Callable[[list[str]], str]
 class RuleSystem:
     """Collects the edits of one piece of code into a batch. The book itself is never changed.
 
-    ``batch`` has no edits yet. If its author is the Builder, edits that are not permitted are left out; by another
+    ``batch`` has no edits yet. If its author is the Builder, edits that are not permitted are left out; for any other
     author, they invalidate the whole batch. If ``trajectories`` is None, the code cannot read earlier episodes. If
     ``verify`` is None, checks of rules are accepted without trying them.
     """
@@ -44,7 +44,7 @@ class RuleSystem:
         """The results of ``get_trajectory`` so far."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """Return the permitted functions by their names in the code, such as ``rule_system.write_rule``."""
+        """Return the permitted functions, keyed by their names in the code, such as ``rule_system.write_rule``."""
         functions: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),

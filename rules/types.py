@@ -26,7 +26,7 @@ class RuleType(StrEnum):
 
 
 HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
-"""The types of rules on how tasks are done. All other rules are about the environment or about errors."""
+"""The types of rules that say how tasks are done. All other rules are about the environment or about errors."""
 
 
 class Learned(BaseModel):
@@ -212,7 +212,7 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""Maps other names that the paper uses for a type to the type. The names are lower-case letters only."""
+"""Maps the paper's other names for types to the types. Names are reduced to lower-case letters."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
 """Names that combine two types, such as "Special Phenomenon/Mechanism", as lower-case letters only."""
 

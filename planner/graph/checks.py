@@ -26,11 +26,11 @@ RESERVED = frozenset(
     {DATABASE, ANSWER, "loop", "self", *"true false none True False None and or not in is if else".split()}
 )
 AGENT_PATHS = ("world", "last", "step")
-"""Database paths that exist only in graphs that play an environment, which are the graphs with the key ``code``."""
+"""Database paths that exist only in graphs that play an environment, that is, graphs with the key ``code``."""
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem at this path."""
 MAX_NODES = 200
-"""Maximum number of nodes in a graph file, including those of branches and loops. Checking more would take long."""
+"""Maximum number of nodes in a graph file, including those of branches and loops. Checking more would take too long."""
 Shapes = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
@@ -196,7 +196,7 @@ class _Checks:
         """Yield the faults of a template or an expression.
 
         ``own`` maps the variables that only this template or expression can use, such as ``answer``, to their shapes.
-        With ``optional``, it may use optional parts of answers without a default.
+        With ``optional``, optional parts of answers need no default.
         """
         shapes = self._shapes(place, own)
         for look_up in dict.fromkeys(source.look_ups):

@@ -58,7 +58,7 @@ def paths_overlap(first: str, second: str) -> bool:
 class GraphDatabase:
     """The values of a graph. They are copied when they are stored or read, so only this class's methods change them.
 
-    A hook may store a mapping with any keys, but a path can contain only keys of letters, digits, ``_`` and ``-``.
+    A hook may store a mapping with any keys, but the keys in a path consist of letters, digits, ``_`` and ``-``.
     """
 
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
@@ -74,7 +74,7 @@ class GraphDatabase:
         return view
 
     def get(self, path: str) -> JsonValue:
-        """Return the value at a path. Raises GraphError, which suggests a similar path, if there is no value."""
+        """Return the value at a path. If there is none, raise GraphError, and suggest a similar path."""
         try:
             return deepcopy(part_at(self._values, _check_path(path)))
         except KeyError:

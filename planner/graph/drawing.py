@@ -19,7 +19,7 @@ Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
 """Maximum number of characters in a line of a node's box. Longer lines are cut."""
 MAX_IMPLIED_ARROWS = 24
-"""If a graph has more implied arrows than this, none of them is drawn. Each box then shows how many lead to it.
+"""If a graph has more implied arrows than this, none of them is drawn. Each box then shows how many it is missing.
 
 An arrow is implied if other arrows already lead from its source to its target through other nodes.
 """

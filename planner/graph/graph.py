@@ -6,8 +6,8 @@ answer can change later layers, but not the rest of its own layer. Permanent nod
 Temporary nodes and edges belong only to the current pass.
 
 An edge makes one node wait for another. Nodes define edges themselves: a node waits for the nodes in ``after`` and for
-those that its messages and ``when`` use, and the nodes in ``before`` of its branches and loop wait for it. ``add_edge``
-adds more edges. Once a node has been evaluated, it cannot be changed in the same pass.
+those whose answers its messages and ``when`` use; the nodes in ``before`` of its branches and loop wait for it.
+``add_edge`` adds more edges. Once a node has been evaluated, it cannot be changed in the same pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -217,7 +217,7 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
 def whole_graph(file: GraphFile) -> Graph:
     """Return the graph with the nodes of all branches, and with one node for each loop.
 
-    Whichever branches a pass takes, this graph contains all of its edges.
+    Whichever branches a pass takes, this graph contains every edge of the pass.
     """
     graph = Graph()
     for node in file.nodes.values():

@@ -80,7 +80,7 @@ class BaseNode(_GraphModel):
     """The fields that every node has. ``compose``, ``check`` and ``finish`` are names of hooks (Python functions)."""
 
     name: str = ""
-    """Empty for the node of a loop, from which a node with its own name is made for each item."""
+    """Empty for the node of a loop: for each item, it is copied under a new name."""
     prompt: Prompt
     after: Names = ()
     """The nodes whose answers are shown above the prompt, in this order."""
@@ -214,7 +214,7 @@ class GraphFile(_GraphModel):
     manual: str | None = None
     guidance: str | None = None
     inputs: dict[DatabasePath, str] = {}
-    """The values that the user of the graph supplies: maps the database path of each value to a description."""
+    """Maps the database path of each value that the graph's user supplies to a description of the value."""
     database: dict[str, JsonValue] = {}
     nodes: Annotated[dict[str, GraphNode], BeforeValidator(_with_names)] = Field(min_length=1)
     code: str | None = None

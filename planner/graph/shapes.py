@@ -53,7 +53,7 @@ class Shape:
         return self.kind in (FIELDS, EACH, LIST, ANY)
 
     def read(self, text: str) -> JsonValue:
-        """Return the answer in a model's reply. Raises ValueError, which lists all faults, if it does not fit."""
+        """Return the answer in a model's reply. Raises ValueError with a list of the faults if it does not fit."""
         _refuse_surrogates(text)
         if not self.is_json:
             return _READERS[self.kind](self, as_text(text))

@@ -114,7 +114,7 @@ def _eager_filter(name: str) -> Callable[..., Any]:
 
 
 @pass_context
-def _finalize(context: Context, value: Any) -> str:  # with this parameter, Jinja does not call it while compiling
+def _finalize(context: Context, value: Any) -> str:  # because of ``context``, Jinja does not call it while compiling
     return _RENDERING.get().finalize(value)
 
 

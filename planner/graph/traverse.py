@@ -37,14 +37,14 @@ LEFT_OUT = "(too long to be repeated here)"
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """A node's question, which has already been rendered. The journal records it under the node's name."""
+    """A node's question, already rendered. The journal records it under the node's name."""
 
     name: str
     text: RenderedText
     system: tuple[Message, ...] = ()
 
     def render(self, **variables: object) -> RenderedText:
-        """Return the text, which uses no variables."""
+        """Return the text. Variables are ignored."""
         return self.text
 
 
@@ -169,7 +169,7 @@ class _RunningPass:
         return [] if node.otherwise is None else [node.otherwise]
 
     def _payload(self, node: GraphNode, **fields: Any) -> NodeAnswered:
-        """Return the payload of a node's span with these other fields."""
+        """Return the payload of a node's span, including these fields."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
@@ -181,7 +181,7 @@ class _RunningPass:
     def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
         """Ask the nodes and return their answers. All questions are composed before the first one is asked.
 
-        If nodes fail, wait for those that are being asked, and raise the error of the first node that failed.
+        If nodes fail, wait for those that are being asked, and raise the error of the first failed node in ``nodes``.
         """
         questions = [self._compose(node) for node in nodes]
         if self.max_concurrent <= 1 or len(nodes) <= 1:
@@ -251,7 +251,7 @@ class _RunningPass:
                 checked = call_hook(self.hooks, node.check, answer, view, passed_on=ValueError)
                 answer = checked_json(checked, f"what the hook {node.check} returned")
             if node.loop and node.loop.items.names == {ANSWER}:
-                self._items(node.loop, answer)  # raises an error for a wrong list, which the model can correct
+                self._items(node.loop, answer)  # raises now, so that the model can still correct the list
             return answer
 
         return scope.ask(node.model, question, read=read, history=question.system, sample=sample).value

@@ -1,8 +1,8 @@
 """Find a planning method by its name.
 
 The methods of one family, such as ADaPT and its baselines, share a module. Its ``METHODS`` maps the name of each method
-to a ``Method``. A family is imported when one of its methods is first looked up. An external method is in a file, and
-is named FILE.py:NAME, or is registered by another package in the entry point group ``planbook.planners``.
+to a ``Method``. A family is imported when one of its methods is first looked up. An external method is either in a file
+and named FILE.py:NAME, or registered by another package in the entry point group ``planbook.planners``.
 
 - ``base``: the class ``Method``, ``play``, and functions that several methods share, such as ``match_goal``.
 - ``figures``: statistics of a method over a run.
@@ -56,13 +56,13 @@ METHODS: Mapping[str, Method] = _ShippedMethods()
 
 
 def method(name: str) -> Method:
-    """Return the planning method with that name, which may be of the form FILE.py:NAME.
+    """Return the planning method with that name. The name may be of the form FILE.py or FILE.py:NAME.
 
     Raises UnknownStrategy if there is no such method, or if it cannot be loaded.
     """
     if is_method_file(name):
         return load_from_file(name)
-    if name in METHODS:  # first, since another package may not replace a method that comes with planbook
+    if name in METHODS:  # first, so that no other package can replace a method that comes with planbook
         return METHODS[name]
     registered = registered_methods()
     if name not in registered:
@@ -105,7 +105,7 @@ def figures_of(name: str = "") -> tuple[type[Figures], ...]:
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Return a dict that maps the name of each span to its large fields that no ``Figures`` class needs.
+    """Return a dict from the name of each span to those of its large fields that no ``Figures`` class needs.
 
     ``name`` is the planner of the run. If an external planner uses the same span name as a method that comes with
     planbook, the fields of the external planner apply.

@@ -89,7 +89,7 @@ class AgentKitOptions(Options):
         return options
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return the texts of the graph, of its hooks, and of the environment's own graph, which has the manual."""
+        """Return the texts of the graph and its hooks, and of the environment's own graph, since it has the manual."""
         name, own_graph = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
         texts = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
         if own_graph.is_file() and own_graph.stem != name:
@@ -113,7 +113,7 @@ class AgentKitOptions(Options):
         return file
 
     def manual(self, environment: str) -> JsonValue:
-        """Return the manual of the environment's own graph, or None if there is none. All graphs use this manual."""
+        """Return the manual of the environment's own graph, or None. Any graph can read it as ``db.world.manual``."""
         own_graph = SHIPPED_GRAPHS / f"{environment}.yaml"
         return read_graph(own_graph).initial.get("manual") if own_graph.is_file() else None
 

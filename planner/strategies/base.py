@@ -99,10 +99,7 @@ def _is_method_of(environment: Environment, variables: Mapping[str, Any]) -> boo
 
 
 def _line_of(error: BaseException, strategy: Strategy) -> str:
-    """Return the last line in the traceback that belongs to the file of the method, as FILE:LINE.
-
-    Return "" if there is no such line.
-    """
+    """Return FILE:LINE for the last line of the traceback that is in the method's file, or "" if there is none."""
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
     return f"{Path(file).name}:{lines[-1]}" if file and lines else ""
@@ -131,7 +128,7 @@ class Options(BaseModel):
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return other texts from which prompts are made, such as a graph file or the code of its hooks.
+        """Return the texts besides templates from which prompts are made, such as a graph file or its hooks' code.
 
         The result maps a description of each text to the text. A run records the digests of the texts.
         """
@@ -165,7 +162,7 @@ class Method:
     """Maps the relative path of each prompt file to the file (``Prompts.files``). A run records the files' digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
-        """Return True if the role is asked with these options in this environment, which need not be reset yet."""
+        """Return True if the role is asked with these options in this environment, even before it is first reset."""
         is_asked = self.conditional_roles.get(role)
         return role in self.roles and (is_asked is None or is_asked(options, environment))
 
@@ -207,7 +204,7 @@ def ask_or(
 def system_message(episode: Episode, template: str, **variables: object) -> Message:
     """Return the system message of a template.
 
-    If the template uses ``about``, ``action_docs`` or ``knowledge``, and ``variables`` does not have it, it is added.
+    If the template uses ``about``, ``action_docs`` or ``knowledge``, any of them that ``variables`` lacks is added.
     """
     environment, prompt = episode.environment, PROMPTS[template]
     known: Mapping[str, Callable[[], object]] = {
@@ -252,7 +249,7 @@ def play_in_rounds(
 
 
 # Match the goal of a task with one of the task types that planbook has found by itself. The memory compares the goal
-# with the types. If the memory is not sure, a model is asked, which may answer that no type fits.
+# with the types. If the memory is not sure, a model is asked. It may answer that no type fits.
 
 MODEL, NONE = "model", "none"
 _Text = Annotated[str, Field(strict=True, min_length=1)]
@@ -284,7 +281,7 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return what the memory has for the type that a model names. If it names none, the result has no procedure."""
+    """Return what the memory has for the type that a model names, or ``recall`` without a procedure if none fits."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
         new_match = answer if recall_of_type.match is None else recall_of_type.match

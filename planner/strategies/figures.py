@@ -1,4 +1,4 @@
-"""The figures of a method: statistics over a whole run, which reports show."""
+"""The figures of a method: statistics over a whole run, shown in reports."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -60,8 +60,8 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
 
     An argument is free if its values cannot be enumerated, for example if it may be any text. If no action has a free
     argument, return all actions with all combinations of arguments. Otherwise return the actions that the environment
-    lists as possible or, if it lists none (None), its goals, provided that they are actions. If this gives nothing,
-    return all actions without free arguments.
+    lists as possible or, if it provides no list (None), its goals, provided that they are actions. If this gives
+    nothing, return all actions without free arguments.
     """
     calls = [list(_calls(spec)) for spec in environment.offer.actions.values()]
     enumerable = [action for actions in calls for action in actions]

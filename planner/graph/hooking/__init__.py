@@ -16,7 +16,7 @@ with planbook are in the modules of this package, and are named ``module.functio
 - ``crafter``: the hooks of the Crafter agent's graph.
 - ``shopping``: the hooks of the shopping agent's graph.
 
-They keep a history of the episode in the database, with one entry per step.
+Both keep a history of the episode in the database, with one entry per step.
 """
 
 import ast
@@ -65,7 +65,7 @@ class ComposeContext:
 
 @dataclass(frozen=True)
 class FinishContext:
-    """The argument of a finish hook, which may change the database and make temporary edits of the graph."""
+    """The argument of a finish hook. The hook may change the database and make temporary edits to the graph."""
 
     node: GraphNode
     """The node that has answered."""
@@ -94,9 +94,9 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exceptio
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the hook with that name, which exists (see ``hook_problem``). A file (relative to ``folder``) is executed.
+    """Return the hook with that name, which must exist (see ``hook_problem``).
 
-    Raises GraphError if executing the file fails.
+    If it is in a file (relative to ``folder``), the file is executed. Raises GraphError if this fails.
     """
     file, colon, function = name.rpartition(":")
     if colon:

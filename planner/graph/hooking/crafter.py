@@ -38,9 +38,9 @@ CHALLENGE_COUNT = SUBGOAL_COUNT = 3
 NONE = frozenset({"", "na", "none", "nothing", "unknown"})
 """Answers that mean "nothing", in lower case and without punctuation."""
 DISCOVERY_TESTS = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
-"""Fields of a discovery, which is kept if all of them are "yes"."""
+"""Fields of a discovery. The discovery is kept if all of them are "yes"."""
 UNKNOWN_TESTS = ("unknown", "novel", "general", "relevant", "correct")
-"""Fields of an item of unknown information, which is kept if all of them are "yes"."""
+"""Fields of an item of unknown information. The item is kept if all of them are "yes"."""
 REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
 """Fields of the gate node's answer. The planner makes a new plan if any of them is "yes"."""
 ACTIONS = (

@@ -1,8 +1,8 @@
 """ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
 Numbers of sections and appendices refer to the paper. Section 3.3 describes ADaPT's controller. A branch leads from the
-whole task through subtasks to a smallest one. The baselines may use as many model replies as ADaPT can use in one
-branch (section 4.2).
+whole task through its subtasks down to one that is not decomposed. The baselines may use as many model replies as ADaPT
+can use in one branch (section 4.2).
 
 - ``executor`` lets a model work on one subtask. All methods of this package share it.
 - ``order`` reads a plan of subtasks that are combined by AND and OR.
@@ -236,7 +236,7 @@ TEMPERATURE = 0.7
 def react(episode: Episode, options: DepthOptions) -> None:
     """Let the executor work alone on the whole task.
 
-    The executor gets as many replies as ADaPT can use in one branch, from the whole task to a smallest subtask.
+    The executor gets as many replies as ADaPT can use in one branch, from the whole task down to the deepest subtask.
     """
     environment, paper = episode.environment.name, DepthOptions()
     replies, depth = options.replies(environment), options.max_depth(environment)

@@ -27,7 +27,7 @@ CLAIM_AUTHOR = "the agent with the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): by default, and in environments with a different number."""
 REPLY_ACTIONS = 10
-"""Number of actions per reply that a subtask may take, so that it cannot use up all actions of the episode."""
+"""A subtask may take this many actions, times its limit of replies, so that it cannot use up all of the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
@@ -39,7 +39,7 @@ DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """Options of all methods that use this executor. Replies, rather than actions, limit the executor."""
+    """Options of all methods that use this executor. Many actions are allowed, since replies limit the executor."""
 
     default_actions: ClassVar[int | None] = 1_000
 
@@ -136,7 +136,7 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 def claim_of_ending(episode: Episode) -> bool | None:
     """Return the claim for a subtask during which the episode ended: True if the agent itself ended the episode.
 
-    Otherwise there is no claim. ``DecompositionFigures`` counts the episodes that the environment ended as solved.
+    Otherwise return None. ``claimed_rate`` counts tasks that the environment ended as solved even without a claim.
     """
     return True if episode.environment.submits and episode.environment.ended else None
 
@@ -146,7 +146,7 @@ def handover(episode: Episode, carried: str = "") -> str:
 
     ``carried`` is the last action of the last successful executor, or the final notes of all of them. The environment's
     ``handoff`` says whether the report contains the last action, the environment's state, or the state and the notes.
-    A report on the last action also contains the state if later actions were not undone.
+    A report on the last action also contains the state if there were later actions that were not undone.
     """
     environment = episode.environment
     if environment.handoff == "last action":
@@ -248,7 +248,7 @@ EpisodesWithSubtasks = Sequence[tuple[PlayedEpisode, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """The numbers of subtasks by claim."""
+    """The number of subtasks with each claim."""
 
     done: int = 0
     failed: int = 0
@@ -261,7 +261,7 @@ class Claims(BaseModel):
 
 
 class Audit(BaseModel):
-    """The claims about whole tasks: one count for tasks that the environment judged as solved, one for other tasks."""
+    """Counts of the claims about whole tasks, separately for those that the environment judged as solved and others."""
 
     solved: Claims
     not_solved: Claims
@@ -340,7 +340,7 @@ def _k_max(pairs: EpisodesWithSubtasks) -> float | None:
 
 
 def _audit(pairs: EpisodesWithSubtasks) -> Audit:
-    """Count the episodes by their last claim about the whole task, which belongs to the last round."""
+    """Count the episodes by their last claim about the whole task, that is, by the claim of the last round."""
     claims: dict[bool, list[bool | None]] = {True: [], False: []}
     for episode, subtasks in pairs:
         if episode.ending.outcome.played:

@@ -39,7 +39,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: DevilsAdvocateOptions) -> None:
-    """Plan and act. Before each action, ask for alternatives to it, which are called remedies.
+    """Plan and act. Before each action, ask for alternatives to it (remedies).
 
     If the action turns out not to fit its subtask, undo it and try an alternative. When none is left, plan again.
     """
@@ -51,8 +51,8 @@ def search_with_stack(search: SearchRound, remedies: int) -> None:
 
     Raises EpisodeOver when the task is considered complete.
 
-    The stack holds the nodes that are still to be tried. If a state has several of them, it has a checkpoint, so that
-    the search can return to it.
+    The stack holds the nodes that are still to be tried. A state with several proposals gets a checkpoint, so that the
+    search can return to it.
     """
     stack = [search.root]
     while stack:
@@ -114,7 +114,7 @@ DUPLICATE = "It took the same actions as another sample."
 
 
 def search_tree(search: SearchRound, options: LatsOptions) -> None:
-    """Expand the most promising node, again and again, until all nodes are closed or the limit is reached.
+    """Repeatedly expand the most promising node, until all nodes are closed or the limit is reached.
 
     Raises EpisodeOver when the task is considered complete.
     """
@@ -136,7 +136,7 @@ def uct(node: Node) -> float:
 
 
 def _select(root: Node) -> Node | None:
-    """Descend from the root to a leaf, at each level to the open child with the highest UCT value.
+    """Descend from the root to a leaf, choosing the open child with the highest UCT value at each level.
 
     Return the leaf, or None if all nodes are closed.
     """

@@ -108,7 +108,7 @@ def read_verdict(text: str) -> bool:
 
 
 def read_alignment(text: str) -> Evaluation:
-    """Return the evaluation of code: its effect, and the value 1 if it fits its subtask, otherwise 0."""
+    """Return the evaluation of code. The value is 1 if the code fits its subtask, otherwise 0."""
     return Evaluation(_line(text, "Did"), _line(text, "Why"), float(_is_yes(_line(text, "Verdict"))))
 
 
@@ -289,7 +289,7 @@ class ModelCalls:
         """Ask the evaluator for the effect of a node's code, and for a judgement of the code.
 
         With ``align``, the judgement is whether the code fits its subtask (section 3.3.2). With ``value``, it is the
-        value of the code for the task. Return the judgement as a number from 0 to 1.
+        value of the code for the task. Record the reply in ``node``, and return the judgement as a number from 0 to 1.
         """
         read = read_alignment if question == "align" else read_value
         shown = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}

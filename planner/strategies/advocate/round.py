@@ -60,7 +60,7 @@ CONSIDERED_COMPLETE = "The task was considered complete."
 
 
 class SearchRound(ModelCalls):
-    """A round in progress, with its search tree. Creating it asks for the plan; raises NoPlan if no reply is usable.
+    """A round in progress, with its search tree. Creating it asks for the plan. Raises NoPlan if no reply is usable.
 
     The span of a branch begins when its code is first run, and ends when the span of the next branch begins. If the
     branch changes later, its span is updated. Branches that were never needed are recorded at the end of the round.
@@ -128,7 +128,7 @@ class SearchRound(ModelCalls):
         return [self.add_child(node, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, node: Node) -> None:
-        """Make a checkpoint of the current state, which is the node's, unless the node already has one."""
+        """Make a checkpoint of the current state, which must be the node's, unless the node already has one."""
         if node.mark is None:
             node.mark = self._episode.mark()
             self._marked.append(node)
@@ -136,7 +136,7 @@ class SearchRound(ModelCalls):
     def return_to(self, node: Node) -> None:
         """Restore the state of a node that has a checkpoint. Later checkpoints become invalid.
 
-        Branches that were kept and do not lead to the node are abandoned.
+        Kept branches that do not lead to the node become abandoned.
         """
         assert node.mark is not None, "the search returns only to states that have a checkpoint"
         page = self._episode.rewind(node.mark).text

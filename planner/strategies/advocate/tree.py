@@ -46,7 +46,7 @@ class PlanMade(Payload):
     actions: int = 0
     """Number of actions of the round, including those that were undone, but without the answer."""
     solved: bool | None = None
-    """The environment's verdict at the end of the round, which models never see. None in old runs."""
+    """The environment's verdict at the end of the round, hidden from models. None in old runs."""
 
     @property
     def title(self) -> str:
@@ -115,7 +115,7 @@ class BranchTried(Payload):
 class Node:
     """A node of the tree: code that was proposed in the state of the parent, and the state to which the code leads.
 
-    The root is the state at the start of the round. It has a branch without code, which is not recorded.
+    The root is the state at the start of the round. Its branch has no code and is not recorded.
     """
 
     branch: BranchTried
@@ -169,7 +169,7 @@ class Node:
 class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``.
 
-    Means are taken over the episodes that were played, and shares over all episodes. Undone actions count.
+    Means are taken over the episodes that were played, and shares over all episodes. Undone actions are included.
     """
 
     key = "search"
@@ -183,7 +183,7 @@ class SearchFigures(Figures):
     solved_by_round: tuple[int, ...]
     """The number of tasks that would count as solved if each had at most one round, then two rounds, and so on.
 
-    This number can fall, since the last round counts.
+    The numbers can decrease, since only the last round counts.
     """
     success_by_round: tuple[float, ...]
     """``solved_by_round``, divided by the number of all tasks."""

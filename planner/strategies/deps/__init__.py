@@ -1,6 +1,6 @@
 """DEPS (describe, explain, plan and select; section 3 of the paper), and the baselines of the DEPS paper.
 
-DEPS makes a plan, which is a list of goals, and pursues the goals until one fails. It describes the failure, lets a
+DEPS makes a plan, which is a list of goals, and pursues the goals until one fails. It describes the failure, has a
 model explain it, and plans again. Some baselines leave out a part of this, such as the explanation or the selector of
 the next goal. The other baselines name one goal at a time (Inner Monologue), or write a program that acts.
 

@@ -157,7 +157,7 @@ class _Collector:
         self._add(self._goal(goal, said[:MAX_LINE]) if goal else said[:MAX_LINE])
 
     def _add(self, found: Goal | str) -> None:
-        """Add a goal or an unmatched line. Raises CellOver, which stops the plan, if there are too many."""
+        """Add a goal or an unmatched line. Raises CellOver to stop the plan if there are too many."""
         if len(self.found) == MAX_GOALS:
             self.too_many = True
             raise CellOver(f"There are more than {MAX_GOALS} goals.")
@@ -214,8 +214,8 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
     """Return code that can be run, for a reply whose code is missing or invalid.
 
     It is made from the lines of the invalid code. If the reply has no code, it is made from the items of a list or, if
-    there are calls outside the list, from all lines beginning with the first item or call. Raises ValueError with the
-    ``problem`` of the reply if no line looks like a goal, or if the reply has calls and also a block or a docstring.
+    any line is a call, from all lines from the first item or call on. Raises ValueError with the ``problem`` of the
+    reply if no line looks like a goal, or if the reply has no code, but calls and also a block or a docstring.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]

@@ -1,8 +1,8 @@
 """Reach the goals of a plan one after the other.
 
 In some environments, each goal is a single action. In all others, a controller reaches the goals: a model that chooses
-one action at a time (DEPS paper, appendix A.1). The figures are statistics of a run: how often methods planned again,
-and how many goals they tried and reached.
+one action at a time (DEPS paper, appendix A.1). The figures are statistics of a run: how often the method planned
+again, and how many goals it tried and reached.
 """
 
 import re
@@ -87,7 +87,7 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
 
 
 def read_move(text: str, count: int) -> Move:
-    """Return the decision in the last line of a reply, which chooses among ``count`` actions.
+    """Return the decision in the last line of a reply. ``count`` is the number of actions to choose from.
 
     Raises ValueError if there is no decision, or no action with that number.
     """
@@ -270,7 +270,7 @@ class Pursuit:
 
 
 def _rounded(number: float) -> float | None:
-    """Return the number, rounded so that a journal can repeat it exactly, or None if it is not finite."""
+    """Return the number, or None if it is not finite. It is rounded so that a replay computes the recorded value."""
     return round(number, 3) if isfinite(number) else None
 
 

@@ -63,7 +63,7 @@ class HorizonPredictor(BaseModel):
 
 
 def predictor_for(table: Path) -> HorizonPredictor:
-    """Return the predictor for a table of recorded goals. It is in the JSON file with the same name in the same folder.
+    """Return the predictor for a table of recorded goals, from the JSON file next to it with the same name.
 
     Raises MissingRequirement if there is no predictor, or if it was learned from another version of the table.
     """
@@ -100,7 +100,7 @@ def is_finite_number(value: float | str) -> bool:
 SelectorName = Literal["fixed", "random", "nearest", "horizon", "expected"]
 """The name of a selector of goals (DEPS)."""
 PREDICTING = ("horizon", "expected")
-"""The names of selectors that learn from recorded goals."""
+"""The names of selectors that need a predictor, learned from recorded goals."""
 
 
 class Candidate(NamedTuple):
@@ -125,15 +125,15 @@ class Selector(NamedTuple):
 
     name: str
     horizons: Callable[[Goals, Sequence[Action]], Sequence[float]] | None = None
-    """Returns the expected number of time steps to each of these goals. The goal with the fewest is taken.
+    """Returns the expected number of time steps to each of the given goals. The goal with the fewest is taken.
 
-    It is the most probable goal by equation 2 of the paper, which draws a goal at random. If the field is None, the
-    first candidate is taken, or a goal that ``rng`` draws.
+    Equation 2 of the paper draws a goal at random; this one is the most probable. If the field is None, the first
+    candidate is taken, or a goal that ``rng`` draws.
     """
     rng: random.Random | None = None
     """Draws a goal. Of its routes, the first open one is taken."""
     routes: bool = True
-    """True if it may choose other actions that reach a goal of the plan."""
+    """True if the selector may choose an action that is not in the plan, but reaches a goal of the plan."""
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         """Choose one of the candidates. There must be at least one."""
@@ -166,7 +166,7 @@ def candidates_of(goals: Goals, remaining: Sequence[Action], *, routes: bool = T
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector | None) -> Choice:
-    """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason.
+    """Choose the next goal. If no goal is possible, take the first: it then fails with the environment's reason.
 
     Without a selector, take the first goal of the plan.
     """

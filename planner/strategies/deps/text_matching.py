@@ -58,7 +58,7 @@ class GoalMatcher:
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._known: dict[str, list[_KnownGoal]] = {}
-        for action in (goal for goal in goals.list_goals() if goal.args):  # a line names the object of its goal
+        for action in (goal for goal in goals.list_goals() if goal.args):  # a line can match only a goal with an object
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words = Name().union(*(name for goals in self._known.values() for goal in goals for name in goal.names))
 
@@ -90,9 +90,9 @@ class GoalMatcher:
         return _KnownGoal(action, objects, needed_words, [*objects, *others])
 
     def _read_line(self, line: str) -> tuple[list[str], list[int]]:
-        """Return the words of a line, and its numbers before the first of the words ``_BEFORE_MATERIALS``.
+        """Return the words of a line, and the numbers between its verb and the first of ``_BEFORE_MATERIALS``.
 
-        A number that belongs to a name, as in "drawer 3", is a part of this word.
+        A number that belongs to a name, as in "drawer 3", is part of the word instead.
         """
         words: list[str] = []
         numbers: list[int] = []
@@ -122,9 +122,10 @@ class GoalMatcher:
         return same or [verb for verb in self._known if _SYNONYMS.get(word) in verb.split("_")]
 
     def _rank(self, known: _KnownGoal, words: Sequence[str]) -> tuple[int, float]:
-        """Return the length in words of the object that begins a line, and the share of the goal's names in the line.
+        """Return how well a goal matches ``words``, the words of a line after the verb, or ``NO_MATCH``.
 
-        ``words`` are the words of the line after the verb. Return ``NO_MATCH`` if the line does not match the goal.
+        The rank is the number of words in the object with which ``words`` begins, and the share of the goal's names
+        that ``words`` contains.
         """
         line_words, goal_words = set(words), Name().union(*known.names)
         length = max((len(name) for name in known.objects if name == set(words[: len(name)])), default=0)
@@ -151,7 +152,7 @@ def _names(argument: JsonValue) -> list[Name]:
 
 
 def _count(goal: Action) -> int:
-    """Return the count of a goal's object, which is 1 if the goal has no count."""
+    """Return the count of a goal's object, or 1 if the goal has no count."""
     argument = goal.args[0]
     if isinstance(argument, dict):
         return next((count for count in argument.values() if isinstance(count, int)), 1)
