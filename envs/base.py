@@ -9,6 +9,7 @@ import inspect
 import keyword
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import fields
 from numbers import Real
 from pathlib import Path
@@ -197,7 +198,7 @@ class Environment(OptionalMembers, ABC):
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:
-        """Take an action and return its observation.
+        """Take an action and return its observation. The method gets copies of the arguments, which it may change.
 
         Raises EpisodeEnded if no episode is running, or UnknownAction if the action is not offered.
         """
@@ -209,7 +210,7 @@ class Environment(OptionalMembers, ABC):
             known = ", ".join(sorted(self.offer.actions))
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
         function = self.actions[action.name].function
-        self._last = _observation(function(self, *action.args), self, function)
+        self._last = _observation(function(self, *deepcopy(action.args)), self, function)
         self.history.append((action, self._last))
         return self._last
 

@@ -31,7 +31,8 @@ from planbook.manuals.markdown import parse
 from planbook.manuals.procedures import TYPES_FILE, ProcedureLibrary
 from planbook.planner import BadProcedure, Procedure, parse_procedure
 from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
-from planbook.sandbox import parse_source
+from planbook.sandbox import Fault
+from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
@@ -197,25 +198,30 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
         name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py"
         if name in files:
             raise BadKnowledge(f"{name} would hold two procedures, one of them for {task_type}")
-        files[name] = standalone_code(procedure)
+        files[name] = standalone_code(procedure, task_type)
     return files
 
 
-def standalone_code(procedure: Procedure) -> str:
+def standalone_code(procedure: Procedure, task_type: str = "") -> str:
     """Return the code of a procedure and of its helpers as one file, whose header refers to no other file.
 
-    Raises BadKnowledge if this file is not a valid procedure.
+    Raises BadKnowledge if this file is not a valid procedure, or if its header names another environment or task type
+    than the procedure's environment and ``task_type`` (by default, the procedure's own type).
     """
+    task_type = task_type or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
-        parse_procedure(code, procedure.name)
+        parsed = parse_procedure(code, procedure.name)
     except BadProcedure as error:
-        raise BadKnowledge(f"the procedure for {procedure.type} cannot be written: {error}") from error
+        raise BadKnowledge(f"the procedure for {task_type} cannot be written: {error}") from error
+    if (parsed.environment, parsed.type) != (procedure.environment, task_type):
+        raise BadKnowledge(f"the procedure for {task_type} has a header for {parsed.type} in {parsed.environment}")
     return code
 
 
 def _with_helpers(procedure: Procedure) -> str:
-    end = parse_source(procedure.code).body[0].end_lineno
+    tree = parse_python(procedure.code)
+    end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno
     lines = procedure.code.split("\n")
     header = _USES.sub("", "\n".join(lines[:end]))
     return "\n".join([header, "", procedure.helpers.strip("\n"), "", *lines[end:]])

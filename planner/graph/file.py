@@ -127,7 +127,8 @@ def _remove(value: Any, where: YamlPath) -> None:
             return
     if isinstance(value, dict):
         value.pop(last, None)
-        placeholder = _NODE if parents[-1:] == ["nodes"] else _PLACEHOLDERS.get(str(last))
+        is_node = parents[-1:] == ["nodes"] != parents[-2:-1]  # a node may be named "nodes", too
+        placeholder = _NODE if is_node else _PLACEHOLDERS.get(str(last))
         if placeholder is not None:
             value[last] = deepcopy(placeholder)
     elif isinstance(value, list) and isinstance(last, int):

@@ -36,6 +36,20 @@ def test_both_ways_of_restoring_lead_to_the_same_state(before: list[Action], aft
     assert texts[0] == texts[1]
 
 
+def test_an_action_that_changes_its_argument_stays_as_it_was() -> None:
+    class Shop(Toy):
+        @action()
+        def order(self, things: list[str]) -> str:
+            """Order things, and a box for each."""
+            things *= 2
+            return str(things)
+
+    shop, order = Shop(), Action("order", (["pen"],))
+    shop.reset(Toy.tasks(Selection())[0])
+    assert shop.act(order).text == shop.act(order).text
+    assert shop.history[0][0] == Action("order", (["pen"],))
+
+
 def test_a_refusal_ends_with_one_full_stop() -> None:
     assert [Observation.refused(reason).text for reason in ("it is open", "It is open already.")] == [
         "Nothing happens: it is open.",

@@ -215,6 +215,8 @@ def procedure(code: str) -> Procedure:
         ({"environment": "../toy"}, "cannot be the name"),
         ({"example": "\ud800"}, "was not written: .*surrogates"),
         ({"procedures": {"fetch": procedure("x = 1")}}, "fetch cannot be written: .*no header"),
+        ({"procedures": {"fetch": procedure("").model_copy(update={"helpers": "x = 1"})}}, "fetch cannot be written: "),
+        ({"procedures": {"fetch_two": procedure(SOLVE)}}, "fetch_two has a header for fetch in toy"),
         ({"procedures": {"a-b": procedure(SOLVE.replace("fetch", "a-b")), "a_b": procedure(SOLVE)}}, "two procedures"),
     ],
 )

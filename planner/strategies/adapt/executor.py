@@ -146,7 +146,7 @@ def handover(episode: Episode, carried: str = "") -> str:
 
     ``carried`` is the last action of the last successful executor, or the final notes of all of them. The environment's
     ``handoff`` says whether the report contains the last action, the environment's state, or the state and the notes.
-    A report on the last action also contains the state if there were later actions that were not undone.
+    A report on the last action also contains the state if a later action had an effect and was not undone.
     """
     environment = episode.environment
     if environment.handoff == "last action":

@@ -163,6 +163,8 @@ def test_a_faulty_node_causes_no_faults_in_the_nodes_that_use_it() -> None:
     text = "code: a\nnodes:\n  a: x\n  b: {prompt: '{{ a.x }}', after: a, if: [{when: a, nodes: {c: x}}]}"
     problem = "this must be a mapping: names, each followed by a colon and a value"
     assert faults(text) == [f"3: nodes.a: {problem}", f"4: nodes.b.if[1].nodes.c: {problem}"]
+    found = ["2: nodes.nodes.every: this must be a whole number", "2: nodes.nodes.prompt: the template: unexpected '}'"]
+    assert faults("nodes:\n  nodes: {prompt: '{{ } }}', every: x}") == found
 
 
 def test_every_cycle_is_a_fault() -> None:
