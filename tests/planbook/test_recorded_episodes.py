@@ -33,7 +33,9 @@ def test_a_recorded_run_equals_its_golden_file(name: str, tmp_path: Path) -> Non
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
     assert golden(out) == golden_text(name)
-    assert invoke("replay", out, "--json").result["by_sameness"]["same"] == result["tasks"]
+    replayed = invoke("replay", out, "--json")
+    assert replayed.returncode == 0, replayed.printed
+    assert replayed.result["by_sameness"]["same"] == result["tasks"]
 
 
 def test_every_method_with_a_model_is_recorded() -> None:
