@@ -48,7 +48,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
 
 def _select_ids(env: "type[Environment]", tasks: Sequence[Task], selection: Selection) -> list[Task]:
     """Return the tasks with the selected ids. Raises BadSelection if one is missing, or not in the selected split."""
-    by_id = {task.id: task for task in tasks}
+    by_id = {task.id: task for task in reversed(tasks)}  # of equal ids, the first counts
     splits = env.combined_splits.get(selection.split or "", (selection.split,))
     for task_id in selection.ids:
         if task_id not in by_id:

@@ -79,7 +79,7 @@ class MinecraftGoals(Goals):
         """Return the goal, followed by goals for other sources of the same item."""
         item, count = _object_of(goal)
         source = game_data.source_of(item)
-        if source is None or source.verb != goal.name:
+        if source is None or source.verb != goal.name or goal.args[0] == item:  # only equipping takes a bare name
             return (goal,)
         gained = source.yielded_item(item)
         others = [other for other in game_data.SOURCES.values() if gained in other.gives and other is not source]

@@ -166,7 +166,7 @@ MAX_PARSED = 200_000
 _MIN_COST = 100
 """An attempt to parse counts as at least this many characters."""
 _MAX_STATEMENT_LINES = 60
-CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
+CONTINUES = re.compile(r"\f*(?:(?:else|elif|except|finally)\b|[ \t)\]}#]|$)")
 """Matches the beginning of a line that continues a statement, and the beginning of a blank line or comment."""
 _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
 """Phrases in CPython's messages about code that the lines after it may complete."""

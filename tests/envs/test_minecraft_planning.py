@@ -110,6 +110,8 @@ def test_routes_are_the_other_sources_of_an_item() -> None:
         Action("craft", ({"stick": 4}, {"planks": 2}, None)),
         Action("mine", ({"wool": 1}, None)),
         Action("mine", ({"nothing": 1}, None)),
+        Action("mine", ("log", None)),
+        Action("mine", ()),
     ):
         assert goals.routes(single) == (single,)
 

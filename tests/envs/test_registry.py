@@ -70,6 +70,9 @@ def test_a_selection_that_matches_no_task_is_refused_with_the_reason(tmp_path: P
     ):
         with pytest.raises(BadSelection, match=message):
             environment.select(selection)
+    (tmp_path / "twice.py").write_text(re.sub(r"(return \[(Task.*) goal.*)\]", r"\1, \2 goal='again')]", ENVIRONMENT))
+    twice = load_environment(str(tmp_path / "twice.py"))
+    assert [task.goal for task in twice.select(Selection(ids=("on/0",)))] == ["turn the light on"]
 
 
 def test_loading_an_environment_imports_no_other() -> None:

@@ -33,8 +33,9 @@ def test_a_recorded_run_equals_its_golden_file(name: str, tmp_path: Path) -> Non
     assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
     assert result["replayed_calls"] == result["model_calls"]
     assert golden(out) == golden_text(name)
-    replayed = invoke("replay", out, "--json").result
-    assert replayed["by_sameness"]["same"] == result["tasks"], replayed
+    replayed = invoke("replay", out, "--json")
+    assert replayed.returncode == 0, replayed.printed
+    assert replayed.result["by_sameness"]["same"] == result["tasks"], replayed.result
 
 
 def test_every_method_with_a_model_is_recorded() -> None:

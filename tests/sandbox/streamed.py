@@ -10,7 +10,7 @@ from tests.sandbox.plans import GOOD_PLANS, HERE, sections, snippets
 RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
 PROGRAMS: dict[str, str] = {str(snippet.id): snippet.values[0] for snippet in snippets("compatibility")} | GOOD_PLANS
 AWKWARD = dict(sections(HERE / "tables" / "awkward_programs.txt")) | {
-    "tabs and form feeds": "def f():\n\treturn 1\n\x0c\nprint(f())\n",
+    "tabs and form feeds": "def f():\n\treturn 1\n\f\n\fif f():\n  f()\n\f  f()\n\felse:\n  f()\n\fprint(f())\n",
     "no last line end": "print(1)\nprint(2)",
 }
 """Programs in which it is hard to see where a statement ends."""

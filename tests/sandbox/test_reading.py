@@ -210,6 +210,7 @@ def test_definitions_are_carried(code: str, names: list[str], expected: str) -> 
 def test_names_that_can_be_carried_are_listed_and_others_are_refused() -> None:
     assert extractable_names(IMPORTS) == {"re", "pi", "WIDE", "f"}
     assert defined_names(BROKEN) == ["f", "g"]
+    assert defined_names("x = (1\n\fdef f():\n    a = 1\n\f    return a\n") == ["f"]
     assert defined_names("def f():\n    return 1\ndef f():\n    return 2\n") == ["f"]
     for name in ("n", "nothing"):
         with pytest.raises(LookupError, match=f"cannot extract from this code: {name}"):
