@@ -61,8 +61,8 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
 
     In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
     run, the planner gets only the rules that its task needs. If ``learned`` is False, however, the rules are the few
-    of the starting knowledge, and the planner gets all of them. With ``--paper``, only helper methods in
-    rules are defined for plans, as in the paper.
+    of the starting knowledge, and the planner gets all of them. With ``--paper``, only helper methods in rules are
+    defined for plans, as in the paper.
     """
     knowledge = _reduced(config, knowledge)
     manual = ablated(knowledge, config.without).manual

@@ -169,7 +169,7 @@ class LearningStep:
         return [typed_episode(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
-        """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks.
+        """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks. All must have ended.
 
         The tasks are those recorded when the episodes began, since some goals are not known before.
         """

@@ -216,7 +216,7 @@ ADD_LEASE = sa.insert(LEASE)
 class Leases:
     """Keeps the leases on episodes in a table. A worker may lease an episode only while it holds the episode's lock.
 
-    If a worker is lost, its lock is released, but its lease stays in the table. So a lease on an episode that is not
+    A lease stays in the table if its worker is lost, or ends the episode. So a lease on an open episode that is not
     locked shows that a worker was lost.
     """
 

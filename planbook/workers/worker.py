@@ -136,8 +136,8 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    A lease is recorded, and remains after the episode has ended. So an episode without a lease is open, and one with a
-    lease, but without a lock, has ended or was lost by its worker.
+    A lease is recorded, and remains after the episode has ended. So if an episode has no lease, it has not ended since
+    this invocation began. If it has a lease but no lock, it has ended, or its worker was lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
