@@ -31,8 +31,7 @@ from planbook.manuals.markdown import parse
 from planbook.manuals.procedures import TYPES_FILE, ProcedureLibrary
 from planbook.planner import BadProcedure, Procedure, parse_procedure
 from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
-from planbook.sandbox import Fault
-from planbook.sandbox import parse as parse_python
+from planbook.sandbox import Fault, parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
