@@ -26,7 +26,7 @@ from planbook.sandbox.policy.rules import (
     attribute_hint,
     refused_in_template,
 )
-from planbook.sandbox.worker.determinism import as_builtin, set_in_class
+from planbook.sandbox.worker.determinism import as_builtin, builtin_function, set_in_class
 
 # Modules. Some are preloaded in the zygote, the process that workers are forked from. The host, the process that opened
 # the session, sends the source of the others when a plan imports them.
@@ -145,9 +145,19 @@ def _zone(key: str) -> io.BytesIO:
     raise sys.modules["zoneinfo"].ZoneInfoNotFoundError(f"No time zone found with key {key}")
 
 
+class SysModule(PlanModule):
+    """The ``sys`` of plans. Its streams are the current ones, which ``contextlib.redirect_stdout`` replaces."""
+
+    stdout = property(lambda self: sys.stdout)
+    stderr = property(lambda self: sys.stderr)
+
+
+as_builtin(SysModule, "module")
+
+
 def _partial_module(name: str) -> PlanModule:
     """Return a copy of a module that has only the names that PARTIAL_MODULES lists for it."""
-    module, real = PlanModule(name), _names_of(sys.modules[name])
+    module, real = (SysModule if name == "sys" else PlanModule)(name), _names_of(sys.modules[name])
     _names_of(module).update({member: real[member] for member in PARTIAL_MODULES[name] if member in real})
     return module
 
@@ -157,6 +167,8 @@ class Output(io.TextIOBase):
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
+        self.unfinished: list[io.StringIO] = []
+        """The texts of the running calls of ``print``, outermost first: a ``__str__`` may print as well."""
 
     encoding = "utf-8"
 
@@ -168,6 +180,11 @@ class Output(io.TextIOBase):
         """Send the text to the host immediately, and return its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        for printed in self.unfinished:
+            if printed.tell():
+                self._write(printed.getvalue())
+                printed.seek(0)
+                printed.truncate()
         self._write(text)
         return len(text)
 
@@ -249,9 +266,11 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
     if not isinstance(target, Output):
         return _PRINT(*values, file=target, **options)
     text = io.StringIO()
+    target.unfinished.append(text)
     try:
         _PRINT(*values, file=text, **options)
     finally:
+        target.unfinished.remove(text)
         target.write(text.getvalue())
 
 
@@ -266,9 +285,9 @@ _GUARDS: dict[str, Callable[..., Any]] = {
 
 
 def _imitation(real: Any, guard: Any) -> Any:
-    """Give a guard the name and documentation of what it replaces, and return the guard."""
+    """Return a guard with the name and documentation of what it replaces."""
     guard.__doc__ = real.__doc__
-    return as_builtin(guard, real.__name__, real.__module__)
+    return builtin_function(guard, real.__name__, real.__module__)
 
 
 def guard_library() -> None:
