@@ -270,7 +270,7 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
     try:
         _PRINT(*values, file=text, **options)
     finally:
-        target.unfinished.remove(text)
+        del target.unfinished[-1]
         target.write(text.getvalue())
 
 
