@@ -11,8 +11,10 @@ import io
 import operator
 import string
 import sys
+import traceback
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
@@ -290,11 +292,24 @@ def _imitation(real: Any, guard: Any) -> Any:
     return builtin_function(guard, real.__name__, real.__module__)
 
 
+def _walk_stack(f: types.FrameType | None) -> Iterator[tuple[types.FrameType, int]]:
+    """Replace ``traceback.walk_stack``. The stack of a plan ends where the worker runs the plan.
+
+    This is no generator, since another frame would change what ``walk_stack(None)`` returns.
+    """
+    return takewhile(lambda found: found[0].f_globals.get("__name__") != _RUNS_PLANS, _WALK_STACK(f))
+
+
+_WALK_STACK, _RUNS_PLANS = traceback.walk_stack, "planbook.sandbox.worker.serve"
+
+
 def guard_library() -> None:
     """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, like ``getattr`` in plans.
 
-    Also hide the ``__dict__`` of modules from plans. This affects all code of the process.
+    Also hide from plans the ``__dict__`` of modules, and the worker's own part of the stack, whose file names differ
+    from machine to machine. This affects all code of the process.
     """
+    traceback.walk_stack = _walk_stack
     operator.attrgetter = _imitation(_ATTRGETTER, _attrgetter)  # type: ignore[misc]
     vars(string)["getattr"] = _getattr  # used by string.Formatter
     set_in_class(types.ModuleType, "__dict__", property(_module_dict))
