@@ -166,7 +166,7 @@ def _check_order(use: Use, scope: NameScope, report: Report) -> None:
             report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
     elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
         report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
-    elif _is_deleted(use, scope):
+    elif use.guard is Guard.NONE and _is_deleted(use, scope):
         report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
 
 

@@ -232,8 +232,11 @@ class PlanPolicy(RestrictingNodeTransformer):
 
     def _annotation(self, node: ast.AST) -> ast.AST:
         """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
-        defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
-        names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
+        parts = list(ast.walk(node))
+        own = {part.arg for part in parts if isinstance(part, ast.arg)}  # of a lambda, or of a comprehension
+        own |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        defined = (own, self.bound, self.modules, self.earlier_names, BUILTINS)
+        names = [part.id for part in parts if isinstance(part, ast.Name)]
         if self.postponed or all(any(name in group for group in defined) for name in names):
             return self.visit(node)  # type: ignore[no-any-return]
         text = ast.copy_location(ast.Constant(ast.unparse(node)), node)

@@ -80,12 +80,12 @@ def replace_time() -> None:
         return nanoseconds()
 
     for function in (asctime, strftime, clock_gettime, clock_gettime_ns):
-        setattr(time, function.__name__, as_builtin(function, function.__name__, "time"))
+        setattr(time, function.__name__, builtin_function(function, function.__name__, "time"))
     for name in ("gmtime", "localtime", "ctime"):
-        setattr(time, name, as_builtin(with_clock(name), name, "time"))
+        setattr(time, name, builtin_function(with_clock(name), name, "time"))
     for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
         setattr(time, name, CLOCK.now)
-        setattr(time, f"{name}_ns", nanoseconds)
+        setattr(time, f"{name}_ns", builtin_function(nanoseconds, f"{name}_ns", "time"))
     as_builtin(LogicalClock.sleep, "sleep", "time")
     time.sleep = CLOCK.sleep  # type: ignore[assignment]
 
@@ -95,6 +95,32 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function
+
+
+class BuiltinFunction:
+    """A function in place of one that is written in C. Like that one, it does not become a method in a class."""
+
+    __slots__ = ("__qualname__", "__weakref__")
+    __qualname__: str
+
+    def __repr__(self) -> str:
+        return f"<built-in function {self.__qualname__}>"
+
+    def __reduce__(self) -> str:
+        """Return the name, so that ``copy`` and ``deepcopy`` return the function itself."""
+        return self.__qualname__
+
+
+def builtin_function(function: Any, name: str, module: str = "builtins") -> Any:
+    """Return a BuiltinFunction that does what a function does.
+
+    Each has a class of its own, whose ``__call__`` is the function, so that a call needs only one frame.
+    """
+    call = staticmethod(as_builtin(function, name, module))
+    members = {"__call__": call, "__name__": name, "__module__": module, "__doc__": function.__doc__, "__slots__": ()}
+    result = type("builtin_function_or_method", (BuiltinFunction,), members)()
+    result.__qualname__ = name
+    return result
 
 
 # Everything else.

@@ -11,8 +11,10 @@ import io
 import operator
 import string
 import sys
+import traceback
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
@@ -26,7 +28,7 @@ from planbook.sandbox.policy.rules import (
     attribute_hint,
     refused_in_template,
 )
-from planbook.sandbox.worker.determinism import as_builtin, set_in_class
+from planbook.sandbox.worker.determinism import as_builtin, builtin_function, set_in_class
 
 # Modules. Some are preloaded in the zygote, the process that workers are forked from. The host, the process that opened
 # the session, sends the source of the others when a plan imports them.
@@ -145,9 +147,19 @@ def _zone(key: str) -> io.BytesIO:
     raise sys.modules["zoneinfo"].ZoneInfoNotFoundError(f"No time zone found with key {key}")
 
 
+class SysModule(PlanModule):
+    """The ``sys`` of plans. Its streams are the current ones, which ``contextlib.redirect_stdout`` replaces."""
+
+    stdout = property(lambda self: sys.stdout)
+    stderr = property(lambda self: sys.stderr)
+
+
+as_builtin(SysModule, "module")
+
+
 def _partial_module(name: str) -> PlanModule:
     """Return a copy of a module that has only the names that PARTIAL_MODULES lists for it."""
-    module, real = PlanModule(name), _names_of(sys.modules[name])
+    module, real = (SysModule if name == "sys" else PlanModule)(name), _names_of(sys.modules[name])
     _names_of(module).update({member: real[member] for member in PARTIAL_MODULES[name] if member in real})
     return module
 
@@ -157,6 +169,8 @@ class Output(io.TextIOBase):
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
+        self.unfinished: list[io.StringIO] = []
+        """The texts of the running calls of ``print``, outermost first: a ``__str__`` may print as well."""
 
     encoding = "utf-8"
 
@@ -168,6 +182,11 @@ class Output(io.TextIOBase):
         """Send the text to the host immediately, and return its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        for printed in self.unfinished:
+            if printed.tell():
+                self._write(printed.getvalue())
+                printed.seek(0)
+                printed.truncate()
         self._write(text)
         return len(text)
 
@@ -249,9 +268,11 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
     if not isinstance(target, Output):
         return _PRINT(*values, file=target, **options)
     text = io.StringIO()
+    target.unfinished.append(text)
     try:
         _PRINT(*values, file=text, **options)
     finally:
+        del target.unfinished[-1]
         target.write(text.getvalue())
 
 
@@ -266,16 +287,29 @@ _GUARDS: dict[str, Callable[..., Any]] = {
 
 
 def _imitation(real: Any, guard: Any) -> Any:
-    """Give a guard the name and documentation of what it replaces, and return the guard."""
+    """Return a guard with the name and documentation of what it replaces."""
     guard.__doc__ = real.__doc__
-    return as_builtin(guard, real.__name__, real.__module__)
+    return builtin_function(guard, real.__name__, real.__module__)
+
+
+def _walk_stack(f: types.FrameType | None) -> Iterator[tuple[types.FrameType, int]]:
+    """Replace ``traceback.walk_stack``. The stack of a plan ends where the worker runs the plan.
+
+    This is no generator, since another frame would change what ``walk_stack(None)`` returns.
+    """
+    return takewhile(lambda found: found[0].f_globals.get("__name__") != _RUNS_PLANS, _WALK_STACK(f))
+
+
+_WALK_STACK, _RUNS_PLANS = traceback.walk_stack, "planbook.sandbox.worker.serve"
 
 
 def guard_library() -> None:
     """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, like ``getattr`` in plans.
 
-    Also hide the ``__dict__`` of modules from plans. This affects all code of the process.
+    Also hide from plans the ``__dict__`` of modules, and the worker's own part of the stack, whose file names differ
+    from machine to machine. This affects all code of the process.
     """
+    traceback.walk_stack = _walk_stack
     operator.attrgetter = _imitation(_ATTRGETTER, _attrgetter)  # type: ignore[misc]
     vars(string)["getattr"] = _getattr  # used by string.Formatter
     set_in_class(types.ModuleType, "__dict__", property(_module_dict))

@@ -134,17 +134,20 @@ class WorkerCell:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.sources: list[str] = []
+        self.lines: list[str] = []
         self.value: object = None
         """The value of the last part, while the cell is not complete."""
 
+    def add(self, source: str) -> None:
+        """Add the source of the cell or of its next part."""
+        while self.lines and not self.lines[-1]:
+            self.lines.pop()
+        lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
+        self.lines += lines[len(self.lines) :]
+
     def line(self, number: int) -> str:
         """Return the text of a line, or "" if there is no such line. Lines are numbered from 1."""
-        for source in self.sources:
-            lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
-            if 0 < number <= len(lines) and lines[number - 1]:
-                return lines[number - 1]
-        return ""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
 
 def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], names: Mapping[str, object]) -> RawFault:

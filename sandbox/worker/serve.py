@@ -5,6 +5,7 @@ process that workers are forked from.
 """
 
 import gc
+import linecache
 import marshal
 import socket
 import sys
@@ -116,7 +117,9 @@ class CellRunner:
         tail: CodeType | None
         code, tail = marshal.loads(a2b_base64(compiled))
         cell = self._cells.setdefault(code.co_filename, results.WorkerCell(name))
-        cell.sources.append(source)
+        cell.add(source)
+        lines = [f"{line}\n" for line in cell.lines]
+        linecache.cache[code.co_filename] = len(source), None, lines, code.co_filename  # for the module traceback
         if source:
             cell.value = None
         self.link.file = code.co_filename

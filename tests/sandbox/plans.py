@@ -6,6 +6,7 @@ A line ``### TITLE`` begins a section of a table.
 import atexit
 import contextlib
 import io
+import linecache
 import marshal
 import re
 import sys
@@ -84,6 +85,7 @@ def run_plain(source: str) -> ProgramResult:
     code, tail = marshal.loads(a2b_base64(compile_for_worker(source, "<plan>", guarded=False).code))
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as output:
         patch.setitem(sys.modules, "__main__", main)
+        patch.setitem(linecache.cache, "<plan>", (len(source), None, source.splitlines(keepends=True), "<plan>"))
         try:
             exec(code, names)
             if tail is not None:

@@ -102,6 +102,26 @@ def test_every_function_of_a_module_returns_the_same(zygotes: tuple[Sandbox, San
     check_same(zygotes, SWEEP.replace("MODULE", module))
 
 
+STACKS = """
+import io, logging, traceback
+out = io.StringIO()
+logging.getLogger("x").addHandler(logging.StreamHandler(out))
+def inner():
+    traceback.print_stack(file=out)
+    logging.getLogger("x").warning("logged", stack_info=True)
+    return [frame.name for frame in traceback.extract_stack()], len(traceback.format_stack()), out.getvalue()
+inner()
+"""
+
+
+def test_a_stack_shows_only_the_plan(session: Session) -> None:
+    value = session.run(STACKS).value
+    assert isinstance(value, list)
+    assert value[:2] == [["<module>", "inner"], 2]
+    assert [line for line in str(value[2]).splitlines() if "File" in line and "cell#0" not in line] == []
+    assert "inner()" in str(value[2])
+
+
 def test_no_clock_shows_the_time_of_the_machine(session: Session) -> None:
     session.run(PRELUDE)
     shown = json.dumps([session.run(expression).value for expression in CLOCKS])
