@@ -128,7 +128,7 @@ def _build_class(name: str, about: str, tools: list[Tool], target: str, **member
 
 
 def _module(source: str) -> tuple[ModuleType, Loader]:
-    """Return a module, and a function that returns the module for a task.
+    """Return a module, and a function that returns the module to use for a new task.
 
     Raises UnknownEnvironment if the module cannot be loaded.
     """

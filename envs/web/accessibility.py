@@ -117,10 +117,7 @@ class PageLayout:
 
     @staticmethod
     def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return the rectangle that clips a node.
-
-        The nearest ancestor with a layout determines it. If no ancestor has a layout, return ``clip``.
-        """
+        """Return the rectangle that clips a node: that of its nearest ancestor with a layout, or else ``clip``."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:

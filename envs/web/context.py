@@ -34,9 +34,9 @@ AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 """HTTP methods that by definition do not change data on the server."""
 NAVIGATION_START_SECONDS = 1.0
-"""Seconds after which a navigation that has not begun is no longer expected."""
+"""Seconds within which an expected navigation has to begin."""
 QUIET_SECONDS = 0.03
-"""Seconds without pending requests and events after which a page counts as settled."""
+"""Seconds without events after which a page counts as settled, if nothing is pending."""
 MAX_BUSY_SECONDS = 1.5
 """Seconds after which a page is read even if it is still sending requests, unless it is navigating."""
 Params = Mapping[str, Any]
@@ -75,7 +75,7 @@ class TabTarget:
     _error_name: str = ""
     """The browser's name for the error of the last document that did not load."""
     _expected_until: float = 0.0
-    """The time at which a navigation that has not begun is no longer expected."""
+    """The time until which a navigation is expected to begin."""
 
     def check(self) -> None:
         """Raise TabGone if the tab can no longer be used."""
@@ -263,10 +263,10 @@ class Context:
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab has settled. If its page does not load in time, stop loading it.
+        """Wait until a tab has settled. If a new page has not arrived after ``patience`` seconds, stop loading it.
 
-        Return the reason why the page did not load, or "" if it did or if there was nothing to load. ``document`` is
-        the document that the tab showed before the navigation.
+        Return the reason why the page did not load, or "" if it did, is still loading, or if there was nothing to load.
+        ``document`` is the document that the tab showed before the navigation.
         """
         if self.settle(target):
             return self._leave_error_page(target) if target.load_failure else ""
