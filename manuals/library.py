@@ -2,8 +2,8 @@
 
 A library has one folder for each environment. The files of an environment are in ``LIBRARY/ENVIRONMENT``:
 
-    rules.json            the rules, with their validation logs
-    manual.md             the manual; the text of a rule in it overrides that in rules.json
+    rules.json            the rules, with their validation logs and checks
+    manual.md             the manual; its rule texts override those in rules.json
     skills.json           the skill for each task type
     reflections.json      the reflection for each task type
     types.json            the found types: task types that planbook found by itself

@@ -5,9 +5,9 @@ code that several procedures use, and ``demonstrations/`` the examples that a me
 describes the other files. A file in ``procedures/`` has one of two forms:
 
 - A file with one procedure defines the function ``solve(agent, task)``.
-- A file with several procedures defines a function for each, whose docstring has a line ``type: TYPE``. A function that
-  solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share are
-  in the docstring of the module.
+- A file with several procedures defines one function for each, with a line ``type: TYPE`` in its docstring. A function
+  that solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share
+  are in the docstring of the module.
 """
 
 import ast

@@ -226,8 +226,8 @@ class ToolEnvironment(Environment):
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
         """Return the actions and queries that prompts list.
 
-        If there are more than MAX_LISTED_TOOLS tools, only the best matches for the goal are listed. The option
-        ``listed_tokens`` limits the total length of their descriptions.
+        If there are more than MAX_LISTED_TOOLS tools, only the best matches for the goal are listed (without a goal,
+        the first tools). The option ``listed_tokens`` limits the total length of their descriptions.
         """
         offer = cls.offered(options)
         if len(cls.tools) <= MAX_LISTED_TOOLS:

@@ -275,7 +275,7 @@ class McpConnection:
         return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
     def _wait(self, request: Coroutine[Any, Any, T], name: str) -> T:
-        """Run a request in the connection's thread, and return its result. Errors call the request ``name``."""
+        """Run a request in the connection's thread, and return its result. Error messages call the request ``name``."""
         if not self._thread.is_alive():
             request.close()
             raise self._broken(f"was gone before {name}")

@@ -51,7 +51,7 @@ class ModuleEnvironment(ToolEnvironment):
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call the tool's function, and return its result as JSON. Raises ToolFailed if it raises an error."""
+        """Call the tool's function, and return its result as JSON. Raises ToolFailed if the function fails."""
         function = self._state
         for part in tool.source:
             function = getattr(function, part)

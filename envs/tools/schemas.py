@@ -45,7 +45,7 @@ class Argument:
     annotation: Any = Any
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
-    """A function that converts JSON to the type that the tool takes, or None if no conversion is needed."""
+    """A function that converts JSON to the type that the tool takes. None if no conversion is needed."""
     omitted: bool = True
     """True if a value equal to the default is not passed to the tool, which then uses its own default."""
     structure: str = ""

@@ -51,11 +51,11 @@ class TabTarget:
     """
 
     id: str
-    """The id of the target. The tab's own frame has the same id."""
+    """The id of the target. The tab's main frame has the same id."""
     session: str
     """The id to which commands for this tab are addressed."""
     hidden: bool = False
-    """True if nothing about the tab is reported to the agent. Judging and logging in use hidden tabs."""
+    """True if nothing about the tab is reported to the agent. Hidden tabs are used for judging and logging in."""
     refused: bool = False
     """True if one of the tab's navigations was refused."""
     gone: bool = False
@@ -89,7 +89,7 @@ class TabTarget:
 
     @property
     def navigating(self) -> bool:
-        """True if the tab's own frame is loading a document, or is expected to do so soon."""
+        """True if the tab's main frame is loading a document, or is expected to do so soon."""
         return self.id in self.loading or time.monotonic() < self._expected_until
 
     def stop_waiting(self) -> None:
@@ -302,7 +302,7 @@ class Context:
         return False
 
     def _preparations(self) -> list[Command]:
-        """Return the commands that set up a new tab. After ``Fetch.enable``, the browser pauses some requests."""
+        """Return the commands that set up a new tab. ``Fetch.enable`` pauses requests, for ``_on_paused``."""
         private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [

@@ -50,7 +50,7 @@ class Page:
     url: str
     title: str
     document: str
-    """The id of the document, which changes whenever a page is loaded."""
+    """The id of the document: a new one each time that a page is loaded."""
     browser_history: TabHistory
     """The tab's history in the browser."""
     root: AccessibilityNode

@@ -192,7 +192,7 @@ class Browsing:
             self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
-        """Close the current tab. The tab before it becomes the current tab."""
+        """Close the current tab. The tab before it, or else the first, becomes the current tab."""
         self.context.drop(self.tab.target)
         del self.tabs[self.current]
         self.switch(max(0, self.current - 1))

@@ -10,7 +10,7 @@ The published tasks use six sites, which users have to run themselves. In a task
 Some tasks cannot be judged here. They are left out, and their field ``unjudgeable`` gives the reason. Of the 812
 published tasks, these are 161:
 
-- 82 tasks with ``fuzzy_match``, for which a language model judges the answers in the original
+- 82 tasks with ``fuzzy_match``, which a language model judges in the original
 - 79 tasks with ``func:`` in addresses or locators, which calls Python functions of the original
 
 Tasks that begin logged in (``storage_state``) are left out, too, unless the folder ``logins`` has the file that they
