@@ -2,8 +2,8 @@
 
 The formulator is a model that arranges rules into a manual. In the paper, it copies the text and code of every rule
 into the manual, so it may change or forget parts of a rule. Here it writes only an outline: titles, some prose, and the
-ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so that none is missing and
-their text and code are unchanged.
+ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so none is missing, and their
+text and code are unchanged.
 """
 
 import re

@@ -23,7 +23,7 @@ MOUSE_START = (639.0, 479.0)
 EPISODE_MILLISECONDS = 2_000_000_000
 """Milliseconds after which a page ends its episode: nearly the most that a timer in a browser allows."""
 DATA_MODE = "train"
-"""miniwob's name for the set of sentences from which pages choose the wording of a goal. This set is the default."""
+"""miniwob's name for the set of sentences from which pages choose the wording of a goal. It is miniwob's default."""
 DRAG_STEPS = 8
 """Number of mouse movements while an element is dragged."""
 LOAD_SECONDS = 60

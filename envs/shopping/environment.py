@@ -39,7 +39,7 @@ TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
 def get_shop(options: ShoppingOptions) -> Shop:
-    """Return the shop that the options define. Raises BadSelection if one of the shop's files cannot be read."""
+    """Return the shop that the options define. Raises BadSelection if one of the shop's files is unusable."""
     return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
