@@ -1,11 +1,11 @@
 """Write manuals from learned rules, and read and write libraries of knowledge.
 
 This package also contains the shipped library. It has a folder for each environment, with procedures, demonstrations
-and the starting knowledge of runs of ``planbook build``.
+and the knowledge with which ``planbook build`` begins.
 
 - ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
 - ``markdown``: writes a manual as Markdown, and reads it back.
-- ``coverage``: finds task types without rules, rules that no planner cited, and rules that cite missing ones.
+- ``coverage``: finds task types without rules, rules that no planner cited, and rules that cite unknown rules.
 - ``library``: reads learned knowledge from the files of a library, and writes it to them.
 - ``procedures``: reads the procedures and demonstrations of a library.
 - ``start``: reads starts, the knowledge that a run of ``planbook build`` begins with.

@@ -1,17 +1,17 @@
-"""Find gaps in learned rules: task types without a rule, rules that no planner cited, and rules that cite missing ones.
+"""Find gaps in learned rules: task types without a rule, rules no planner cited, and rules that cite unknown rules.
 
-A task type is covered if there is a success process for it: a rule on how tasks of this type are solved. A rule has no
+A task type is covered if there is a success process for it: a rule on how to solve tasks of this type. A rule has no
 field for its task type, so the type is guessed from the scope of the rule: its first sentence. A task type is
 
 - *named* if the scope of a success process contains the type's name, as ``pick_two_obj`` or as ``pick two obj``,
-- *likely* to be covered if the scope of a success process names no type, but uses words of this type,
+- *likely* to be covered if the scope of a success process names no type, but uses words of the type,
 - *missing* otherwise.
 
-The words of a type are those of its name, and those that most of its sample goals share. Its distinctive words are
+The words of a type are those of its name, and those that most of its sample goals contain. Its distinctive words are
 those that no other type has. For *likely*, the scope must use a distinctive word of the type. A type may have none: all
 words of ``pick_and_place`` are words of other types, too. The scope must then use at least one word of the type, and no
-distinctive word of another type. If a word of any type comes before the first colon of the scope, only the words
-before the colon count.
+distinctive word of another type. If a word of any type comes before the first colon of the scope, only the words before
+the colon count.
 
 A *likely* type is reported with the words on which the guess is based.
 """
@@ -50,7 +50,8 @@ class CoveredType(BaseModel):
 class Coverage(BaseModel):
     """The coverage of task types by rules.
 
-    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps rules to the unknown ids that they cite.
+    ``never_cited`` lists the rules that no planner cited. ``dangling`` maps the id of a rule to the unknown ids that it
+    cites.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,7 +67,7 @@ class Coverage(BaseModel):
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Find the task types that the rules cover, and the rules that are never cited or cite missing ones.
+    """Find the task types that the rules cover, and the rules that are never cited or cite unknown rules.
 
     ``goals`` maps each type to sample goals. ``cited`` maps rule ids to the number of times that planners cited them.
     """
@@ -88,7 +89,7 @@ def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], 
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """Return a dict that maps each task type to the goals of its tasks, without the values of params."""
+    """Return a dict from task type to the goals of its tasks, with the values of params removed from each goal."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         values = set(re.findall(r"\w+", str(list(task.params.values()))))
@@ -132,15 +133,15 @@ def _words_of(task_type: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the stems of the significant words, so that ``put`` matches ``putting``, and ``place`` ``placed``."""
+    """Return the stems of the significant words, so that ``put`` matches ``putting``."""
     return frozenset(map(_stem, frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS))
 
 
 def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
     """Return the stems of the words of a scope.
 
-    If a word before the first colon is a word of a type, only the words before the colon are returned: for
-    ``When heating: look``, this is ``heat``.
+    If a word before the first colon is a word of a type, the words after the colon are left out. For
+    ``When heating: look``, only ``heat`` is returned.
     """
     before = _words(scope.partition(":")[0])
     return before if before & type_words else _words(scope)

@@ -2,8 +2,8 @@
 
 The formulator is a model that arranges rules into a manual. In the paper, it copies the text and code of every rule
 into the manual, so it may change or forget parts of a rule. Here it writes only an outline: titles, some prose, and the
-ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so that none is missing and
-their text and code are unchanged.
+ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so none is missing, and their
+text and code are unchanged.
 """
 
 import re
@@ -42,7 +42,7 @@ Remarks in parentheses between the ids are skipped. The match ends before the fi
 
 
 def read_outline(text: str, ids: Collection[str]) -> Manual:
-    """Return the manual for the outline in a reply. Text before the title of the outline is dropped.
+    """Return the manual that the outline in a reply describes. Text before the title of the outline is dropped.
 
     Headings inside a section become bold lines, because only titles, sections and rules have headings in a manual.
     Raises ValueError if there is no title or section, if a section has no rules, or if rules are missing, repeated or
@@ -70,7 +70,7 @@ def _unwrap(text: str) -> str:
 
 
 def _parts(reply: Sequence[Piece]) -> list[Sequence[Piece]]:
-    """Return the part that begins with the title, and then a part for each section.
+    """Return the part that begins with the title, followed by one part for each section.
 
     Everything before the last title is dropped, since it may be notes or a first version.
     """
@@ -120,7 +120,7 @@ def _listed_ids(line: str) -> Sequence[str] | None:
 
 
 def _first_ids(text: str) -> Sequence[str]:
-    """Return the rule ids at the beginning of a text, which is a list of ids or one item of a list."""
+    """Return the rule ids at the beginning of ``text``: a list of ids, or one item of such a list."""
     item = _ITEM.match(text)
     return citations(item["ids"]) if item else ()
 
@@ -205,7 +205,7 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SUCCESS_PROCESS,
     RuleType.USEFUL_HELPER_METHOD,
 )
-"""The order in which the examples of rules are dropped, by the type of the rule.
+"""The types of rules, in the order in which the examples of their rules are dropped.
 
 Helper methods come last, since the example of such a rule is the helper's code.
 """
@@ -215,10 +215,10 @@ def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Ma
     """Return the manual as Markdown, shortened to about ``tokens`` tokens. If ``tokens`` is None, it is not shortened.
 
     As many examples are dropped as necessary, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of
-    the least cited rules are dropped first (``cited`` maps rule ids to the number of citations), and of equally cited
-    rules, the longest. If this is not enough, the introductions of all sections are dropped, too. The content of rules
-    is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual in the same cases
-    as ``render``.
+    the least cited rules are dropped first (``cited`` maps rule ids to the number of citations) and, among equally
+    cited rules, the longest examples. If this is not enough, the introductions of all sections are dropped, too. The
+    content of rules is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual
+    in the same cases as ``render``.
     """
     all_rules = list(rules)
     ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]

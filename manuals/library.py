@@ -2,8 +2,8 @@
 
 A library has one folder for each environment. The files of an environment are in ``LIBRARY/ENVIRONMENT``:
 
-    rules.json            the rules, with their validation logs
-    manual.md             the manual; the text of a rule in it overrides that in rules.json
+    rules.json            the rules, with their validation logs and checks
+    manual.md             the manual; its rule texts override those in rules.json
     skills.json           the skill for each task type
     reflections.json      the reflection for each task type
     types.json            the found types: task types that planbook found by itself
@@ -40,7 +40,7 @@ SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "
 """Names of two more files, and of the folder of procedures."""
 Part = TypeVar("Part")
 _USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
-"""Matches the ``uses:`` line in a procedure's header, up to but excluding quotes that close the header."""
+"""Matches the ``uses:`` line in a procedure's header, up to but excluding any quotes that close the header."""
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
@@ -129,7 +129,10 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
 
 
 def _rules_by_id(manual: str, problem: str) -> dict[str, Rule]:
-    """Return the rules in a manual. If it cannot be read, raise BadKnowledge; the message begins with ``problem``."""
+    """Return the rules in a manual, keyed by id.
+
+    Raises BadKnowledge if the manual is invalid. The message begins with ``problem``.
+    """
     try:
         return {rule.id: rule for rule in parse(manual)[1]}
     except BadManual as error:
@@ -157,7 +160,7 @@ def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str])
 
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
-    """Raise BadKnowledge if the manual and the rules differ: ``read_knowledge`` would not return what was written."""
+    """Raise BadKnowledge if manual and rules differ, since ``read_knowledge`` would not return what was written."""
     _check_unique_ids(path.with_name(RULES_FILE), knowledge.rules)
     if not knowledge.manual.strip():
         return
@@ -239,11 +242,11 @@ TEMPORARY = ".new"
 
 
 def replace_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files in a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
+    """Write files to a folder. ``files`` maps the name of each file to its text; an empty text deletes the file.
 
-    All files are first written under temporary names, and then renamed one after the other. If writing fails, all files
-    keep their old text. If the process is killed, each file has its complete old or new text. Raises BadKnowledge if a
-    file cannot be written.
+    All files are first written under temporary names, and then renamed one after the other. If one of the temporary
+    files cannot be written, no file is changed. If the process is killed, each file holds either its old or its new
+    text, and all of it. Raises BadKnowledge if a file cannot be written.
     """
     written: list[Path] = []
     try:

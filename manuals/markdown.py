@@ -1,6 +1,6 @@
 r"""Write a manual as Markdown, and read it back. A manual consists of sections with prose and rules.
 
-The Markdown has the following form. Rules that are written and read back are the same, byte for byte.
+The Markdown has the following form. A rule that is written and read back has the same text, byte for byte.
 
     # Title
     Overview.
@@ -17,7 +17,8 @@ The Markdown has the following form. Rules that are written and read back are th
 If the content of a rule has characters with a meaning in Markdown, such as asterisks, it is put in a code fence marked
 ``text``. A fence is longer than any sequence of backticks inside it, so no text needs to be escaped. Only ``\n`` ends a
 line; a ``\r`` or another control character is part of the line. But if every line of a file ends in ``\r\n``, as some
-editors write it, each ``\r\n`` is read as ``\n``. Validation logs are not written, since planners must not see them.
+editors write it, each ``\r\n`` is read as ``\n``. Validation logs and checks are not written, since planners must not
+see them.
 """
 
 import re
@@ -41,8 +42,8 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 class Piece(NamedTuple):
     """A line of Markdown, or a whole fenced code block with its opening and closing lines.
 
-    ``number`` is the number of the first line, from 1. ``info`` is the info string of a code block (the text after the
-    opening fence), or None for a line.
+    ``number`` is the number of the first line, counted from 1. ``info`` is the info string of a code block (the text
+    after the opening fence), or None for a line.
     """
 
     number: int
@@ -107,7 +108,7 @@ def _valid_title(text: str) -> str:
 
 
 def _valid_prose(text: str) -> str:
-    """Return the prose with Unix line endings. Raises ValueError if a manual could not be read back with it."""
+    """Return the prose with Unix line endings. Raises ValueError if a manual with it could not be read back."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.level in (1, 2, 3):
@@ -122,7 +123,7 @@ def _valid_prose(text: str) -> str:
 
 
 def _is_closed(prose: str) -> bool:
-    """Return True if the prose leaves no fence or HTML block open, so that a heading after it is parsed as a heading.
+    """Return True if the prose leaves no fence or HTML block open, which would swallow a heading after it.
 
     A full Markdown parser decides this, since its rules for fences differ from those of ``pieces``.
     """
@@ -161,7 +162,7 @@ class Manual(BaseModel):
 
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """Return the faults of the sections, which must name each of the rules ``ids`` exactly once, and no others."""
+    """Return what is wrong with the sections, which must name each rule in ``ids`` exactly once, and no others."""
     all_ids, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in all_ids if id not in named],
@@ -184,7 +185,7 @@ def error_message(error: ValueError) -> str:
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
 _VERBATIM = "text"
-"""Info string of the fence around a rule's content that cannot be written as prose."""
+"""Info string of the fence around content that cannot be written as prose, or an example that is not Python."""
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
 _BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
 _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
@@ -255,7 +256,7 @@ class _Part(NamedTuple):
 
 @lru_cache(maxsize=4)
 def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
-    """Return the manual and its rules, in reading order and without validation logs.
+    """Return the manual and its rules. The rules are in reading order, and lack validation logs and checks.
 
     Raises BadManual if the text is not a valid manual. The message names the line, or quotes the prose.
     """
@@ -328,7 +329,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return a dict that maps each keyword in a rule's body to its lines. The content has the key ""."""
+    """Split a rule's body at its keywords, into a dict from keyword to pieces. The content has the key ""."""
     groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     current = ""
     for piece in body:

@@ -5,9 +5,9 @@ code that several procedures use, and ``demonstrations/`` the examples that a me
 describes the other files. A file in ``procedures/`` has one of two forms:
 
 - A file with one procedure defines the function ``solve(agent, task)``.
-- A file with several procedures defines a function for each, whose docstring has a line ``type: TYPE``. A function that
-  solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share are
-  in the docstring of the module.
+- A file with several procedures defines one function for each, with a line ``type: TYPE`` in its docstring. A function
+  that solves several types has a line ``type: TYPE - SUMMARY`` for each of them. Header lines that all procedures share
+  are in the docstring of the module.
 """
 
 import ast
@@ -34,7 +34,7 @@ _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 class ProcedureLibrary:
     """The procedures of a library for one environment, except those for ``excluded_types``.
 
-    A procedure is checked only when it is requested, against the actions that remain under ``options``.
+    A procedure is checked only when it is requested, against the actions that ``options`` leave.
     """
 
     def __init__(
@@ -80,7 +80,8 @@ class ProcedureLibrary:
 def module_procedures(path: Path) -> list[Procedure]:
     """Return the procedures of a module that defines several, each with all the code that it needs.
 
-    If the file has the other form, the list is empty. Raises BadProcedure if a procedure of the module is invalid.
+    If the file has just one procedure, or cannot be read or parsed, the list is empty. Raises BadProcedure if a
+    procedure of the module is invalid.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -102,7 +103,7 @@ def _docstring(node: ast.stmt) -> str:
 
 
 def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield each task type of the function, and the text of a file with only the procedure for this type."""
+    """Yield each task type of the function, with the text of a file that has only the procedure for this type."""
     docstring = _docstring(function)
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
@@ -160,7 +161,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return the ``names`` for which an environment has a demonstration, for at least one task type."""
+    """Return those ``names`` for which an environment has a demonstration, be it for all task types or only one."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name

@@ -25,10 +25,10 @@ DEFAULT_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""Maps each environment to a dict that maps splits (named sets of tasks) to the names of starts.
+"""A dict from environment to a dict from split (a named set of tasks) to the names of starts.
 
-These are the starts of the experiments in the AutoManual paper (section 4, appendix D). The key "" stands for all
-splits that are not listed.
+Except for toy, these are the starts of the AutoManual paper's experiments (section 4, appendix D). The key "" stands
+for all splits that are not listed.
 """
 TEST_ONLY_TYPES: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
 """Maps environments to task types from which a build must not learn, because they resemble other types (appendix D)."""
@@ -116,7 +116,7 @@ def _check_consecutive_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``, also where their texts or the example name them."""
+    """Return the start with its rules numbered from ``first``, including where texts or the example name them."""
     new_ids = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:

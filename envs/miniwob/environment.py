@@ -110,7 +110,7 @@ class Miniwob(Environment):
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
-        """Start an episode of the page with the task's seed. If the tab has died since the last one, open a new tab."""
+        """Start an episode of the page with the task's seed. If the tab has died, open a new one."""
         had_tab = self._tab is not None
         try:
             page = self._begin(task)
@@ -127,7 +127,7 @@ class Miniwob(Environment):
         return self._page.html if self._page else ""
 
     def verdict(self) -> Verdict:
-        """Return the page's verdict: solved if its raw reward is 1. The score is the raw reward, but at least 0.
+        """Return the page's verdict: solved if its raw reward is 1. The score is the raw reward, clipped to 0..1.
 
         While the episode is not over, the score is 0.
         """
@@ -260,8 +260,8 @@ def page_address(type_name: str) -> str:
 def _extractors() -> Mapping[str, Callable[[str], Sequence[tuple[str, str]]]]:
     """Return miniwob's field extractors, which map each task type to the function that parses its goals.
 
-    Each function returns the names and values of the fields in a goal. Only the module that defines the functions is
-    run, which needs nothing but the standard library. The package miniwob itself is not imported.
+    Each function returns the names and values of the fields in a goal. Instead of importing the package miniwob, this
+    runs only the module that defines the functions, which needs nothing but the standard library.
     """
     return run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]  # type: ignore[no-any-return]
 

@@ -19,11 +19,11 @@ from planbook.envs.errors import EnvironmentBroken
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 """The size of the tab's window, in pixels."""
 MOUSE_START = (639.0, 479.0)
-"""The point outside the page's content that is clicked at the start of an episode. The click closes open menus."""
+"""A point outside the page's content. It is clicked at the start of an episode, to close open menus."""
 EPISODE_MILLISECONDS = 2_000_000_000
-"""Milliseconds after which a page ends its episode. Timers in browsers allow hardly more."""
+"""Milliseconds after which a page ends its episode: nearly the most that a timer in a browser allows."""
 DATA_MODE = "train"
-"""miniwob's name for the set of sentences from which pages choose the wording of a goal. This set is the default."""
+"""miniwob's name for the set of sentences from which pages choose the wording of a goal. It is miniwob's default."""
 DRAG_STEPS = 8
 """Number of mouse movements while an element is dragged."""
 LOAD_SECONDS = 60
@@ -41,7 +41,7 @@ class PageState:
     done: bool
     """True if the page has ended the episode."""
     reward: float
-    """The raw reward, which is valid only if ``done`` is True."""
+    """The raw reward. Valid only if ``done`` is True."""
     refused: str = ""
     """The reason why the action was refused, or "" if it was carried out."""
     goal: str = ""
@@ -82,7 +82,7 @@ class MiniwobTab:
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(click_commands(*MOUSE_START))  # a mouse movement alone would wait for the next frame
+        self._connection.call_all(click_commands(*MOUSE_START))  # just moving the mouse would wait for the next frame
         return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
     def find(self, xpath: str) -> JsonValue:
@@ -94,7 +94,7 @@ class MiniwobTab:
         return self._send_at(self._ask("locate", xpath), click_commands)
 
     def click_option(self, xpath: str) -> PageState:
-        """Choose an ``<option>`` of a list. If the XPath matches another kind of element, click on this element."""
+        """Choose an ``<option>`` of a list. If the XPath matches another kind of element, click on it."""
         point = self._ask("locateOption", xpath)
         return self._do("choose", xpath) if point.get("option") else self._send_at(point, click_commands)
 

@@ -2,7 +2,7 @@
 
 Our catalogue has 1,200 products and 546 wishes. It is generated from ``kinds.json`` with fixed seeds. Each kind of
 product, such as body lotion, has ten families of three similar products. The second product of a family differs from
-the first in one attribute. The third costs more and lacks one value of each option.
+the first in one attribute, and costs 3% less. The third costs 60% more, and lacks one value of each option.
 
 The user's files have WebShop's format:
 
@@ -11,8 +11,8 @@ The user's files have WebShop's format:
 - ``goals`` maps the id of a product to the wishes that people wrote for it, like ``items_human_ins.json``.
 
 Without a file of goals, wishes are generated like WebShop's synthetic goals: each instruction in the file of attributes
-becomes one wish for each combination of the product's options. If a product has a price range, its price is drawn from
-the range, as in WebShop. The product's id is the seed, so that prices are the same in every run.
+becomes one wish for each combination of option values. If a product has a price range, its price is drawn from the
+range, as in WebShop. The product's id is the seed, so prices are the same in every run.
 """
 
 import itertools
@@ -37,17 +37,17 @@ class Product:
     category: str
     """The department, such as ``beauty``."""
     query: str
-    """The words for products of the same kind, such as ``body lotion``."""
+    """Search words for this kind of product, such as ``body lotion``."""
     path: str
     """The departments that lead to this kind, such as ``Beauty & Personal Care › Skin Care › Body Lotion``."""
     description: str
     bullets: tuple[str, ...]
     attributes: tuple[str, ...]
     options: Mapping[str, Mapping[str, float]]
-    """Maps the name of an option to a dict that maps each of its values to the surcharge that is added to ``price``."""
+    """A dict from option name to a dict from value to its surcharge, which is added to ``price``."""
     price: float
     price_shown: tuple[float, float] | None = None
-    """The price range that the page shows, or None if the surcharges of the options determine it."""
+    """The price range that the page shows, or None to derive it from the surcharges of the options."""
     rating: str = "N.A."
     reviews: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ class Shop:
     """All products and all wishes."""
 
     products: Mapping[str, Product]
-    """Maps the id of a product to the product."""
+    """The products, keyed by id."""
     wishes: Sequence[Wish]
     """The wishes in random order. Each split of the tasks is a range of these wishes."""
 
@@ -132,7 +132,7 @@ SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 P_OPTION = 0.6
-"""The probability that a wish names an option. About one in five wishes names none, as in WebShop."""
+"""The probability that a wish names any given option. About one in five wishes names none, as in WebShop."""
 PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
 """The price limits that sentences name: 10, 20, ... 990 dollars."""
 
@@ -152,7 +152,7 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, rng: random.Random) -> float | None:
-    """Return a random price limit, as in WebShop, for a wish for a product at this price, or None for no limit.
+    """Return a random price limit for a wish whose product has this price, as in WebShop, or None for no limit.
 
     The limit is the higher of two that are drawn from the next four PRICE_LIMITS above the price. If there are fewer
     than two above the price, there is no limit.
@@ -190,7 +190,7 @@ def _new_id(rng: random.Random) -> str:
 
 
 def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
-    """Return a dict that maps three to five values of an option to their surcharges.
+    """Return a dict from value to surcharge, for three to five values of an option.
 
     ``axis`` lists all values that the option can have. ``least`` is the lowest price of products of this kind.
     """

@@ -34,12 +34,12 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""Maps a split to its range of wishes. ADaPT and AgentKit used the first 100 of the 500 wishes in the split "full"."""
+"""The range of wishes in each split. ADaPT and AgentKit used the first 100 of the 500 wishes in the split "full"."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
 def get_shop(options: ShoppingOptions) -> Shop:
-    """Return the shop that the options define. Raises BadSelection if one of the shop's files cannot be read."""
+    """Return the shop that the options define. Raises BadSelection if one of the shop's files is unusable."""
     return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
@@ -75,11 +75,11 @@ class Shopping(Environment):
     The id of a task consists of its split and the number of its wish, such as ``test/17``. Its type is the category of
     the product. ``task.params`` has ``price_below`` if the wish has a price limit. The wishes of our catalogue are
     shuffled like WebShop's goals: "test" has the first 100, "full" the first 500, "dev" the next 40, and "example" the
-    next six, which demonstrations play.
+    next six, which demonstrations solve.
 
-    Pages, buttons and reward are WebShop's, with three differences. Only the search page has a search box.
-    Options may cost extra, while in WebShop (and in product files in its format) each product has one price. The search
-    uses our BM25, and the factor ``r_type`` of the reward uses no tagger (see ``webshop.py``).
+    Pages, buttons and reward are WebShop's, with some differences. Only the search page has a search box. Options may
+    cost extra, while in WebShop (and in product files in its format) each product has one price. The search uses our
+    BM25, and the factor ``r_type`` of the reward uses no tagger (see ``webshop.py``).
     """
 
     name = "shopping"

@@ -78,9 +78,9 @@ class ShopPages:
         return [BACK, PREV] if state.page in SUB_PAGES.values() else []
 
     def options(self, state: ShopState) -> dict[str, list[str]]:
-        """Return a dict that maps the current product's options to their values, or {} on other pages.
+        """On a product's own page, return a dict from option to values; otherwise, {}.
 
-        A value with the same label as one of the page's other buttons is left out, since a click presses the button.
+        A value with the same label as one of the page's other buttons is left out, since a click presses that button.
         """
         if state.page != ITEM:
             return {}

@@ -138,7 +138,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def file_tasks(cls, options: BaseModel | None) -> Mapping[str, TaskEntry]:
-        """Return the tasks of the task file by id, or {} if the option ``tasks`` names no file.
+        """Return the tasks of the task file, keyed by id, or {} if the option ``tasks`` names no file.
 
         Raises BadSelection if the file is faulty.
         """
@@ -147,7 +147,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Check the assertions of a judge. For each that cannot be run, yield its index and the reason."""
+        """Check the assertions of a judge. Yield (index, reason) for each reason why one of them cannot be run."""
         functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
         for index, code in enumerate(assertions):
             not_read_only = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
@@ -159,7 +159,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def read_only_tools(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
-        """Return the functions that assertions may call: one for each read-only tool, by the name ``agent.NAME``."""
+        """Return the functions that assertions may call: one for each read-only tool, keyed by ``agent.NAME``."""
         return {f"agent.{tool.name}": _as_function(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
@@ -226,8 +226,8 @@ class ToolEnvironment(Environment):
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
         """Return the actions and queries that prompts list.
 
-        If there are more than MAX_LISTED_TOOLS tools, only the best matches for the goal are listed. The option
-        ``listed_tokens`` limits the total length of their descriptions.
+        If there are more than MAX_LISTED_TOOLS tools, only the best matches for the goal are listed (without a goal,
+        the first tools). The option ``listed_tokens`` limits the total length of their descriptions.
         """
         offer = cls.offered(options)
         if len(cls.tools) <= MAX_LISTED_TOOLS:
@@ -265,7 +265,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def _nearest(cls, words: str) -> list[str]:
-        """Return the names of the tools whose descriptions share a word with a text, best matches first."""
+        """Return the names of the tools whose descriptions share a word with ``words``, best matches first."""
         names = list(cls.tools)
         index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
@@ -329,7 +329,7 @@ def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., Js
         try:
             return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolTimeout) as error:
-            raise SandboxError(str(error)) from error  # which no assertion can catch, so judging ends
+            raise SandboxError(str(error)) from error  # assertions cannot catch this, so judging ends
 
     call_tool.__signature__ = tool.signature  # type: ignore[attr-defined]
     return call_tool

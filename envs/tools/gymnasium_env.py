@@ -215,7 +215,7 @@ def describe_space(space: Any) -> str:
 
 
 def _describe_list(items: str, low: Any, high: Any) -> str:
-    """Describe the lists of a space. Their items are bounded by the items of the arrays ``low`` and ``high``."""
+    """Describe a space of lists. The arrays ``low`` and ``high`` contain the bounds of each item."""
     shape = f"a list of {len(low)} {items}" if low.ndim == 1 else f"nested lists of {items} of shape {list(low.shape)}"
     if (low == low.min()).all() and (high == high.max()).all():
         return f"{shape}, each from {rounded_json(low.min())} to {rounded_json(high.max())}"

@@ -54,14 +54,14 @@ _CLOSED = re.compile(r"Connection closed$|SSE stream ")
 MAX_PAGES = 100
 """Maximum number of pages of a server's tool list to read."""
 TIMEOUT = 30.0
-"""Default maximum time, in seconds, that a server may take to start, and that a call may take."""
+"""Default time limit, in seconds, for starting a server and for each call."""
 MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
 """The environment variable by which the watchdog finds a server's processes."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 class McpServer(BaseModel):
-    """A server as the user describes it. ``$NAME`` in a string is replaced by the environment variable NAME.
+    """A server as the user describes it. ``$NAME`` in a string stands for the environment variable NAME.
 
     An entry of a server file has this form. Fields that only other MCP clients use are ignored.
     """
@@ -76,7 +76,7 @@ class McpServer(BaseModel):
     headers: dict[str, str] = {}
     disabled: bool = False
     start_timeout: float | None = Field(default=None, gt=0)
-    """Maximum time for starting the server, in seconds. By default the maximum time of a call, but at least TIMEOUT."""
+    """Time limit for starting the server, in seconds. By default that of a call, but at least TIMEOUT."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -85,7 +85,7 @@ class McpServer(BaseModel):
         return self
 
     def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return a copy of the server with variables replaced by their values, and all secrets of the server.
+        """Return a copy of the server with variables replaced by their values, and a tuple of the server's secrets.
 
         Raises EnvironmentBroken if a variable is not set.
         """
@@ -148,7 +148,7 @@ def read_servers(target: str) -> list[McpServer]:
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
-    """Return the servers in a server file that are not disabled. FILE_SHAPE shows the format of the file."""
+    """Return the enabled servers of a server file. FILE_SHAPE shows the format of the file."""
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
@@ -274,7 +274,7 @@ class McpConnection:
         return await self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout)
 
     def _wait(self, request: Coroutine[Any, Any, T], name: str) -> T:
-        """Run a request in the connection's thread, and return its result. Errors call the request ``name``."""
+        """Run a request in the connection's thread, and return its result. Error messages call the request ``name``."""
         if not self._thread.is_alive():
             request.close()
             raise self._broken(f"was gone before {name}")
@@ -285,7 +285,7 @@ class McpConnection:
             future.cancel()
             raise self._timeout_error(name) from error
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # not an error of the server
+            if error.code == CONNECTION_CLOSED and _CLOSED.match(error.error.message):  # from the SDK, not the server
                 raise self._broken(f"died during {name}") from error
             if error.code == REQUEST_TIMEOUT and "timed out" in str(error):
                 raise self._timeout_error(name) from error
@@ -321,7 +321,7 @@ class McpConnection:
 
 
 async def _accept(name: str, result: types.CallToolResult) -> None:
-    """Accept any result. This replaces the SDK's check, which may run forever; ``ServerTool.check`` checks results."""
+    """Accept any result. Replaces the SDK's check, which may run forever; ``ServerTool.check`` is used instead."""
 
 
 def _innermost(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-A server that is started with a command is restarted for each task, so that nothing is left of the previous task.
+By default, a server that is started with a command is restarted for each task, so nothing is left of the last task.
 """
 
 import logging
@@ -45,8 +45,8 @@ class McpOptions(ToolOptions):
 # Values that are checked against the schemas of servers.
 
 UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"})
-"""Keywords that only the server checks. A plan can choose texts and lists that take a host minutes or years to check:
-regular expressions may take exponential time, and jsonschema compares all items or properties with each other.
+"""Keywords that are left to the server, since a plan could pass values that take us minutes or years to check: regular
+expressions may take exponential time, and jsonschema compares all items or properties with each other.
 """
 UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
 """Keywords that may seem violated only because an unchecked keyword inside them counts as satisfied."""
@@ -69,7 +69,7 @@ class ServerTool(NamedTuple):
     output: Schema | None
 
     def check(self, value: object, *, result: bool = False) -> None:
-        """Raise ToolFailed if the input schema does not allow the arguments, or the output schema the result."""
+        """Raise ToolFailed if ``value`` violates the input schema or, if it is a ``result``, the output schema."""
         try:
             fault = find_fault(value, (self.output or {}) if result else self.input)
         except (Unresolvable, RecursionError) as error:
@@ -81,7 +81,7 @@ class ServerTool(NamedTuple):
 
 
 def find_fault(value: object, schema: Schema) -> Any:
-    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS reveal none."""
+    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS steps find none."""
     _COUNTS.set(Counter())
     with suppress(_TooManySteps):
         return exceptions.best_match(_bounded(_kind(schema))(schema, registry=Registry()).iter_errors(value))

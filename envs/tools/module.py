@@ -51,7 +51,7 @@ class ModuleEnvironment(ToolEnvironment):
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
-        """Call the tool's function, and return its result as JSON. Raises ToolFailed if it raises an error."""
+        """Call the tool's function, and return its result as JSON. Raises ToolFailed if the function fails."""
         function = self._state
         for part in tool.source:
             function = getattr(function, part)
@@ -128,7 +128,7 @@ def _build_class(name: str, about: str, tools: list[Tool], target: str, **member
 
 
 def _module(source: str) -> tuple[ModuleType, Loader]:
-    """Return a module, and a function that returns the module for a task.
+    """Return a module, and a function that returns the module to use for a new task.
 
     Raises UnknownEnvironment if the module cannot be loaded.
     """

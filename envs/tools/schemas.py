@@ -30,7 +30,7 @@ SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "b
 MAX_DESCRIPTION = 20_000
 """Maximum number of characters in a description. A schema with a longer one is described as "any"."""
 ReferenceCache = dict[tuple[str, int], Any]
-"""Maps a reference and its depth to a result. Without it, reading a schema that refers to itself takes forever."""
+"""Maps a reference and its depth to a result. Without it, schemas that refer to themselves take too long to read."""
 PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
 
@@ -45,9 +45,9 @@ class Argument:
     annotation: Any = Any
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
-    """Converts a JSON value to the type that the tool takes, or None if no conversion is needed."""
+    """A function that converts JSON to the type that the tool takes. None if no conversion is needed."""
     omitted: bool = True
-    """True if a value equal to the default is not passed to the tool, so that the tool uses its own default."""
+    """True if a value equal to the default is not passed to the tool, which then uses its own default."""
     structure: str = ""
     """The structure of values with named parts, from ``describe_schema``. Set only for Python functions."""
 
@@ -59,7 +59,7 @@ class Argument:
 
 
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a call as a dict that maps the keys of parameters to values.
+    """Return the arguments of a call as a dict from parameter key to value.
 
     Defaults that are not passed to the tool are left out (see ``Argument.omitted``). Other defaults are not converted.
     Raises ValueError if a value cannot be converted to the type of its parameter.
@@ -279,7 +279,7 @@ def _json_default(default: object, convert: Callable[[Any], Any] | None) -> Json
     """
     if convert is None or isinstance(default, set | frozenset):  # the order of a set differs between processes
         return None
-    with suppress(Exception):  # from a validator of the tool's author
+    with suppress(Exception):  # a validator by the tool's author may raise any error
         value = plain_data(default)
         return value if convert(value) == default else None
     return None

@@ -37,7 +37,7 @@ JUDGE_PARAMETERS = frozenset({"state", "answer", "task"})
 """The parameters that a judge's Python function may have."""
 PythonJudge = Callable[..., bool | float]
 FindFaults = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""A function that returns the index of each assertion that cannot be run, and the reason."""
+"""A function that returns (index, reason) for each reason why an assertion cannot be run."""
 
 
 class _FileModel(BaseModel):
@@ -88,7 +88,7 @@ class TaskFile(_FileModel):
 
 
 def read_task_file(path: Path, find_faults: FindFaults) -> Mapping[str, TaskEntry]:
-    """Return the tasks of a file by id.
+    """Return the tasks of a file, keyed by id.
 
     Raises BadSelection if the file has faults. The message lists all faults of its format with their lines or, if the
     format is correct, all faults of ids and judges.

@@ -117,10 +117,7 @@ class PageLayout:
 
     @staticmethod
     def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return the rectangle that clips a node.
-
-        The nearest ancestor with a layout determines it. If no ancestor has a layout, return ``clip``.
-        """
+        """Return the rectangle that clips a node: that of its nearest ancestor with a layout, or else ``clip``."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -143,7 +140,7 @@ INLINE_ROLES = ("InlineTextBox", "LineBreak")
 """Roles of nodes that only repeat part of their parent's text."""
 INSIGNIFICANT_ROLES = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section",
                        "form", "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that tell the agent nothing. A node with one of them, but no name or focus, is replaced by its children."""
+"""Roles that tell the agent nothing. A node with such a role and no name or focus is replaced by its children."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts, and are therefore left out."""
 CONTAINER_ROLES = ("row", "cell", "gridcell", "listitem")
@@ -318,7 +315,8 @@ def _fold(root: AccessibilityNode) -> None:
 def _fold_atomic(node: AccessibilityNode) -> None:
     """Remove all nodes inside an atomic node (one with a role in ATOMIC_ROLES), except interactive ones.
 
-    If the atomic node has neither a name nor a value, the texts and images inside it are kept, too.
+    If the atomic node has neither a name nor a value, the texts and images inside it are kept, too. A node with one of
+    the COMPOSITE_ROLES keeps nothing.
     """
     if node.role in COMPOSITE_ROLES:
         node.children = []

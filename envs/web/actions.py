@@ -15,7 +15,7 @@ from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
 FIELD_ROLES = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
                "colorwell")  # fmt: skip
-"""Roles of form fields, whose values no click alone can change."""
+"""Roles of form fields whose values cannot be changed just by clicking."""
 
 
 def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
@@ -146,7 +146,7 @@ class WebActions(Environment):
         return self._open_browsing().find(role.lower(), name.lower())
 
     def possible_actions(self) -> list[Action]:
-        """Return the possible clicks and choices on the elements in view, scrolling, and going back and forward."""
+        """Return the possible clicks and choices on the elements in view, scrolling, going back and going forward."""
         browsing = self._open_browsing()
         page = browsing.page
         if page is None:

@@ -34,9 +34,9 @@ AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 """HTTP methods that by definition do not change data on the server."""
 NAVIGATION_START_SECONDS = 1.0
-"""Seconds after which a navigation that has not begun is no longer expected."""
+"""Seconds within which an expected navigation has to begin."""
 QUIET_SECONDS = 0.03
-"""Seconds without pending requests and events after which a page counts as settled."""
+"""Seconds without events after which a page counts as settled, if nothing is pending."""
 MAX_BUSY_SECONDS = 1.5
 """Seconds after which a page is read even if it is still sending requests, unless it is navigating."""
 Params = Mapping[str, Any]
@@ -51,11 +51,11 @@ class TabTarget:
     """
 
     id: str
-    """The id of the target. The tab's own frame has the same id."""
+    """The id of the target. The tab's main frame has the same id."""
     session: str
     """The id to which commands for this tab are addressed."""
     hidden: bool = False
-    """True if nothing about the tab is reported to the agent. Judging and logging in use hidden tabs."""
+    """True if nothing about the tab is reported to the agent. Hidden tabs are used for judging and logging in."""
     refused: bool = False
     """True if one of the tab's navigations was refused."""
     gone: bool = False
@@ -75,7 +75,7 @@ class TabTarget:
     _error_name: str = ""
     """The browser's name for the error of the last document that did not load."""
     _expected_until: float = 0.0
-    """The time at which a navigation that has not begun is no longer expected."""
+    """The time until which a navigation is expected to begin."""
 
     def check(self) -> None:
         """Raise TabGone if the tab can no longer be used."""
@@ -89,7 +89,7 @@ class TabTarget:
 
     @property
     def navigating(self) -> bool:
-        """True if the tab's own frame is loading a document, or is expected to do so soon."""
+        """True if the tab's main frame is loading a document, or is expected to do so soon."""
         return self.id in self.loading or time.monotonic() < self._expected_until
 
     def stop_waiting(self) -> None:
@@ -263,10 +263,10 @@ class Context:
         self.connection.post(method, target.session, **parameters)
 
     def finish_loading(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab has settled. If its page does not load in time, stop loading it.
+        """Wait until a tab has settled. If a new page has not arrived after ``patience`` seconds, stop loading it.
 
-        Return the reason why the page did not load, or "" if it did or if there was nothing to load. ``document`` is
-        the document that the tab showed before the navigation.
+        Return the reason why the page did not load, or "" if it did, is still loading, or if there was nothing to load.
+        ``document`` is the document that the tab showed before the navigation.
         """
         if self.settle(target):
             return self._leave_error_page(target) if target.load_failure else ""
@@ -302,7 +302,7 @@ class Context:
         return False
 
     def _preparations(self) -> list[Command]:
-        """Return the commands that set up a new tab. After ``Fetch.enable``, the browser pauses some requests."""
+        """Return the commands that set up a new tab. ``Fetch.enable`` pauses requests, for ``_on_paused``."""
         private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [

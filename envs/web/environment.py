@@ -171,7 +171,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return the number of tasks that cannot be judged here, for each reason."""
+        """Return a dict from reason to the number of tasks that cannot be judged here for this reason."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)

@@ -31,7 +31,7 @@ class EpisodeEnd:
     page_text: Callable[[str, str], str]
     """Returns the text of a page, given the page's address and a script (see ``page_text``)."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
-    """A function that returns the changes on our own site, or None if the task does not use that site."""
+    """A function that returns the changes on our own site. None if the task does not use that site."""
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:

@@ -50,7 +50,7 @@ class Page:
     url: str
     title: str
     document: str
-    """The id of the document, which changes whenever a page is loaded."""
+    """The id of the document: a new one each time that a page is loaded."""
     browser_history: TabHistory
     """The tab's history in the browser."""
     root: AccessibilityNode
@@ -120,7 +120,7 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def isolated_world(context: Context, target: TabTarget, frame: str) -> int:
-    """Return the id of a JavaScript context for our scripts, which the page's own scripts cannot see or change."""
+    """Return the id of a JavaScript context in which the page's own scripts cannot see or change ours."""
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
     return int(world["executionContextId"])
 
@@ -152,7 +152,7 @@ def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode
 
 
 def mark_visible(root: AccessibilityNode) -> None:
-    """Mark the nodes in the window, and their ancestors, as visible.
+    """Mark the innermost nodes with a box in the window, and their ancestors, as visible.
 
     If a marked node has no marked children, the nodes inside it that have no box are marked, too.
     """

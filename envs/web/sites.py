@@ -100,7 +100,7 @@ class AddressPolicy:
         return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
 
     def request_patterns(self) -> Sequence[str]:
-        """Return URL patterns of requests that must be checked. Requests for documents must always be checked."""
+        """Return URL patterns of requests to check, besides those for documents, which are always checked."""
         return PRIVATE_PATTERNS if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
@@ -176,7 +176,7 @@ STATE_QUERIES = (
 )  # fmt: skip
 """SQL queries, without the word SELECT, for pairs of a key, such as ``ticket/12/status``, and a value.
 
-They read only the preferences that users set themselves, since Trac also stores users' last searches there.
+Of ``session_attribute``, where Trac also stores users' last searches, they read only users' own preferences.
 """
 
 
@@ -248,7 +248,7 @@ class TracSite:
         self._read_answer()
 
     def changes(self) -> Mapping[str, str | None]:
-        """Return the values that differ from the original content, by the keys of ``read_state``.
+        """Return the values that differ from the original content, keyed as in ``read_state``.
 
         A removed value is given as None.
         """

@@ -1,6 +1,6 @@
 """The tabs of an episode. ``WebTab`` navigates one tab and uses its mouse and keyboard; ``Browsing`` holds all tabs.
 
-The agent refers to an element by its number, the browser by its ``ElementRef``.
+The agent refers to elements by number. For the browser, an ``ElementRef`` identifies them.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ MAX_TYPED = 100
 class WebTab:
     """A tab of the environment.
 
-    If a tab is restored, the browser opens a new tab, whose own history is empty. The rest of the history is kept here.
+    If a tab is restored, the browser opens a new one with an empty history. The rest of the old history is kept here.
     """
 
     context: Context
@@ -192,7 +192,7 @@ class Browsing:
             self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
-        """Close the current tab. The tab before it becomes the current tab."""
+        """Close the current tab. The tab before it, or else the first, becomes the current tab."""
         self.context.drop(self.tab.target)
         del self.tabs[self.current]
         self.switch(max(0, self.current - 1))
@@ -244,7 +244,7 @@ class Browsing:
             self.context.news.add(f"{quote(history.urls[history.index])} could not be loaded again: {reason}.")
 
     def replace_lost(self, tab: WebTab, reason: str) -> None:
-        """Replace a tab that can no longer be used with an empty tab, from which the old tab's pages can be reached.
+        """Replace a tab that can no longer be used with an empty one whose history leads back to the old tab's pages.
 
         If the old tab was closed and other tabs are open, do nothing.
         """

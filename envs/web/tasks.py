@@ -75,8 +75,8 @@ class AnswerCheck(_FrozenModel):
 class UrlCheck(_FrozenModel):
     """Checks the final address: the address of the current tab at the end of the episode.
 
-    Different forms of the same address count as equal. An address that begins with / is on the site where the task
-    starts. ``how`` is one of:
+    Different forms of the same address count as equal. Except with ``within``, an address that begins with / is on the
+    site where the task starts. ``how`` is one of:
 
     - ``equal``: the final address must have the same page and the same query as one of ``any_of``.
     - ``including``: the final address must have the same page as one of ``any_of`` and all query parameters of that
@@ -249,8 +249,8 @@ def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask
 def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     """Return a copy of the task in which addresses replace the names of sites in braces.
 
-    In checks, an address that begins with / is on the site where the task starts. Raises BadSelection if the address of
-    a site is unknown.
+    In checks other than ``within``, an address that begins with / is on the site where the task starts. Raises
+    BadSelection if the address of a site is unknown.
     """
 
     def fill_in(text: str) -> str:

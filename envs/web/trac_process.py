@@ -66,8 +66,8 @@ def create(folder: Path) -> None:
 def reset(seeded: Path, database: Path) -> None:
     """Replace the content of the served database with the content of the seeded database.
 
-    SQLite itself copies the content, so that open connections see it immediately. Trac's caches notice the change,
-    since the database contains the caches' generation numbers.
+    SQLite itself copies the content, so open connections see it immediately. Trac's caches notice the change, since the
+    database contains the caches' generation numbers.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:

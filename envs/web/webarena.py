@@ -7,10 +7,10 @@ each site.
 The published tasks use six sites, which users have to run themselves. In a task file, placeholders such as
 ``__SHOPPING__`` and ``__REDDIT__`` are replaced with the addresses of these sites.
 
-Some tasks cannot be judged here. They are left out, and their field ``unjudgeable`` gives the reason. These are 161 of
-the 812 published tasks:
+Some tasks cannot be judged here. They are left out, and their field ``unjudgeable`` gives the reason. Of the 812
+published tasks, these are 161:
 
-- 82 tasks with ``fuzzy_match``, for which a language model judges the answers in the original
+- 82 tasks with ``fuzzy_match``, which a language model judges in the original
 - 79 tasks with ``func:`` in addresses or locators, which calls Python functions of the original
 
 Tasks that begin logged in (``storage_state``) are left out, too, unless the folder ``logins`` has the file that they
@@ -236,8 +236,8 @@ class Login(BaseModel):
 def _to_devtools(cookie: _Cookie) -> Entry:
     """Return the cookie in the form that DevTools expects.
 
-    A session cookie has -1 or 0 as ``expires``. Playwright writes "None" for a cookie without ``sameSite``. Chromium
-    silently ignores a cookie with "None" that is not ``secure``, so "None" is then left out.
+    The ``expires`` of a session cookie, -1 or 0, is left out. Playwright writes "None" for a cookie without
+    ``sameSite``. Chromium silently ignores a cookie with "None" that is not ``secure``, so "None" is then left out.
     """
     entry = cookie.model_dump(by_alias=True, exclude_none=True)
     if cookie.expires is not None and cookie.expires <= 0:
