@@ -204,10 +204,21 @@ TEXT_METHODS = frozenset(
 )
 
 
+MAX_PLACES = 400
+"""Maximum number of decimal places to which a dry run rounds, before or after the point. To round an integer, Python
+computes a power of ten with this many digits.
+"""
+
+
+def _round(number: Any, ndigits: Any = None) -> object:
+    if isinstance(ndigits, int) and abs(ndigits) > MAX_PLACES:
+        raise NotKnown
+    return round(number, ndigits)
+
+
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    name: getattr(builtins, name)
-    for name in "abs all any bool float int len list max min round sorted str sum tuple".split()
-}
+    name: getattr(builtins, name) for name in "abs all any bool float int len list max min sorted str sum tuple".split()
+} | {"round": _round}
 """Built-in functions whose results a dry run computes. None of them returns an iterator."""
 FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 

@@ -28,6 +28,9 @@ REPLIES = {
     "a fence and blanks": f"```{' ' * 99_000}`",
     "a long fence": f"{'~' * 99_000}`",
     "an open tuple and fences": "```python\nx = (" + "a," * 32_000 + "\n" + "```\n" * 21,
+    "fences that are closed only once": (
+        "".join(f"{'`' * n}python x\n{'`' * n}\n" for n in range(202, 2, -1)) + "\n" * 60_000
+    ),
     "an open tuple and blocks": "```python\nx = (" + "a," * 32_000 + "\n" + "```\nx = (\n```python\n" * 1_500,
     "returns": f"return {'.' * 285} ) )\n" * 330,
 }
@@ -79,6 +82,8 @@ PLANS = {
         f"def f(): agent.put('a')\nfor n in range(300):\n    (f if {'1 and ' * 8_000}1 else f)()"
     ),
     "functions that escape": f"def g(): return [{', '.join(f'a{n}' for n in range(6_000))}]\n" + "h(g)\n" * 4_000,
+    "rounding to many places": "agent.open(round(5, -1000000000))",
+    "an integer in a text": f"agent.open(f'{{0x{'f' * 5_000}}}')",
     "attributes of attributes": "h(agent.open)\n" + f"x = a{'.open' * 110}\n" * 170,
 }
 PARAMETERS = ",".join(f"p{number}" for number in range(12_000))
@@ -119,6 +124,11 @@ CODES = {
     "modules in packages": ("check", "import " + ",".join(["a." * 99 + "a"] * 490)),
     "words like imports": ("check", 'x = "' + "from." * 19_000 + '"'),
     "all names of a module": ("check", "from ast import *\n" * 4_900),
+    "accents that Python sorts": ("streamed", f"a{chr(0x315) * 50_000}{chr(0x300) * 49_000}=1"),
+    "uses of a name that is deleted": ("check", f"x=1\ndel x\n{'x=' * 19_000}1\nf({'x,' * 19_000})"),
+    "uses before many bindings": ("check", f"try: f({'x,' * 19_000})\nexcept Exception: pass\n{'x=' * 19_000}1"),
+    "an integer of the wrong type": ("check", f"agent.open(0x{'f' * 90_000})"),
+    "integers of constants": ("definitions", f"x = 0x{'f' * 90_000}; y = 1"),
     "a streamed fence and blanks": ("streamed reply", f"```{' ' * 99_000}`\n"),
 }
 
