@@ -35,6 +35,7 @@ REPLIES = {
     "returns": f"return {'.' * 285} ) )\n" * 330,
 }
 TWICE = "x = (x, x)\n" * 40
+LOOPS = "for n in range(300):\n    for m in range(300):"
 BOTH = "x, y = (1, 2), (1, 2)\n" + "x = (x, x)\ny = (y, y)\n" * 40
 PLANS = {
     "text of a tuple": f"x = (1, 2)\n{TWICE}agent.open(str(x))",
@@ -82,6 +83,15 @@ PLANS = {
         f"def f(): agent.put('a')\nfor n in range(300):\n    (f if {'1 and ' * 8_000}1 else f)()"
     ),
     "functions that escape": f"def g(): return [{', '.join(f'a{n}' for n in range(6_000))}]\n" + "h(g)\n" * 4_000,
+    "a text that becomes a number": f"x = '{'9' * 19_000}'\n{LOOPS} float(x)",
+    "a text that becomes an integer": f"x = '{'f' * 19_000}'\n{LOOPS} int(x, 16)",
+    "a text that is added": f"x = '{chr(0x390) * 9_000}'\n{LOOPS} x + x",
+    "the length of a text": f"x = '{chr(0x390) * 90_000}'\n{LOOPS} len(x)",
+    "the greatest letter of a text": f"x = '{chr(0x390) * 90_000}'\n{LOOPS} max(x)",
+    "the letters of a text": f"for n in range(300):\n    for letter in '{chr(0x390) * 90_000}': pass",
+    "slices of a tuple": f"x = ({'1,' * 1_900})\n{LOOPS} x[:]",
+    "a tuple as a key": f"x = ({'1,' * 1_900})\nd = {{}}\n{LOOPS} d[x] = 1",
+    "names of a tuple": f"x = ({'1,' * 1_900})\n{LOOPS} {'a,' * 1_900} = x",
     "rounding to many places": "agent.open(round(5, -1000000000))",
     "an integer in a text": f"agent.open(f'{{0x{'f' * 5_000}}}')",
     "attributes of attributes": "h(agent.open)\n" + f"x = a{'.open' * 110}\n" * 170,
