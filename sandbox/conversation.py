@@ -159,6 +159,8 @@ class CellRecord:
     """Wall clock time of the first run in seconds, excluding the host's work."""
     spent: tuple[float, float] = (0.0, 0.0)
     """While the cell runs: the wall clock time and the processor time that it has used in lost workers."""
+    crashes: int = 0
+    """Number of workers that have crashed while the cell ran."""
     faults: tuple[Fault, ...] = ()
     names: frozenset[str] = frozenset()
     """The names that this cell was the first to bind. While the cell runs: the names that earlier cells have bound."""

@@ -30,6 +30,10 @@ from planbook.sandbox.types import (
     limit_fault,
 )
 
+MAX_CELL_CRASHES = 10
+"""Number of workers that may crash while one cell runs, wherever they crash. All earlier cells run again in each new
+worker, and the time that this takes counts towards no limit of the cell.
+"""
 CPU_FACTOR = 2
 """In its second run, a cell may use this many times the processor time that the session's limits allow."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
@@ -179,10 +183,10 @@ class Session:
         """Run a cell or its next part. If the worker is lost, repeat the cell in a new worker.
 
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
-        MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell reaches the limit "crashed". The
-        same happens if this cell or an earlier one differs from its first run after a crash, or after a cell that
-        reached a limit. The limits hold for the time in all workers together, except for the first one if it was killed
-        from outside. Raises LimitReached, and what ``Session.run`` raises.
+        MAX_CRASHES workers crash at the same place, or MAX_CELL_CRASHES anywhere in the cell, the plan is to blame, and
+        the cell reaches the limit "crashed". The same happens if this cell or an earlier one differs from its first run
+        after a crash, or after a cell that reached a limit. The limits hold for the time in all workers together,
+        except for the first one if it was killed from outside. Raises LimitReached, and what ``Session.run`` raises.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         self._current = self._current or self._conversation(worker, cell, self._limits)
@@ -196,9 +200,9 @@ class Session:
                 raise LimitReached("crashed", str(error)) from error
             except ChannelClosed:
                 cell.spent = self._current.spent
-                self._lose(worker, losses, self._current.exchanges)
+                cell.crashes += not self._lose(worker, losses, self._current.exchanges)
                 self._ended_by_plan = losses.any_crash
-                if losses.crashes == MAX_CRASHES:
+                if losses.crashes == MAX_CRASHES or cell.crashes == MAX_CELL_CRASHES:
                     raise LimitReached("crashed") from None
                 if losses.total == 1 and not losses.any_crash:
                     cell.spent = 0.0, 0.0  # one kill from outside costs the plan no time
@@ -229,18 +233,20 @@ class Session:
             self._worker.kill()
             self._worker = None
 
-    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, exchanges: int) -> None:
-        """Count a worker that was lost after this number of exchanges for the cell.
+    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, exchanges: int) -> bool:
+        """Count a worker that was lost after this number of exchanges for the cell. Return whether it was killed.
 
         Raises WorkersKilled if MAX_KILLS workers were killed at the same place.
         """
-        losses.count(exchanges, killed=worker.was_killed())
+        killed = worker.was_killed()
+        losses.count(exchanges, killed=killed)
         self._kill()
         if losses.kills == MAX_KILLS:
             place = f"at the same place in cell {len(self._cells) + 1}"
             raise WorkersKilled(
                 f"{MAX_KILLS} workers in a row were killed from outside {place}; is there enough memory?"
             )
+        return killed
 
     def _rebuild(self) -> WorkerProcess:
         """Return a new worker in which every finished cell has run again.

@@ -96,9 +96,13 @@ OR = " |OR| "
 QUOTES = "\"'`“”‘’„«»"
 
 
+_PARTS = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{0,1000}")
+"""Parts of a text that are normalized separately, since the time for a row of accents grows with its square."""
+
+
 def normalize_spaces(text: str) -> str:
     """Return the text in the Unicode form NFKC, with each run of white space replaced by a space, and stripped."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return " ".join("".join(unicodedata.normalize("NFKC", part) for part in _PARTS.findall(text)).split())
 
 
 def normalize(text: str) -> str:

@@ -153,11 +153,19 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             _check_order(use, scope, report)
 
 
+MAX_BINDINGS = 100
+"""If the code binds a name more often than this, not all uses of the name are checked, since each use would be compared
+with each binding.
+"""
+
+
 def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
     first = bindings[0]
     if ANY_TIME < first.order < use.order and first.end_order is None and name not in scope.deletions:
         return  # the most frequent case: the first binding precedes the use
+    if len(bindings) > MAX_BINDINGS:
+        return
     if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
         return
     if all(binding.end_order is not None for binding in bindings):

@@ -50,6 +50,7 @@ class Expressions(BaseWalk):
         if isinstance(value, tuple):
             return tuple(self._plain(item, parts) for item in value)
         if isinstance(value, Scalar):
+            self._steps += len(value) / 500 if isinstance(value, str) else 0
             return value
         content = self.items(value) if isinstance(value, LazyItems) else self.content(value)
         if content is None:
@@ -64,7 +65,7 @@ class Expressions(BaseWalk):
         ``plain`` copies inner lists and dicts, so a result such as ``max(lists)`` would be a copy of the list.
         """
         plain = self.plain(value)
-        if any(map(_holds_container, self.items(value) or ())):
+        if not isinstance(value, str) and any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
         return plain
 
@@ -84,6 +85,7 @@ class Expressions(BaseWalk):
         Raises NotKnown unless the value is a string, bytes, a number, None or a tuple of such values.
         """
         if isinstance(value, tuple):
+            self._steps += len(value) / 100
             return tuple(map(self.as_dict_key, value))
         if isinstance(value, Scalar):
             return value
@@ -246,6 +248,7 @@ class Expressions(BaseWalk):
         """Return an item of a string, tuple, list or dict, or a slice of a sequence."""
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
+            self._steps += len(content) / 100 if isinstance(key, slice) else 0
             with suppress(NotKnown):
                 item = compute(content.__getitem__, key if isinstance(key, slice) else self.as_dict_key(key))
                 return self.new_container(item) if isinstance(item, list) else item

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 Value = object
@@ -204,10 +205,28 @@ TEXT_METHODS = frozenset(
 )
 
 
+MAX_PLACES = 400
+"""Maximum number of decimal places to which a dry run rounds, and of characters that it converts to a number.
+
+Python may need quadratic time for both.
+"""
+
+
+def _round(number: Any, ndigits: Any = None) -> object:
+    if isinstance(ndigits, int) and abs(ndigits) > MAX_PLACES:
+        raise NotKnown
+    return round(number, ndigits)
+
+
+def _number(kind: type, *args: Any, **options: Any) -> object:
+    if any(isinstance(argument, str | bytes) and len(argument) > MAX_PLACES for argument in args):
+        raise NotKnown
+    return kind(*args, **options)
+
+
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    name: getattr(builtins, name)
-    for name in "abs all any bool float int len list max min round sorted str sum tuple".split()
-}
+    name: getattr(builtins, name) for name in "abs all any bool len list max min sorted str sum tuple".split()
+} | {"float": partial(_number, float), "int": partial(_number, int), "round": _round}
 """Built-in functions whose results a dry run computes. None of them returns an iterator."""
 FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 

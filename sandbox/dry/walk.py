@@ -299,8 +299,11 @@ class BaseWalk(ast.NodeVisitor):
         return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the items that iterating over a value yields, or None if they are unknown."""
+        """Return the items that iterating over a value yields, or None if they are unknown or too many."""
         if isinstance(value, str | tuple):
+            if len(value) > MAX_ITEMS:
+                return None
+            self._steps += len(value) / 100
             return tuple(value)
         if isinstance(value, LazyItems):
             items = self._lazy_items(value)

@@ -14,6 +14,7 @@ import marshal
 import re
 import sys
 import threading
+import unicodedata
 import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,6 +51,16 @@ _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
 """The name of an imported module with more than 100 dotted parts. CPython keeps a copy of the name up to each dot."""
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]{100,}")
+MAX_MARKS = 100
+"""Maximum number of combining characters, such as accents, in a row. CPython sorts the combining characters of a name,
+which takes time that grows with the square of their number.
+"""
+_LONG_INTEGER = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500}")
+MAX_INTEGER_BITS = 14_284
+"""Maximum number of bits of an integer in a source. Longer integers have more than 4,300 decimal digits. Python itself
+refuses these in decimal notation, and cannot show them.
+"""
 MAX_FIELDS = 10_000
 """Maximum number of opening braces in a source that contains f-strings. Python up to 3.11 parses the expression in each
 pair of braces separately, which takes time.
@@ -82,8 +93,29 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
         raise SyntaxError("too many f-string fields in one piece of code", (name, 1, 1, None))
     if _LONG_MODULE.search(source):
         raise SyntaxError("a module name has more than 100 parts", (name, 1, 1, None))
+    if any(map(_has_many_marks, _NOT_ASCII.findall(source))):
+        raise SyntaxError(f"more than {MAX_MARKS} combining characters in a row", (name, 1, 1, None))
     with _locked():
-        return ast.parse(source, name)
+        tree = ast.parse(source, name)
+    if _LONG_INTEGER.search(source) and (long := next(filter(_is_long_integer, ast.walk(tree)), None)):
+        position = getattr(long, "lineno", 1), getattr(long, "col_offset", 0) + 1
+        raise SyntaxError("an integer with more than 4,300 decimal digits", (name, *position, None))
+    return tree
+
+
+def _has_many_marks(text: str) -> bool:
+    """Return whether the text has more than MAX_MARKS combining characters in a row, once it is decomposed."""
+    marks = 0
+    for char in text:
+        marks = marks + 1 if unicodedata.combining(unicodedata.normalize("NFKD", char)[0]) else 0
+        if marks > MAX_MARKS:
+            return True
+    return False
+
+
+def _is_long_integer(node: ast.AST) -> bool:
+    value = getattr(node, "value", None)
+    return isinstance(node, ast.Constant) and isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS
 
 
 def compile_tree(

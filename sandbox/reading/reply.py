@@ -236,7 +236,7 @@ def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -
             closings.append(number)
             if first_only or len(closings) > _LATER_CLOSINGS:
                 break
-        elif closings and (match := OPENING.match(lines[number])) and match[3].strip().lower() in PYTHON:
+        elif closings and (match := OPENING.match(lines[number])) and language_of(match[3]) in PYTHON:
             break
     return closings
 

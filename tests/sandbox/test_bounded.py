@@ -28,10 +28,14 @@ REPLIES = {
     "a fence and blanks": f"```{' ' * 99_000}`",
     "a long fence": f"{'~' * 99_000}`",
     "an open tuple and fences": "```python\nx = (" + "a," * 32_000 + "\n" + "```\n" * 21,
+    "fences that are closed only once": (
+        "".join(f"{'`' * n}python x\n{'`' * n}\n" for n in range(202, 2, -1)) + "\n" * 60_000
+    ),
     "an open tuple and blocks": "```python\nx = (" + "a," * 32_000 + "\n" + "```\nx = (\n```python\n" * 1_500,
     "returns": f"return {'.' * 285} ) )\n" * 330,
 }
 TWICE = "x = (x, x)\n" * 40
+LOOPS = "for n in range(300):\n    for m in range(300):"
 BOTH = "x, y = (1, 2), (1, 2)\n" + "x = (x, x)\ny = (y, y)\n" * 40
 PLANS = {
     "text of a tuple": f"x = (1, 2)\n{TWICE}agent.open(str(x))",
@@ -79,6 +83,17 @@ PLANS = {
         f"def f(): agent.put('a')\nfor n in range(300):\n    (f if {'1 and ' * 8_000}1 else f)()"
     ),
     "functions that escape": f"def g(): return [{', '.join(f'a{n}' for n in range(6_000))}]\n" + "h(g)\n" * 4_000,
+    "a text that becomes a number": f"x = '{'9' * 19_000}'\n{LOOPS} float(x)",
+    "a text that becomes an integer": f"x = '{'f' * 19_000}'\n{LOOPS} int(x, 16)",
+    "a text that is added": f"x = '{chr(0x390) * 9_000}'\n{LOOPS} x + x",
+    "the length of a text": f"x = '{chr(0x390) * 90_000}'\n{LOOPS} len(x)",
+    "the greatest letter of a text": f"x = '{chr(0x390) * 90_000}'\n{LOOPS} max(x)",
+    "the letters of a text": f"for n in range(300):\n    for letter in '{chr(0x390) * 90_000}': pass",
+    "slices of a tuple": f"x = ({'1,' * 1_900})\n{LOOPS} x[:]",
+    "a tuple as a key": f"x = ({'1,' * 1_900})\nd = {{}}\n{LOOPS} d[x] = 1",
+    "names of a tuple": f"x = ({'1,' * 1_900})\n{LOOPS} {'a,' * 1_900} = x",
+    "rounding to many places": "agent.open(round(5, -1000000000))",
+    "an integer in a text": f"agent.open(f'{{0x{'f' * 5_000}}}')",
     "attributes of attributes": "h(agent.open)\n" + f"x = a{'.open' * 110}\n" * 170,
 }
 PARAMETERS = ",".join(f"p{number}" for number in range(12_000))
@@ -119,6 +134,11 @@ CODES = {
     "modules in packages": ("check", "import " + ",".join(["a." * 99 + "a"] * 490)),
     "words like imports": ("check", 'x = "' + "from." * 19_000 + '"'),
     "all names of a module": ("check", "from ast import *\n" * 4_900),
+    "accents that Python sorts": ("streamed", f"a{chr(0x315) * 50_000}{chr(0x300) * 49_000}=1"),
+    "uses of a name that is deleted": ("check", f"x=1\ndel x\n{'x=' * 19_000}1\nf({'x,' * 19_000})"),
+    "uses before many bindings": ("check", f"try: f({'x,' * 19_000})\nexcept Exception: pass\n{'x=' * 19_000}1"),
+    "an integer of the wrong type": ("check", f"agent.open(0x{'f' * 90_000})"),
+    "integers of constants": ("definitions", f"x = 0x{'f' * 90_000}; y = 1"),
     "a streamed fence and blanks": ("streamed reply", f"```{' ' * 99_000}`\n"),
 }
 

@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 
 from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
+from planbook.sandbox.session import MAX_CELL_CRASHES
 from planbook.sandbox.types import MESSAGES, limit_fault
 from tests.sandbox.plans import fault_of
 
@@ -184,6 +185,17 @@ def test_a_plan_that_crashes_its_workers_gets_no_more_time(unguarded: Sandbox, l
         assert [fault.type for fault in result.faults] == ["wall" if limit.wall_seconds < 2 else "cpu"]
         assert 1.5 < result.seconds < time.time() - started
         assert session.run("kept").value == 1
+
+
+def test_a_plan_that_crashes_many_workers_is_at_fault(unguarded: Sandbox) -> None:
+    """Each crash comes later than the one before it, and costs little time. But all earlier cells run again."""
+    with unguarded.session({"f": lambda x: x}) as session:
+        session.run("for _ in range(400_000): pass")
+        code = CRASHES_LATER_EACH_TIME.replace("0.5", "0.001").replace("0.6", "0.001")
+        result = session.run(code.format(begin=time.time()))
+        assert [fault.type for fault in result.faults] == ["crashed"]
+        assert session._current is not None
+        assert 2 < session._current._cell.crashes <= MAX_CELL_CRASHES
 
 
 @pytest.mark.parametrize(

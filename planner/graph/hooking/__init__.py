@@ -24,6 +24,7 @@ import importlib
 import pkgutil
 import runpy
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -165,11 +166,26 @@ def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
     return "\n\n".join(f"### {name}\n{value_text(answers[name])}" for name in names if name in answers)
 
 
+MAX_CODE = 10_000
+"""Maximum number of characters of the code in which ``calls_in`` finds calls. The source of a call contains the calls
+inside it, so the time may grow with the square of the length.
+"""
+
+
 def calls_in(code: str) -> list[str]:
-    """Return the source of each call of a method of ``agent``, or an empty list if the code cannot be parsed."""
-    tree = parse(code)
-    if isinstance(tree, Fault):
+    """Return the source of each call of a method of ``agent``.
+
+    Return an empty list if the code cannot be parsed, has more than MAX_CODE characters or is nested too deeply.
+    """
+    tree = parse(code[: MAX_CODE + 1])
+    if isinstance(tree, Fault) or len(code) > MAX_CODE:
         return []
+    with suppress(RecursionError):
+        return _calls_in(tree)
+    return []
+
+
+def _calls_in(tree: ast.Module) -> list[str]:
     return [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_agent_method(node.func)]
 
 

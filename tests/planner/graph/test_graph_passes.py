@@ -11,7 +11,7 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext
+from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, calls_in
 from planbook.planner.graph.shapes import shape_of
 from planbook.planner.graph.traverse import run_pass
 from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
@@ -343,3 +343,9 @@ def test_an_event_has_the_short_values_that_a_hook_stored() -> None:
     traverse(Graph(make_node("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
     (event,) = span_data(journal, "node")
     assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)"}
+
+
+def test_calls_are_found_in_any_code() -> None:
+    assert calls_in("agent.open(agent.find('box'))") == ["agent.open(agent.find('box'))", "agent.find('box')"]
+    assert calls_in("agent.open(" + "{1:" * 190 + "2" + "}" * 190 + ")") == []
+    assert calls_in("agent.open(" * 90 + "1," * 45_000 + ")" * 90) == []
