@@ -211,7 +211,7 @@ def _demonstration_digests(config: Config) -> dict[str, str]:
 
 
 def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield the name and the digest of each file with this demonstration, in the order in which they are searched."""
+    """Yield the name and the digest of each file with this demonstration, in the order of the search."""
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
@@ -219,7 +219,7 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def imported_modules(file: Path, owner: str) -> dict[str, Path]:
-    """Return all modules and packages from a file's own folder that it imports, even indirectly."""
+    """Return the modules and packages in a file's folder that it imports, directly or indirectly."""
     modules: dict[str, Path] = {}
     open_files = [file.resolve()]
     while open_files:

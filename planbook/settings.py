@@ -278,7 +278,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     def reworded_goals(self) -> dict[str, str]:
         """Read the file of ``--goals``, and return a dict that maps task ids to other wordings of their goals.
 
-        Raises BadArgument if the file cannot be read, has a faulty line, or has no goals.
+        Raises BadArgument if the file cannot be read, has a faulty line or a task twice, or has no goals.
         """
         if self.goals is None:
             return {}
@@ -295,9 +295,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     def learning(self, split: str = "") -> LearningSettings:
         """Return the settings for learning.
 
-        If the user gave no examples to start from, the default examples for the chosen split are used. If the user
-        chose no split either, they are the default examples for ``split``. Raises BadArgument if no environment was
-        named, or UnknownEnvironment if there is none with this name.
+        By default, learning starts from the default examples for the chosen split, or for ``split`` if none was chosen.
+        Raises BadArgument if no environment was named, or UnknownEnvironment if there is none with this name.
         """
         values = {name: getattr(self, name) for name in BuildingSettings.model_fields}
         if not self.was_given("start"):

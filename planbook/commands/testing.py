@@ -42,7 +42,7 @@ class CurvePoint(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The number of building tasks after which the build's knowledge was used."""
+    """The test run used the build's knowledge as it was after this many building tasks."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState

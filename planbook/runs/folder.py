@@ -26,7 +26,7 @@ BRANCHES = "branches"
 CONFIG_FILE = "run.json"
 """Name of the file with the configuration. It is written last, so a folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds before the second attempt to claim a folder. The first also fails while a process calls ``is_claimed``."""
+"""Seconds before the second attempt to claim a folder. The first may have failed only because of ``is_claimed``."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -247,7 +247,7 @@ class Imported(StrictModel):
 
     @property
     def configs(self) -> list[Any]:
-        """The configurations of the runs from which episodes were exported. One that is not known is empty."""
+        """The configurations of the runs from which episodes were exported. An unknown one is an empty dict."""
         return [origin.facts.get("config") or {} for origin in self.origins]
 
     @property
@@ -289,7 +289,7 @@ class LibraryRun(StrictModel):
 
 
 GRAPH_PLANNER = "graph"
-"""If a run has passes of a prompt graph instead of episodes, its run.json names this planner."""
+"""The planner in run.json if `planbook graph run` made the run. Such a run has no environment."""
 
 
 class RunFile(BaseModel):
@@ -321,7 +321,7 @@ class RunFile(BaseModel):
     """The name of the action that delivers a plan's answer. It is recorded only if the environment is neither
     shipped nor installed, because readers of a run do not load such an environment."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of the environment. They are recorded only if ``answer_action`` would be recorded."""
+    """All milestones of the environment. They are recorded under the same condition as ``answer_action``."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """The origin of a forked run: a run of one episode that continues another run after a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)

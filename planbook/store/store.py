@@ -49,7 +49,7 @@ class EpisodeJournal:
     """The journal of one episode, or of another scope (a path under which events are stored).
 
     Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``watch``. The
-    dict ``events`` holds both, by (scope, kind, number).
+    dict ``events`` holds both, keyed by (scope, kind, number).
     """
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:

@@ -20,7 +20,7 @@ from planbook.planner import AllowsCall, Amount
 
 METADATA = sa.MetaData()
 SCOPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-"""The type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does, so scopes below a scope are a range."""
+"""The type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does, so the scopes below one form a range."""
 EVENT = sa.Table(
     "event",
     METADATA,
@@ -229,7 +229,7 @@ class Leases:
             connection.execute(sa.delete(LEASE))
 
     def losses(self, episode: int) -> int:
-        """Return how many workers in a row were lost while playing an episode, unless it has ended.
+        """Return how many workers in a row were lost while playing an episode, provided that it has not ended.
 
         The caller must hold the episode's lock. So if there is a lease, the worker that it names has ended the episode,
         or was lost.

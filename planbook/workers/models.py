@@ -157,7 +157,7 @@ class RecordedRunModel:
     """
 
     def __init__(self, folder: str, *, strict: bool = False) -> None:
-        """Read the replies recorded in the folder of a run. Raises BadRun."""
+        """Read the replies recorded in the folder of a run. Raises BadRun if the run cannot be read."""
         self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
         self._by_place: dict[tuple[str, str], Reply] = {}
         self._replies: dict[str, Reply] = {}

@@ -137,7 +137,7 @@ class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
     A lease is recorded, and remains after the episode has ended. So an episode without a lease is open, and one with a
-    lease, but without a lock, has ended or was lost by its worker.
+    lease, but without a lock, has ended, or its worker was lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
