@@ -116,7 +116,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 
     - ``env``: a name, FILE.py:Class, an Environment class, or an instance of one. Only the class and the options of an
       instance are used, since planbook creates its own instances. A class that is not in a file is recorded as
-      ``object:NAME``; such a run can only be resumed by passing the class again, and its episodes are played in
+      ``object:NAME``; such a run can be resumed only by passing the class again, and its episodes are played in
       threads.
     - ``planner``: by default "procedures"; ``planner_options`` and ``env_options`` are mappings.
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.

@@ -269,7 +269,7 @@ class LearningSettings(BuildingSettings):
 class Config(PlayingSettings):
     """The configuration that a run records. The run can only be resumed with an equal configuration.
 
-    ``models`` and ``sampling`` map roles to their values; the role ``default`` applies to all roles without an entry.
+    ``models`` and ``sampling`` map roles to their values; the entry for ``default`` applies to all roles without one.
     """
 
     selection: Selection = Selection()

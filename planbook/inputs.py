@@ -146,7 +146,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
 
 def graph_templates() -> dict[str, str]:
     """Return the digests of the templates that every prompt graph needs besides its own prompts."""
-    from planbook.planner import GRAPH_PROMPTS  # few runs have a graph
+    from planbook.planner import GRAPH_PROMPTS  # imported here, since few runs have a graph
 
     return _template_digests({**GRAPH_PROMPTS.files("*.j2"), **PLANNER_PROMPTS.files("repair.j2")})
 

@@ -67,8 +67,8 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
 class PlayedTime:
     """The seconds during which a run was played, without pauses.
 
-    The event that ends an invocation records the seconds so far. A process that was killed leaves no such event. In
-    this case, the time from its first event to its last is counted.
+    The event that ends an invocation records the seconds so far. A process that was killed leaves no such event,
+    so the time from its first event to its last is counted instead.
     """
 
     seconds = 0.0

@@ -150,9 +150,8 @@ def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]
     environment, or has fewer tasks than ``--after`` asks for.
     """
     check_learns(library, advice="; name another library with --library")
-    built_on = {
-        entry.task.env for entry in library.entries()
-    }  # only names are compared: the code may be untrusted, and is not loaded
+    # only names are compared: the code of the library's environment is not loaded, since it may be untrusted
+    built_on = {entry.task.env for entry in library.entries()}
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")

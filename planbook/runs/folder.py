@@ -125,7 +125,7 @@ MAX_SHOWN = 80
 
 
 def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option of a setting and, if they are short, its values in the existing and the new run."""
+    """Return the option of a setting, with its values in the existing and the new run if these are short."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
     then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
     is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
@@ -279,7 +279,7 @@ class Fork(StrictModel):
 
 
 class LibraryRun(StrictModel):
-    """The run that is the library of another run, in its state when the other run began.
+    """The run that is the library of another run, as it was when the other run began.
 
     ``begun`` distinguishes it from later runs in the same folder. ``events`` is the number of its events.
     """
@@ -306,7 +306,7 @@ class RunFile(BaseModel):
     unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
-    """The schema in a PostgreSQL database that holds the events, or None if they are in the run's folder."""
+    """The PostgreSQL schema that holds the events, or None if they are in the run's folder."""
     initial_inputs: RunInputs | None = Field(default=None, alias="made_of")
     """The inputs of the run when it began, or None if they were not recorded."""
     library_run: LibraryRun | None = Field(default=None, exclude_if=lambda library: library is None)

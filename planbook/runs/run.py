@@ -1,7 +1,7 @@
 """An open run: everything that was recorded while its tasks were played, in one folder.
 
-``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a schema of a PostgreSQL
-database that ``run.json`` names.
+``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a PostgreSQL schema
+that ``run.json`` names.
 """
 
 import os

@@ -21,7 +21,7 @@ from planbook.store.tables import EVENT, METADATA, EventRow
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
 NO_SYNC = "PRAGMA synchronous=NORMAL"
-"""Makes a commit wait for the operating system, but not for the disk. Only a power failure can then lose a commit."""
+"""Commits wait for the operating system, but not for the disk. Only a system crash or power failure can lose them."""
 LOCK_SUFFIX = "-lock"
 """Suffix of the name of the lock file, which is next to the store's file. It is locked, but never written."""
 WRITING, FIRST_EPISODE = 0, 1

@@ -1,6 +1,6 @@
 """The tables of a run: events, their long texts, the ledger (amounts spent and reserved), and leases on episodes.
 
-The tables are in a SQLite file, or in a schema of a PostgreSQL database, which ``Schema`` names.
+The tables are in a SQLite file, or in a ``Schema`` of a PostgreSQL database.
 """
 
 import re
@@ -101,7 +101,7 @@ URL_STARTS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True)
 class Schema:
-    """The name of a schema in a PostgreSQL database, which holds the tables of one run."""
+    """A schema in a PostgreSQL database. The schema holds the tables of one run."""
 
     url: str = field(repr=False)
     """A URL for libpq; it may contain a password."""
@@ -119,7 +119,7 @@ class Schema:
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
 
     def redacted(self) -> Self:
-        """Return the same schema with a URL without a password, which run.json may contain."""
+        """Return the same schema without the password in its URL, for run.json."""
         return replace(self, url=without_password(self.url))
 
     def __str__(self) -> str:

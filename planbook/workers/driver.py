@@ -220,7 +220,7 @@ def create_job(run: Run, execution: Execution, threads: int) -> Job:
 
 
 def join_run(run: Run, execution: Execution) -> WorkerReport:
-    """Help another process play its run, until all episodes or that process have ended."""
+    """Help another process play its run, until all episodes have ended or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(execution.prices or run.prices))
     job = create_job(run, execution, execution.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent), lambda: run.is_running)

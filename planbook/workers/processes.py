@@ -89,7 +89,7 @@ def _play_job(run: Run, job: Job, leader_is_running: Callable[[], bool]) -> None
 
 
 def sendable(error: BaseException) -> BaseException:
-    """Return the error, or a similar one that can be pickled. The traceback is added as a note: pickling drops it."""
+    """Return the error, or a similar one that can be pickled. A note holds the traceback, which pickling drops."""
     origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))
