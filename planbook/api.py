@@ -191,7 +191,7 @@ def _settings(arguments: dict[str, Any]) -> Settings:
             raise BadArgument("model names one model for all roles, models maps roles to models; give one of the two")
         values["models"] = {"default": values.pop("model")}
     objects = {**_environment(values.get("env")), **_models(values.get("models"))}
-    if "resume" in values:  # run.json already holds the names of the objects, which are registered by now
+    if "resume" in values:  # run.json already names the objects, and the calls above have registered them
         values = {name: value for name, value in values.items() if name not in objects}
     else:
         values |= {name: value for name, value in objects.items() if name != "env_options" or name not in values}

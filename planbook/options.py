@@ -61,7 +61,7 @@ _FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
 
 
 def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
-    """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
+    """Return the option that determines a setting of a run, given the dotted name, such as ``limits.wall_seconds``.
 
     ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
     name, since commands determine it in different ways. So does ``learning``, which only `build` has.

@@ -68,14 +68,14 @@ def _as_tuple(value: Any) -> Any:
 
 
 class _RewordedGoal(StrictModel):
-    """A line of the file of ``--goals``: another wording of the goal of a task."""
+    """A line of the ``--goals`` file: another wording of a task's goal."""
 
     task: str
     goal: str = Field(pattern=r"\S")
 
 
 def _reworded_goal(line: str, number: int) -> _RewordedGoal:
-    """Read a line of the file of ``--goals``. Raises ValueError with the line's number if it is faulty."""
+    """Read a line of the ``--goals`` file. Raises ValueError with the line's number if it is faulty."""
     try:
         return _RewordedGoal.model_validate_json(line)
     except ValidationError as error:
@@ -276,7 +276,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
     def reworded_goals(self) -> dict[str, str]:
-        """Read the file of ``--goals``, and return a dict that maps task ids to other wordings of their goals.
+        """Read the ``--goals`` file, and return a dict that maps task ids to other wordings of their goals.
 
         Raises BadArgument if the file cannot be read, has a faulty line or a task twice, or has no goals.
         """

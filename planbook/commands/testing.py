@@ -57,7 +57,7 @@ class Curve(BaseModel):
     library: str
     curve: tuple[CurvePoint, ...]
     paying: dict[str, LearningPayoff | None] = {}
-    """Maps each point's number of building tasks to the cost of a solved task, which includes the cost of learning."""
+    """Maps each point's number of building tasks to the cost per solved task, including the cost of learning."""
     table: tuple[ComparedPaper, ...] | None = None
     """Comparison of the last test run with the results of papers (``--table``)."""
 

@@ -144,9 +144,9 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 
 
 def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]:
-    """Return the states of knowledge that a run with this configuration uses. ``library`` is the run that learned them.
+    """Return a dict that maps each group in the run ``library`` to the state of knowledge that this configuration uses.
 
-    Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
+    Raises BadArgument if ``library`` is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
     """
     check_learns(library, advice="; name another library with --library")

@@ -54,7 +54,7 @@ def new_branch(run: Path, name: str) -> Path:
 
 
 def branches_of(run: Path) -> list[Path]:
-    """Return the folders of a run's forks, which are inside the run's folder."""
+    """Return the folders of the forks inside a run's folder."""
     return sorted(path.parent for path in run.glob(f"{BRANCHES}/*/{CONFIG_FILE}"))
 
 

@@ -217,7 +217,7 @@ class Run:
     ) -> None:
         """Begin an invocation: one command that plays this run. Its budget also covers earlier invocations.
 
-        A budget, timeouts or a price table in ``invocation`` replace the run's own. ``models`` names models that will
+        A budget, timeouts or a price table in ``invocation`` replaces the run's own. ``models`` names models that will
         be asked in addition to the run's own. ``note`` is recorded with the invocation. Raises BadArgument if the
         budget limits money, but a model has no price. Raises BadPrices if the price table is invalid.
         """

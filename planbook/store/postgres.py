@@ -47,7 +47,7 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])
     WITH ORDINALITY AS new (scope, kind, n, body, at, place)
 ORDER BY place
 """
-"""Adds events and texts in one statement, which is one transaction, and needs one round trip to the server."""
+"""Adds events and texts in one statement, so it is one transaction, and one round trip to the server."""
 LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
 """SQL for the key of an advisory lock, made from the run's schema and a number.
 

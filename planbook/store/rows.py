@@ -1,4 +1,4 @@
-"""The rows of a run's tables: packs the bodies of events into rows, and reads them back.
+"""Pack the bodies of events into rows of a run's tables, and read them back.
 
 A long string is stored only once, in the table of texts.
 """

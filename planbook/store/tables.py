@@ -50,7 +50,7 @@ LEASE = sa.Table(
     sa.Column("lost", sa.Integer, nullable=False),
 )
 """The leases: for each leased episode, the last worker that leased it. ``lost`` is the number of workers in a row
-that were lost while playing it."""
+that were lost while playing it before."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -216,8 +216,8 @@ ADD_LEASE = sa.insert(LEASE)
 class Leases:
     """Keeps the leases on episodes in a table. A worker may lease an episode only while it holds the episode's lock.
 
-    If a worker is lost, its lock is released, but its lease stays in the table. So a lease on an episode that is not
-    locked shows that a worker was lost.
+    If a worker is lost, its lock is released, but its lease stays in the table. So if an episode has
+    a lease but is not locked, it has ended, or its worker was lost.
     """
 
     def __init__(self, reading: Connect, writing: Connect) -> None:

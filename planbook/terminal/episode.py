@@ -57,7 +57,7 @@ Item = tuple[int, str, RecordedSpan | Iterable[RenderableType]]
 
 
 def safe_text(content: str, style: str = "") -> Text:
-    """Return a rich ``Text`` of a model's or environment's text. Control characters and markup in it have no effect."""
+    """Return a rich ``Text`` for text from a model or environment. Control characters and markup have no effect."""
     return Text(escape_control(content), style=style, overflow="fold")
 
 

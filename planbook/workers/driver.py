@@ -115,7 +115,7 @@ class RunDriver:
         return finished
 
     def play_elsewhere(self) -> bool:
-        """Play in other processes. A thread of this process waits for each of them, and replaces it if it is lost.
+        """Play in other processes. Each of them has a thread here, which waits for it, and replaces it if it is lost.
 
         Together, they play as many episodes at a time as the number of jobs (``--jobs``). If the environment is not
         parallel, each process plays only one episode at a time. Raises BudgetEnded if the budget is used up.

@@ -1,6 +1,6 @@
 """The language models of a run: open them, and repeat the replies that were recorded in a run.
 
-Each role, such as ``planner``, has a model. It is opened by the first call. The place of a model call is its scope (a
+Each role, such as ``planner``, has a model, which its first call opens. The place of a model call is its scope (a
 path within the run) and its number there.
 """
 

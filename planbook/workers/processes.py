@@ -183,7 +183,7 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
 def serve() -> NoReturn:
     """Read a job from standard input, run it, write the report to standard output, and end this worker process.
 
-    The process also ends when the driver, which started it, dies, because its standard input is then closed. (The
+    The process also ends when the driver that started it dies, because its standard input is then closed. (The
     kernel's parent-death signal cannot be used for this: it is sent as soon as the driver's thread that started the
     worker ends.)
     """

@@ -136,8 +136,8 @@ class SharedLock:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    A lease is recorded, and remains after the episode has ended. So an episode without a lease is open, and one with a
-    lease, but without a lock, has ended, or its worker was lost.
+    A lease is recorded, and remains after the episode has ended. So if an episode has a lease, but is not locked, it
+    has ended, or its worker was lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
@@ -146,7 +146,7 @@ class EpisodeQueue:
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease an open episode until the block ends. Yield None if all episodes have ended.
+        """Lease an open episode, and lock it until the block ends. Yield None if all episodes have ended.
 
         While all open episodes are leased by other workers, wait. Raises EpisodeStopped if the run is stopped.
         """
