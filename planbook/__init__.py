@@ -7,15 +7,15 @@ public names.
 
 The modules of this package put the engine's parts together:
 
-- Input: each setting is declared once. ``config`` declares the settings that a run records, and ``settings`` those that
-  a command also takes, such as the selection of tasks. ``options`` declares, validates and describes single options;
+- Input: each setting is declared once. ``config`` declares the settings that a run records, and ``settings`` adds
+  those that only a command takes, such as ``--split``. ``options`` declares, validates and describes single options;
   ``commands`` turns them into command-line options, and ``api`` into keyword arguments. ``cli`` loads the commands.
 - Runs on disk: ``runs`` creates and opens the folder of a run. Its ``store`` holds the events, from which ``spending``
   computes the cost. ``inputs`` records digests of everything that the run depends on. Before a run begins,
   ``preflight`` checks whether it has everything it needs; before it is resumed, ``preflight`` checks what has changed.
-- Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, ``learning`` learns from
-  episodes. ``replay`` plays recorded episodes again, and ``reruns`` reads runs that repeat others; ``divergence``
-  compares an episode with its repetition for both. The command `graph`, which runs prompt graphs without an
+- Playing and learning: ``workers`` play episodes with the ``knowledge`` from earlier runs, and ``learning`` learns from
+  episodes. ``replay`` plays recorded episodes again, and ``reruns`` reads runs that repeat others; both use
+  ``divergence`` to compare an episode with its repetition. The command `graph`, which runs prompt graphs without an
   environment, is in ``commands``; the engine that runs graphs is in ``planner``.
 - Results: ``results`` computes the results of a run, ``compare`` compares runs with each other, and ``papers`` compares
   runs with published results.
@@ -61,7 +61,7 @@ def lazy_getattr(package: str) -> Callable[[str], Any]:
 @cache
 def _modules_by_name(package: str) -> dict[str, str]:
     """Return a dict that maps each name imported for type checkers to its module."""
-    import ast  # imported here, since sandbox workers never call this function
+    import ast  # not at the top: sandbox workers import this module, but never call this function
     from pathlib import Path
 
     tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))

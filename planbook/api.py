@@ -112,11 +112,11 @@ def _row(result: Result) -> dict[str, Any]:
 def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """Play tasks of an environment with a planning method, as `planbook run` does.
 
-    Every option of the command is a keyword argument, named like the field of ``planbook.settings.Settings``:
+    Every option of the command is a keyword argument, named after its field in ``planbook.settings.Settings``:
 
     - ``env``: a name, FILE.py:Class, an Environment class, or an instance of one. Only the class and the options of an
-      instance are used, since each episode creates its own instance. A class that is not in a file is recorded as
-      ``object:NAME``; such a run can only be resumed by passing the class again, and its episodes are played in
+      instance are used, since planbook creates its own instances. A class that is not in a file is recorded as
+      ``object:NAME``; such a run can be resumed only by passing the class again, and its episodes are played in
       threads.
     - ``planner``: by default "procedures"; ``planner_options`` and ``env_options`` are mappings.
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
@@ -128,7 +128,7 @@ def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     - ``jobs``, ``executor``: how many episodes are played at the same time, and where.
     - ``out``: the run's folder. If it holds the same run, that run is resumed. ``resume`` names a run to resume.
 
-    With ``verbose``, everything that the command prints is printed. A run that the budget or Ctrl-C ends early is
+    With ``verbose``, this function prints what the command prints. A run that the budget or Ctrl-C ends early is
     returned like a finished one; ``PlayedRun.stopped`` says why it ended. A second Ctrl-C, while the run is stopping,
     raises KeyboardInterrupt immediately.
 
@@ -191,7 +191,7 @@ def _settings(arguments: dict[str, Any]) -> Settings:
             raise BadArgument("model names one model for all roles, models maps roles to models; give one of the two")
         values["models"] = {"default": values.pop("model")}
     objects = {**_environment(values.get("env")), **_models(values.get("models"))}
-    if "resume" in values:  # run.json already holds the names of the objects, which are registered by now
+    if "resume" in values:  # run.json already names the objects, and the calls above have registered them
         values = {name: value for name, value in values.items() if name not in objects}
     else:
         values |= {name: value for name, value in objects.items() if name != "env_options" or name not in values}

@@ -1,4 +1,4 @@
-"""Write files atomically: a file gets a temporary name in the same folder, and its real name when it is complete."""
+"""Write files atomically: a file has a temporary name in the same folder until it is complete."""
 
 import os
 from collections.abc import Iterator

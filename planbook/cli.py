@@ -1,7 +1,7 @@
 """The ``planbook`` command line: lists the commands, and reports each error as one line and an exit code.
 
-The commands are defined in ``commands``. The module of a command is imported only when this command is called, so that
-the others start quickly.
+The commands are defined in ``commands``. The module of a command is imported only when that command is called, so that
+other commands start quickly.
 """
 
 import gc

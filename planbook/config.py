@@ -44,9 +44,9 @@ def _split_role(text: str, separator: str) -> tuple[str, str]:
 def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     """Return a dict that maps roles to models. ``values`` is such a mapping, or strings of the form [ROLE=]MODEL.
 
-    Roles with the model ``none`` are left out of a mapping, but kept if given as strings, since ``none`` may later
-    override the model that a run used. Raises BadArgument if two strings name the same role, or if a mapping has
-    ``none`` for one role although it has a model for all roles.
+    A role with the model ``none`` is left out if ``values`` is a mapping. If given as a string, it is kept, since
+    ``none`` may later override the model that a run used. Raises BadArgument if two strings name the same role, or if a
+    mapping has ``none`` for one role although it has a model for all roles.
     """
     if isinstance(values, Mapping):
         models = {role: model for role, model in values.items() if model != NO_MODEL}
@@ -269,7 +269,7 @@ class LearningSettings(BuildingSettings):
 class Config(PlayingSettings):
     """The configuration that a run records. The run can only be resumed with an equal configuration.
 
-    ``models`` and ``sampling`` map roles to their values; the role ``default`` applies to all roles without an entry.
+    ``models`` and ``sampling`` map roles to their values; the entry for ``default`` applies to all roles without one.
     """
 
     selection: Selection = Selection()
@@ -278,7 +278,7 @@ class Config(PlayingSettings):
     actions: int = Field(ge=0)
     """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, the number of its episodes after which its knowledge is used."""
+    """If the library is a run of `planbook build`, its knowledge is used as it was after this many of its episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
@@ -295,7 +295,7 @@ class Config(PlayingSettings):
         return str(self.planner_options.get("source", planner))
 
     def task_overrides(self, task: Task) -> dict[str, Any]:
-        """Return the fields of a task that are replaced for planners and learners, with the values that they get.
+        """Return a dict from fields of a task to the values that planners and learners get instead.
 
         Copied episodes were not played with the goals of this run, so their own goals are not replaced.
         """
@@ -325,7 +325,7 @@ class Config(PlayingSettings):
 
     @property
     def environment_options(self) -> BaseModel:
-        """The environment's options, in its own model."""
+        """The environment's options, as an instance of its ``Options``."""
         return self.environment.Options.model_validate(self.env_options)
 
 
@@ -374,7 +374,7 @@ def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:
 
 
 PAPER_OPTIONS = tuple(name for name in BuildingSettings.model_fields if name != "verify")
-"""Learning options that ``--paper`` takes from a paper. A comparison with a paper checks whether they agree."""
+"""Learning options that ``--paper`` takes from a paper. Comparisons check whether a run has the same."""
 
 
 class PaperSettings(NamedTuple):

@@ -193,8 +193,8 @@ def print_json(result: BaseModel | Mapping[str, Any]) -> None:
 def relayed_input() -> Iterator[None]:
     """Relay standard input through a socket, which is shut down when the block ends.
 
-    The shutdown wakes a thread that still waits for input: it reads the end of the file. After the block, nothing more
-    can be read from standard input.
+    A thread that is still waiting for input then reads end-of-file. After the block, nothing more can be read from
+    standard input.
     """
     source, (sender, receiver) = os.dup(0), socket.socketpair()
 

@@ -1,6 +1,6 @@
 """Compare an episode with its repetition: find the first event that differs, and describe it.
 
-An episode may differ only in the ids of objects, for example if `apple_2` is now called `apple_3`.
+Sometimes only the ids of objects differ, for example if `apple_2` is now called `apple_3`.
 """
 
 import re
@@ -16,12 +16,12 @@ from planbook.store import Events
 from planbook.wording import describe, outcome_of, reason_of
 
 COMPARED_KINDS = ("task", "recall", "ask", "act", "rewind", "cell", "outcome")
-"""Kinds of events that are compared. Spans, which group the events of a method, follow from these events."""
+"""Kinds of events that are compared. Spans are not compared, because these events determine them."""
 NUMBER = re.compile(r"\d+")
 EXCERPT_CHARACTERS = 160
 """Maximum number of characters in an excerpt of a text that differs from another text."""
 CHARACTERS_BEFORE = 40
-"""Number of these characters that come before the first difference."""
+"""Maximum number of characters in an excerpt before the first difference."""
 
 
 class Sameness(StrEnum):
@@ -32,8 +32,8 @@ class Sameness(StrEnum):
     """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
-    """No comparison was possible: an episode has no ending, the original was BROKEN or not run, or the environment can
-    no longer play it."""
+    """No comparison was possible: one of the two has no ending, the original was BROKEN or not run, or the environment
+    can no longer play it."""
 
 
 class Comparison(BaseModel):
@@ -85,9 +85,9 @@ def _excerpt(text: str, position: int) -> str:
 
 
 def compared_events(events: Events, path: str) -> Events:
-    """Return the events that are compared, by their places below the scope of the episode, ``path``.
+    """Return the events that are compared, with the scopes in their keys and bodies relative to ``path``.
 
-    The places that their bodies name are also relative to ``path``, which differs between two attempts at an episode.
+    ``path`` is the scope of an attempt at the episode; it differs between two attempts.
     """
     return {
         (scope.removeprefix(path).lstrip("/"), kind, number): _with_relative_places(body, path)
@@ -111,7 +111,7 @@ def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Compa
     new = {key: _compared_part(key[1], body, recorded.get(key, body)) for key, body in repeated.items()}
     for places in zip_longest(old, new):
         if differing := [key for key in places if old.get(key) != new.get(key)]:
-            key = min(differing, key=lambda key: key in old and key in new)  # prefer an event that only one has
+            key = min(differing, key=lambda key: key in old and key in new)  # prefer an event that only one episode has
             is_renamed = bool(ids) and _Renaming(ids).fits(old, new)
             sameness = Sameness.RENAMED if is_renamed else Sameness.DIFFERENT
             return Comparison(sameness=sameness, **_describe(key, old.get(key), new.get(key)))
@@ -162,7 +162,7 @@ class _Renaming:
         self._old_names: dict[str, str] = {}
 
     def fits(self, then: Any, now: Any) -> bool:
-        """Return True if two values are equal except for ids, and each old id still has the new id found earlier."""
+        """Return True if two values are equal except for ids, and ids found earlier are renamed as they were then."""
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
         if isinstance(then, list | tuple) and isinstance(now, list | tuple):

@@ -48,7 +48,7 @@ EXIT_CODES: Mapping[type[Exception], int] = {
     ModelError: MISSING,
     WorkerFailed: BROKEN,
 }
-"""Maps errors to exit codes. The first type that matches decides; any other reported error is BAD_INPUT."""
+"""Maps errors to exit codes. The first type that matches decides; any other reported error has the code BAD_INPUT."""
 
 
 def exit_code(error: Exception) -> int:
@@ -65,6 +65,6 @@ def damaged_run(run: object, error: Exception) -> BadRun:
 
 
 def is_damage(error: Exception) -> bool:
-    """Return True if an error may come from a damaged record: no code of the user was running when it was raised."""
+    """Return True if an error may come from a damaged record, since no user code was running when it was raised."""
     frames = extract_tb(error.__traceback__)
     return isinstance(error, DAMAGED) and all(frame.filename.startswith(INSTALLED_PREFIXES) for frame in frames)

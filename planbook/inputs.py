@@ -154,7 +154,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
 
 def graph_templates() -> dict[str, str]:
     """Return the digests of the templates that every prompt graph needs besides its own prompts."""
-    from planbook.planner import GRAPH_PROMPTS  # few runs have a graph
+    from planbook.planner import GRAPH_PROMPTS  # imported here, since few runs have a graph
 
     return _template_digests({**GRAPH_PROMPTS.files("*.j2"), **PLANNER_PROMPTS.files("repair.j2")})
 
@@ -219,7 +219,7 @@ def _demonstration_digests(config: Config) -> dict[str, str]:
 
 
 def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield the name and the digest of each file with this demonstration, in the order in which they are searched."""
+    """Yield the name and the digest of each file with this demonstration, in the order of the search."""
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
@@ -227,7 +227,7 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def imported_modules(file: Path, owner: str) -> dict[str, Path]:
-    """Return all modules and packages from a file's own folder that it imports, even indirectly."""
+    """Return the modules and packages in a file's folder that it imports, directly or indirectly."""
     modules: dict[str, Path] = {}
     open_files = [file.resolve()]
     while open_files:

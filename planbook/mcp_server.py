@@ -164,7 +164,7 @@ class PlanSession:
 
         If ``params`` is empty, the procedure gets the params of the current task. If the procedure's type is a found
         type (one that planbook itself discovered), these params are read from the task's goal. Raises SessionFailed if
-        there are no params, and the current task does not have the procedure's type.
+        ``params`` is empty, and the procedure does not fit the current task.
         """
         if task_id:
             self.begin(task_id)
@@ -303,7 +303,7 @@ def serve(
     open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]
 ) -> None:
     """Serve a session until the client closes the connection. ``open_session`` is called in the session's thread."""
-    thread = ThreadPoolExecutor(1)  # not in a `with` block: a second Ctrl-C does not wait until its plan ends
+    thread = ThreadPoolExecutor(1)  # not in a `with` block, where a second Ctrl-C would wait for the running plan
     session = thread.submit(_printing_to_stderr, open_session).result()
     server = build_server(PlanTools(session, thread), tasks, knowledge)
     for resource in resources(description, tasks, knowledge):
@@ -315,7 +315,7 @@ def serve(
 
 
 async def _serve_stdio(server: MCPServer) -> None:
-    """Serve until the connection is closed, or until Ctrl-C, which the SDK itself would notice at the next message."""
+    """Serve until the connection is closed, or until Ctrl-C, which the SDK would notice only at the next message."""
     with relayed_input():
         await asyncio.shield(server.run_stdio_async())
 
@@ -345,7 +345,7 @@ def _example_goal(
 ) -> tuple[str, Mapping[str, JsonValue]]:
     """Return a goal that a procedure can reach, and the params to pass to the procedure for it.
 
-    They are those of a task. If planbook itself discovered the task type, they are an example from which it did so.
+    They come from a task or, if planbook itself discovered the task type, from an example that it used for this.
     """
     found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
     sources = found or (task for task in tasks if task.type == procedure.type)

@@ -51,7 +51,7 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the Option with which a field is marked, or None. An empty flag is replaced by one made from the name."""
+    """Return the Option with which a field is marked, or None. If it has no flag, one is made from the name."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
     return details and replace(details, flag=details.flag or f"--{name.replace('_', '-')}")
 
@@ -61,7 +61,7 @@ _FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
 
 
 def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
-    """Return the option that determines a setting of a run, given by its dotted name, such as ``limits.wall_seconds``.
+    """Return the option that determines a setting of a run, given the dotted name, such as ``limits.wall_seconds``.
 
     ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
     name, since commands determine it in different ways. So does ``learning``, which only `build` has.
@@ -157,7 +157,7 @@ def options_table(options: type[BaseModel], flag: str) -> Table:
 
 
 def option_facts(options: type[BaseModel]) -> dict[str, dict[str, Any]]:
-    """Return the contents of ``options_table`` as JSON, for ``--json``."""
+    """Return the contents of ``options_table`` as a dict, for ``--json``."""
     schema = options.model_json_schema(by_alias=False, schema_generator=_OptionsSchema)
     schemas = schema.get("properties", {})
     facts = {}
@@ -180,7 +180,7 @@ class _OptionsSchema(GenerateJsonSchema):
 def describe_values(schema: Mapping[str, Any], definitions: Mapping[str, Any] = {}) -> str:
     """Describe the values that fit a JSON Schema, as they are written on the command line.
 
-    ``definitions`` maps the names to which the schema may refer to other schemas.
+    The schema may refer to other schemas by name; ``definitions`` maps these names to the schemas.
     """
     if reference := schema.get("$ref"):
         return describe_values(definitions[reference.rpartition("/")[2]], definitions)

@@ -73,8 +73,8 @@ def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
     """Warn about goals without a procedure, if planbook itself finds the task types.
 
-    Raises BadProcedure if a procedure is invalid, or BadArgument if no task type has a procedure. This BadArgument is
-    not raised with ``--after``: the first run of a learning curve may use the knowledge from before any procedure was
+    Raises BadProcedure if a procedure is invalid, or BadArgument if no task type has a procedure. With ``--after``,
+    BadArgument is not raised: the first run of a learning curve may use the knowledge from before any procedure was
     learned.
     """
     if config.types == FOUND:
@@ -210,7 +210,7 @@ def report_changes(run: Run, execution: Execution, *, plays_again: bool = False)
 
 
 def report_changes_since_build(library: Path, current: RunInputs) -> None:
-    """Warn if the library is a run that was played with other code of the environment. Other tasks do not matter."""
+    """Warn if the library is a run, and the environment's code has changed since. Other tasks do not matter."""
     if not is_run(library):
         return
     with closing(Run.open(library)) as built:

@@ -52,8 +52,8 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     """Return the recorded steps that a fork repeats before it continues with a new plan.
 
     The fork begins after the first ``action_count`` actions of the episode. Of these, it repeats only those in the
-    round in which it begins (a round is the part between two resets of the environment), except actions that were
-    already undone when the fork begins.
+    round in which it begins (a round is the part between two resets of the environment), except actions undone
+    before it begins.
     """
     for played in episode.rounds:
         if action_count <= len(played.steps):

@@ -68,14 +68,14 @@ def _as_tuple(value: Any) -> Any:
 
 
 class _RewordedGoal(StrictModel):
-    """A line of the file of ``--goals``: another wording of the goal of a task."""
+    """A line of the ``--goals`` file: another wording of a task's goal."""
 
     task: str
     goal: str = Field(pattern=r"\S")
 
 
 def _reworded_goal(line: str, number: int) -> _RewordedGoal:
-    """Read a line of the file of ``--goals``. Raises ValueError with the line's number if it is faulty."""
+    """Read a line of the ``--goals`` file. Raises ValueError with the line's number if it is faulty."""
     try:
         return _RewordedGoal.model_validate_json(line)
     except ValidationError as error:
@@ -276,9 +276,9 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
     def reworded_goals(self) -> dict[str, str]:
-        """Read the file of ``--goals``, and return a dict that maps task ids to other wordings of their goals.
+        """Read the ``--goals`` file, and return a dict that maps task ids to other wordings of their goals.
 
-        Raises BadArgument if the file cannot be read, has a faulty line, or has no goals.
+        Raises BadArgument if the file cannot be read, has a faulty line or a task twice, or has no goals.
         """
         if self.goals is None:
             return {}
@@ -295,9 +295,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     def learning(self, split: str = "") -> LearningSettings:
         """Return the settings for learning.
 
-        If the user gave no examples to start from, the default examples for the chosen split are used. If the user
-        chose no split either, they are the default examples for ``split``. Raises BadArgument if no environment was
-        named, or UnknownEnvironment if there is none with this name.
+        By default, learning starts from the default examples for the chosen split, or for ``split`` if none was chosen.
+        Raises BadArgument if no environment was named, or UnknownEnvironment if there is none with this name.
         """
         values = {name: getattr(self, name) for name in BuildingSettings.model_fields}
         if not self.was_given("start"):

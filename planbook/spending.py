@@ -13,13 +13,13 @@ Pricing = Callable[[str, Reply], float | None]
 FREE_KINDS = ("scripted", "exchange")
 """Kinds of models whose replies cost nothing, unless the price table names the model."""
 SECONDS = "seconds"
-"""Key in the body of an event that ends an invocation or begins a pause: the seconds played so far."""
+"""Key in an event that ends an invocation or begins a pause. Its value is the number of seconds played so far."""
 RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 """Matches the recordings at the beginning of a model's name, as in ``recorded:FILE+openai:NAME``."""
 
 
 def prices_from(path: Path | None) -> Pricing:
-    """Return a function that computes the price of a reply in US dollars, or None if the model has no price.
+    """Return a function that computes the price of a reply in US dollars. It returns None if the model has no price.
 
     ``path`` is a file with a price table. If it is None, the shipped table is used. Raises BadPrices if the table
     cannot be read.
@@ -67,8 +67,8 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
 class PlayedTime:
     """The seconds during which a run was played, without pauses.
 
-    The event that ends an invocation records the seconds so far. A process that was killed leaves no such event. In
-    this case, the time from its first event to its last is counted.
+    The event that ends an invocation records the seconds so far. A process that was killed leaves no such event,
+    so the time from its first event to its last is counted instead.
     """
 
     seconds = 0.0
@@ -77,7 +77,7 @@ class PlayedTime:
         self._last: float | None = None  # None between invocations
 
     def take(self, event: Event) -> None:
-        """Count the time up to the next event of the run. Events must be given in their order."""
+        """Count the time up to ``event``. Events must be given in order."""
         body: Any = event.body
         is_boundary = event.kind == INVOCATION  # an invocation or a pause begins or ends
         begins = is_boundary and "over" not in body

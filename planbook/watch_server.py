@@ -117,7 +117,7 @@ class FollowedRun:
             return None if episode is None else episode_document(self.results, episode)
 
     def news(self, since: int) -> dict[str, Any]:
-        """Return an update of the page that was rendered at version ``since``, with the current version of the run."""
+        """Return an update for a page that shows version ``since`` of the run. It states the current version."""
         with self._lock:
             self.catch_up()
             state, open_rows = self._state(), [row for row in self.results.episodes.values() if row.is_open]
@@ -146,7 +146,7 @@ class FollowedRun:
                     send_request(store, request)
 
     def _state(self) -> dict[str, Any]:
-        """Return the state of the run, counts of its episodes without skipped ones, and its spending."""
+        """Return the run's state, the counts of its episodes (except skipped ones), and its spending."""
         total = len(self.results.counted)
         endings = [row.ending for row in self.results.so_far().counted]
         doing: RunState = "finished" if len(endings) == total else "stopped"
@@ -200,7 +200,7 @@ def serve(run: FollowedRun, port: int, on_address: Callable[[str], None]) -> Non
 
 
 def application(run: FollowedRun) -> ASGIApp:
-    """Return the web application, without access control. Its functions are called in threads."""
+    """Return the web application, without access control. Starlette calls its functions in threads."""
 
     def page(request: Request) -> Response:
         return HTMLResponse(run.page())

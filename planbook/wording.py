@@ -112,7 +112,7 @@ def first_line(message: str) -> str:
 
 
 def reason_of(ending: Ending) -> str:
-    """Return the reason for a failure in parentheses: its message or, without a message, its cause. "" if solved."""
+    """Return the reason for a failure (its message or else its cause) in parentheses, or "" if there is no cause."""
     reason = first_line(ending.message) or cause_of(ending)
     return f" ({reason})" if ending.cause and reason else ""
 

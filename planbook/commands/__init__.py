@@ -1,4 +1,4 @@
-"""The commands. ``planbook.cli`` lists them; when a command is called, it imports the module that defines the command.
+"""The commands. ``planbook.cli`` lists them, and imports the module of a command when the command is called.
 
 - ``playing`` defines `run` and `join`, and the functions that all commands use to play a run.
 - ``testing`` defines `test`; ``learning`` defines `build`, `formulate`, `rules` and `effect`.

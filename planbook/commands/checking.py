@@ -153,7 +153,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedures in a file: one if it defines ``solve``, all those of a module of procedures, or none."""
+    """Return a file's procedures: one if it defines ``solve``, all if it is a module of procedures, or else none."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -195,7 +195,7 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
 def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
     """Yield a fault for each procedure with a task type that the environment does not have.
 
-    In a library with task types that planbook itself found, every type is accepted.
+    Every type is accepted if the environment has no types, or if the library has types that planbook itself found.
     """
     types, lines = settings.environment().task_types(settings.environment_options()), read_plan(plan).splitlines()
     if set(types) <= UNTYPED or (plan.resolve().parent.parent / TYPES_FILE).exists():

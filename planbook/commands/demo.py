@@ -32,7 +32,7 @@ PLANNER_RUNS = (
     "--model recorded:devils-advocate-alfworld --out {out}/devils-advocate",
 )
 """These commands, and the first of ``LEARNING``, have the options with which the shipped replies were recorded (by
-tools/record.sh). With other options, the prompts would differ, so that no recorded reply would fit."""
+tools/record.sh). With other options, the prompts would differ, and no recorded reply would fit."""
 LEARN = "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording."
 LEARNING = (
     "build --env alfworld --split generated --start put --tasks-per-type 1 --verify generated:10 "

@@ -173,8 +173,8 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
 def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]:
     """Return a dict that maps paths in the database to the values of ``--set``.
 
-    Raises BadArgument if a file cannot be read, or if the graph does not use one of the paths, or GraphError if a value
-    does not fit its path.
+    Raises BadArgument if a file cannot be read, or if the graph does not use one of the paths. Raises GraphError if a
+    value does not fit its path.
     """
     values = {path: _file_or_value(value) for path, value in parse_pairs(texts, "--set").items()}
     _database_with(file, values)
@@ -184,7 +184,7 @@ def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the given values, and values for missing inputs, for which the user is asked in the terminal.
+    """Return the given values, after asking the user in the terminal for inputs that are missing.
 
     Raises BadArgument if an input is missing and standard input is not a terminal.
     """
@@ -201,8 +201,8 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
 def refuse_environment(file: GraphFile, name: str, values: Mapping[str, JsonValue]) -> None:
     """Raise BadArgument if the graph plays an environment, since this command has none.
 
-    A graph is allowed if a value, an input or an initial value takes the environment's place in the database. ``name``
-    is the name that the user gave.
+    Such a graph is accepted if a value, an input or an initial value takes the environment's place in the database.
+    ``name`` is the name that the user gave.
     """
     uses_environment = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
         ":" not in hook for hook in file.hooks

@@ -98,7 +98,7 @@ def _as_in_paper(learning: LearningSettings, settings: Settings, planner: str) -
     paper = settings.paper_settings(planner, for_build=True).learning
     names = [name for name in PAPER_OPTIONS if not settings.was_given(name)] if paper else []
     if settings.was_given("verify") and "procedures" in names:
-        names.remove("procedures")  # only procedures are verified
+        names.remove("procedures")  # --verify needs procedures, so the paper must not turn them off
     return learning.model_copy(update={name: getattr(paper, name) for name in names})
 
 
@@ -212,9 +212,9 @@ def _render_diff(state: KnowledgeState, span: str) -> str:
 
 
 def _undo_change(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
-    """Undo the change number ``entry`` of the rules, and record this, so that the run continues without the change.
+    """Undo change number ``entry`` of the rules and all later changes. The undo is recorded in the run.
 
-    Raises BadHistory if the change cannot be undone.
+    Raises BadHistory if there is no such change, or if undoing it would change nothing.
     """
     undone = state.with_history(state.history.undo(entry))
     number = sum(1 for _ in run.store.events("undo", "undo"))
@@ -329,7 +329,7 @@ def play_effects(config: Config, parts: Sequence[str], series: Series) -> Comman
 
 
 def _ablations(config: Config, parts: Sequence[str]) -> Iterator[tuple[str, Config, list[Task]]]:
-    """Yield each part, the configuration without it, and the tasks that recall different knowledge without it."""
+    """Yield each part, the configuration without it, and the tasks that get different knowledge without it."""
     tasks, memory = tasks_of(config), memory_of(config)
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})

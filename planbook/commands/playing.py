@@ -128,7 +128,7 @@ def play(
 
 
 def copy_recall(run: Run, fork: Fork) -> None:
-    """Copy the knowledge that the original episode recalled to its fork, unless the fork omits a part of it."""
+    """Give a fork the knowledge that the original episode recalled, unless the fork omits a part of it."""
     if fork.without:
         return
     with closing(Run.open(Path(fork.run))) as original:

@@ -52,7 +52,7 @@ class Rerun(BaseModel):
     """Output of ``rerun --json`` and ``fork --json``.
 
     ``differed`` lists the inputs that have changed. ``by_sameness`` maps each kind of result to its number of episodes.
-    ``differences`` maps the episodes that differ from those of the original run to the first difference; if
+    ``differences`` maps each episode that differs from the original to its first difference; if
     ``deterministic`` is True, there should be none. ``learnt_the_same`` is None unless the runs learn.
     """
 
@@ -127,8 +127,8 @@ class Repeat(NamedTuple):
 def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
-    ``models`` maps roles to models that replace the models of the run. If ``recorded`` is true, all other roles get the
-    replies that the run has recorded, instead of asking the run's models.
+    ``models`` maps roles to models that replace the models of the run. If ``recorded`` is true, all other roles get
+    recorded replies, and the run's models are not asked.
     """
     if run.imported:
         raise BadRun(f"{run.folder} was imported, and not played here; repeat the run that it was exported from")
@@ -147,7 +147,7 @@ def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, price
 
 
 def _changed_inputs(run: Run, config: Config, tasks: Sequence[Task], prices: Path | None) -> list[str]:
-    """Describe what has changed since the run began, except models that ``config`` replaces by others."""
+    """Describe what has changed since the run began, leaving out models if ``config`` has other models."""
     current = current_inputs(config, tasks, prices)
     found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
     return [str(change) for change in found if change.part != "models" or config.models == run.config.models]
@@ -328,7 +328,7 @@ def replay(folder: Path, settings: Settings) -> CommandResult:
     verdicts = f" The verdict changed in {changed} of them." if changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
     # `differed`: the changed inputs; `by_sameness`: the number of episodes for each kind of result; `differences`: maps
-    # episodes to their first difference; `verdicts_changed`: those solved only in the run, or only in the replay
+    # episodes to their first difference; `verdicts_changed`: how many were solved in only one of the run and the replay
     report = {
         "differed": changed_inputs,
         "episodes": len(compared),

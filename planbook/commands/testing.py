@@ -42,7 +42,7 @@ class CurvePoint(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     after: int
-    """The number of building tasks after which the build's knowledge was used."""
+    """The test run used the build's knowledge as it was after this many building tasks."""
     interval: tuple[float, float] | None
     """95 % interval of the share of solved tasks, or None if some episodes were not played."""
     until_then: BuildingState
@@ -57,7 +57,7 @@ class Curve(BaseModel):
     library: str
     curve: tuple[CurvePoint, ...]
     paying: dict[str, LearningPayoff | None] = {}
-    """Maps each point's number of building tasks to the cost of a solved task, which includes the cost of learning."""
+    """Maps each point's number of building tasks to the cost per solved task, including the cost of learning."""
     table: tuple[ComparedPaper, ...] | None = None
     """Comparison of the last test run with the results of papers (``--table``)."""
 

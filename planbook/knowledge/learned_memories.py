@@ -60,9 +60,9 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
     """Return a memory of this knowledge, without the parts that the run leaves out.
 
     In a run of `planbook build`, the planner gets all rules, so that each rule can be tried and cited. In any other
-    run, the planner gets only the rules that its task needs. If ``learned`` is False, however, the rules are the few
-    of the starting knowledge, and the planner gets all of them. With ``--paper``, only helper methods in rules are
-    defined for plans, as in the paper.
+    run, the planner gets only the rules that its task needs. If ``learned`` is False, however, the rules are only the
+    few in the starting knowledge, and the planner gets them all. With ``--paper``, plans can call the helper methods in
+    rules, but not the functions of skills, as in the paper.
     """
     knowledge = _reduced(config, knowledge)
     manual = ablated(knowledge, config.without).manual

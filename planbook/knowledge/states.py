@@ -42,8 +42,8 @@ class KnowledgeState(Learned):
     """The knowledge about a group of task types after some episodes, and the history of its rules.
 
     ``streaks`` maps each task type to the number of its latest tasks that were solved in a row. ``notes`` describes
-    replies of the Builder that could not be used. ``procedures_at`` maps each task type with a procedure to a length of
-    the history: the number of its entries after the episode from which the procedure was learned.
+    replies of the Builder that could not be used. ``procedures_at`` maps each task type with a procedure to the
+    number of entries that the history had after the episode from which the procedure was learned.
     """
 
     knowledge: Knowledge
@@ -55,7 +55,7 @@ class KnowledgeState(Learned):
     waiting: tuple[WaitingEpisode, ...] = Field(default=(), exclude_if=lambda waiting: not waiting)
 
     def with_positions_of_changed_procedures(self, previous: "KnowledgeState") -> "KnowledgeState":
-        """Return the state with new ``procedures_at`` for the types whose procedures differ from ``previous``."""
+        """Return the state with new ``procedures_at`` for types whose procedures differ from those in ``previous``."""
         old = previous.knowledge.procedures
         changed = [kind for kind, procedure in self.knowledge.procedures.items() if procedure != old.get(kind)]
         positions = {**self.procedures_at, **dict.fromkeys(changed, len(self.history.entries))}
@@ -144,13 +144,14 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 
 
 def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]:
-    """Return the states of knowledge that a run with this configuration uses. ``library`` is the run that learned them.
+    """Return a dict that maps each group in the run ``library`` to the state of knowledge that this configuration uses.
 
-    Raises BadArgument if it is not a run of `planbook build`, has learned nothing yet, belongs to a different
+    Raises BadArgument if ``library`` is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
     """
     check_learns(library, advice="; name another library with --library")
-    built_on = {entry.task.env for entry in library.entries()}  # only names: the code may not be trusted
+    # only names are compared: the code of the library's environment is not loaded, since it may be untrusted
+    built_on = {entry.task.env for entry in library.entries()}
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
@@ -190,10 +191,10 @@ def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
 
 
 def library_knowledge(config: Config) -> dict[str, Knowledge]:
-    """Return the knowledge in the library of a run. If the library is a run, there is an entry for each of its groups.
+    """Return a dict that maps each group of task types in a run's library to the knowledge about it.
 
-    The knowledge in the files of any other library has the key ``EVERYTHING``. Raises BadRun or BadKnowledge if the
-    library cannot be read, or BadArgument if it cannot be used with this configuration.
+    If the library is not a run, the only key is ``EVERYTHING``. Raises BadRun or BadKnowledge if the library cannot be
+    read, or BadArgument if it cannot be used with this configuration.
     """
     folder = config.library_folder
     if not is_run(folder):
@@ -205,8 +206,8 @@ def library_knowledge(config: Config) -> dict[str, Knowledge]:
 def read_undos(run: Run) -> dict[tuple[str, int], int]:
     """Return a dict of the undos that users have made in a run.
 
-    A key is a group, and the length of the group's history before the undo. The value is the number of the first entry
-    of the history that was undone.
+    A key is a pair: a group, and the length of the group's history before the undo. The value is the number of the
+    first entry of the history that was undone.
     """
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}

@@ -1,4 +1,4 @@
-"""A run on disk: everything that one command did, in one folder.
+"""A run on disk: everything that was recorded while its tasks were played, in one folder.
 
 - ``run`` creates, opens and closes runs, and reads the endings of their episodes.
 - ``folder`` creates and claims the folder of a run, reads and writes run.json, and finds the files that it names.

@@ -26,7 +26,7 @@ BRANCHES = "branches"
 CONFIG_FILE = "run.json"
 """Name of the file with the configuration. It is written last, so a folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds before the second attempt to claim a folder. The first also fails while a process calls ``is_claimed``."""
+"""Seconds before the second attempt to claim a folder. The first may have failed only because of ``is_claimed``."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -54,7 +54,7 @@ def new_branch(run: Path, name: str) -> Path:
 
 
 def branches_of(run: Path) -> list[Path]:
-    """Return the folders of a run's forks, which are inside the run's folder."""
+    """Return the folders of the forks inside a run's folder."""
     return sorted(path.parent for path in run.glob(f"{BRANCHES}/*/{CONFIG_FILE}"))
 
 
@@ -125,7 +125,7 @@ MAX_SHOWN = 80
 
 
 def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option of a setting and, if they are short, its values in the existing and the new run."""
+    """Return the option of a setting, with its values in the existing and the new run if these are short."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
     then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
     is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
@@ -247,7 +247,7 @@ class Imported(StrictModel):
 
     @property
     def configs(self) -> list[Any]:
-        """The configurations of the runs from which episodes were exported. One that is not known is empty."""
+        """The configurations of the runs from which episodes were exported. An unknown one is an empty dict."""
         return [origin.facts.get("config") or {} for origin in self.origins]
 
     @property
@@ -279,7 +279,7 @@ class Fork(StrictModel):
 
 
 class LibraryRun(StrictModel):
-    """The run that is the library of another run, in its state when the other run began.
+    """The run that is the library of another run, as it was when the other run began.
 
     ``begun`` distinguishes it from later runs in the same folder. ``events`` is the number of its events.
     """
@@ -289,7 +289,7 @@ class LibraryRun(StrictModel):
 
 
 GRAPH_PLANNER = "graph"
-"""If a run has passes of a prompt graph instead of episodes, its run.json names this planner."""
+"""The planner in run.json if `planbook graph run` made the run. Such a run has no environment."""
 
 
 class RunFile(BaseModel):
@@ -306,7 +306,7 @@ class RunFile(BaseModel):
     unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
-    """The schema in a PostgreSQL database that holds the events, or None if they are in the run's folder."""
+    """The PostgreSQL schema that holds the events, or None if they are in the run's folder."""
     initial_inputs: RunInputs | None = Field(default=None, alias="made_of")
     """The inputs of the run when it began, or None if they were not recorded."""
     library_run: LibraryRun | None = Field(default=None, exclude_if=lambda library: library is None)
@@ -321,7 +321,7 @@ class RunFile(BaseModel):
     """The name of the action that delivers a plan's answer. It is recorded only if the environment is neither
     shipped nor installed, because readers of a run do not load such an environment."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """All milestones of the environment. They are recorded only if ``answer_action`` would be recorded."""
+    """All milestones of the environment. They are recorded under the same condition as ``answer_action``."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
     """The origin of a forked run: a run of one episode that continues another run after a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)

@@ -1,4 +1,4 @@
-"""The versions of Python, of packages and of planbook's own code, and the changes of versions and inputs of a run."""
+"""The versions of Python, of packages and of planbook's own code, and changes in a run's versions and inputs."""
 
 import platform
 import subprocess
@@ -21,7 +21,7 @@ CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
 """Number of recorded digits of a commit or digest."""
 GIT_SECONDS = 5.0
-"""Time limit for a git command. If a command takes longer, only a digest of the files identifies the code."""
+"""Time limit for a git command. If a command takes longer, a digest of the files identifies the code."""
 
 
 @cache
@@ -66,7 +66,7 @@ INPUTS = {
     "models": "model {}",
     "prices": "the {}",
 }
-"""Maps each field of ``RunInputs`` to a phrase for one of its inputs. The name of the input replaces the braces.
+"""Maps each field of ``RunInputs``, except seeds, to a phrase for an input in it. Its name replaces the braces.
 
 For example, a changed prompt called ``act`` is "prompt act". The only input in ``prices`` is called "price table"."""
 DECISIVE = ("data", "prompts", "knowledge")
@@ -76,7 +76,7 @@ DECISIVE = ("data", "prompts", "knowledge")
 class InputChange(NamedTuple):
     """A version or input that has changed: its recorded and its current version or digest.
 
-    ``then`` is None for a new input, and ``now`` if it no longer exists. ``part`` is VERSIONS or a key of INPUTS.
+    ``then`` is None for a new input, and ``now`` for one that is gone. ``part`` is VERSIONS or a key of INPUTS.
     """
 
     part: str
@@ -97,7 +97,7 @@ class InputChange(NamedTuple):
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changed versions of software in both dicts. (An older planbook recorded other software.)"""
+    """Return the changed versions of software that is in both dicts. (An older planbook recorded other software.)"""
     return [InputChange(VERSIONS, name, old, now[name]) for name, old in then.items() if now.get(name, old) != old]
 
 

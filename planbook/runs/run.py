@@ -1,7 +1,7 @@
 """An open run: everything that was recorded while its tasks were played, in one folder.
 
-``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a schema of a PostgreSQL
-database that ``run.json`` names.
+``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a PostgreSQL schema
+that ``run.json`` names.
 """
 
 import os
@@ -55,7 +55,7 @@ PRICES_FILE = "prices.json"
 FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
-"""Key of an event about an invocation, which means that the invocation is paused."""
+"""Key in the body of an event that begins a pause of an invocation."""
 OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
@@ -180,7 +180,7 @@ class Run:
 
     @property
     def price(self) -> Pricing:
-        """The function that prices replies by the run's table. Raises BadPrices if the table is invalid."""
+        """The function that prices replies with the run's price table. Raises BadPrices if the table is invalid."""
         return prices_from(self.prices)
 
     @property
@@ -217,7 +217,7 @@ class Run:
     ) -> None:
         """Begin an invocation: one command that plays this run. Its budget also covers earlier invocations.
 
-        A budget, timeouts or a price table in ``invocation`` replace the run's own. ``models`` names models that will
+        A budget, timeouts or a price table in ``invocation`` replaces the run's own. ``models`` names models that will
         be asked in addition to the run's own. ``note`` is recorded with the invocation. Raises BadArgument if the
         budget limits money, but a model has no price. Raises BadPrices if the price table is invalid.
         """
@@ -321,11 +321,11 @@ DIVERGED = "diverged"
 """The cause of an ending that does not count: the recorded part of the attempt could not be repeated, so the next
 attempt at the episode began."""
 AGAIN = "again"
-"""Key of the event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
+"""Key in an event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
 this invocation plays their episodes again."""
 
 INPUTS_KEY = "made_of"
-"""Key of the current inputs in the event that begins an invocation.
+"""Key of the current inputs in an event that begins an invocation.
 
 The event has this key if the inputs or versions differ from those at the run's start, or if the inputs differ from
 those that were recorded last.

@@ -1,4 +1,4 @@
-"""The store of a run, which records everything that happens in one append-only table of events.
+"""The store of a run: an append-only table of events, which records everything that happens.
 
 - ``store`` reads and writes events, and has the journal of an episode.
 - ``sqlite`` keeps the tables in a file, ``postgres`` in a schema of a PostgreSQL database.

@@ -47,11 +47,11 @@ FROM unnest(%s::text[], %s::text[], %s::int[], %s::text[], %s::float8[])
     WITH ORDINALITY AS new (scope, kind, n, body, at, place)
 ORDER BY place
 """
-"""Adds events and texts in one statement, which is one transaction, and needs one round trip to the server."""
+"""Adds events and texts in one statement, so it is one transaction, and one round trip to the server."""
 LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %s)"
 """SQL for the key of an advisory lock, made from the run's schema and a number.
 
-The schema is needed because all runs in a database share the same keys."""
+The schema is needed because all runs in a database share one space of keys."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({LOCK_KEY})", f"SELECT pg_advisory_unlock({LOCK_KEY})"
 PLAYING, FIRST_EPISODE = 0, 1
 """Numbers of locks: the lock of the process that has claimed the run, and the lock of the first episode."""
@@ -73,7 +73,7 @@ logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # it logs a tra
 
 
 def create_schema(location: Schema) -> None:
-    """Create the schema and its empty tables. Raises BadRun if the database cannot be reached, or refuses."""
+    """Create the schema and its empty tables. Raises BadRun if the database cannot be reached or refuses."""
     try:
         with closing(_connect(location)) as connection:
             connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(location.schema)))
@@ -90,7 +90,7 @@ class Postgres:
     """
 
     def __init__(self, location: Schema, *, to_write: bool, create: bool = False) -> None:
-        """Connect to the database. If ``create``, make the tables first."""
+        """Connect to the database. If ``create`` is true, make the tables first."""
         self._location = location
         self._names = {name: Identifier(location.schema, name) for name in ("event", "text")}
         self._engine = _open_engine(location)
@@ -215,7 +215,7 @@ class Postgres:
     def close(self) -> None:
         """Close the connections and release all locks."""
         if self._session is not None:
-            with suppress(psycopg.Error):  # the server is slow to notice that a connection is closed
+            with suppress(psycopg.Error):  # unlock now: the server is slow to notice that a connection is closed
                 self._session.execute(b"SELECT pg_advisory_unlock_all()")
         for connection in (self._writer, self._session):
             if connection is not None:

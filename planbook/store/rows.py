@@ -1,4 +1,4 @@
-"""The rows of a run's tables: packs the bodies of events into rows, and reads them back.
+"""Pack the bodies of events into rows of a run's tables, and read them back.
 
 A long string is stored only once, in the table of texts.
 """
@@ -111,7 +111,7 @@ def read_events(
 ) -> Iterator[tuple[int, Event]]:
     """Yield (row number, event) for each row that a query selects. The events have their original bodies.
 
-    Raises BadRun, with the name ``run``, if a body is not JSON or one of its texts is missing.
+    Raises BadRun, which names ``run``, if a body is not JSON or one of its texts is missing.
     """
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():

@@ -21,7 +21,7 @@ from planbook.store.tables import EVENT, METADATA, EventRow
 ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
 NO_SYNC = "PRAGMA synchronous=NORMAL"
-"""Makes a commit wait for the operating system, but not for the disk. Only a power failure can then lose a commit."""
+"""Commits wait for the operating system, but not for the disk. Only a system crash or power failure can lose them."""
 LOCK_SUFFIX = "-lock"
 """Suffix of the name of the lock file, which is next to the store's file. It is locked, but never written."""
 WRITING, FIRST_EPISODE = 0, 1
@@ -33,7 +33,7 @@ FLOCK = "hhqqi0q"
 class Sqlite:
     """The SQLite file of a store, and a lock file next to it.
 
-    A process that writes locks a byte of the lock file. If SQLite's own lock were used, a waiting process would sleep
+    To write, a process locks a byte of the lock file. If SQLite's own lock were used, a waiting process would sleep
     for some milliseconds between its attempts. With this lock, the kernel wakes it as soon as the lock is free.
     """
 
@@ -162,7 +162,7 @@ def _lock(descriptor: int, byte: int, command: int, kind: int = fcntl.F_WRLCK) -
 
 
 def _open_writer(path: Path) -> sqlite3.Connection:
-    """Open a connection without SQLAlchemy, which would double the time that each action waits for its event."""
+    """Open a connection without SQLAlchemy, which would double the time that an action waits to be recorded."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute(NO_SYNC)

@@ -49,7 +49,7 @@ class EpisodeJournal:
     """The journal of one episode, or of another scope (a path under which events are stored).
 
     Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``watch``. The
-    dict ``events`` holds both, by (scope, kind, number).
+    dict ``events`` holds both, keyed by (scope, kind, number).
     """
 
     def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
@@ -90,7 +90,7 @@ class Store:
         self.put_all([(scope, kind, n, body)])
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
-        """Add events in one transaction. Raises BadRun if one of them cannot be added; then none of them is."""
+        """Add events in one transaction. Raises BadRun, and adds none, if one of them cannot be added."""
         if not rows:
             return
         at = time.time()
@@ -149,7 +149,7 @@ class Store:
     def lock(self, index: int) -> AbstractContextManager[bool]:
         """Lock the episode with this index until the block ends. Yield False if it is locked already.
 
-        A worker holds this lock while it leases the episode. The lock is released if the worker's process dies, or if
+        A worker holds this lock while it plays the episode. The lock is released if the worker's process dies, or if
         its machine does not answer for a minute.
         """
         return self._database.lock(index)

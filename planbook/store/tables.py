@@ -1,6 +1,6 @@
 """The tables of a run: events, their long texts, the ledger (amounts spent and reserved), and leases on episodes.
 
-The tables are in a SQLite file, or in a schema of a PostgreSQL database, which ``Schema`` names.
+The tables are in a SQLite file, or in a ``Schema`` of a PostgreSQL database.
 """
 
 import re
@@ -20,7 +20,7 @@ from planbook.planner import AllowsCall, Amount
 
 METADATA = sa.MetaData()
 SCOPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-"""The type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does, so scopes below a scope are a range."""
+"""The type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does, so the scopes below one form a range."""
 EVENT = sa.Table(
     "event",
     METADATA,
@@ -50,7 +50,7 @@ LEASE = sa.Table(
     sa.Column("lost", sa.Integer, nullable=False),
 )
 """The leases: for each leased episode, the last worker that leased it. ``lost`` is the number of workers in a row
-that were lost while playing it."""
+that were lost while playing it before."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -101,7 +101,7 @@ URL_STARTS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True)
 class Schema:
-    """The name of a schema in a PostgreSQL database, which holds the tables of one run."""
+    """A schema in a PostgreSQL database. The schema holds the tables of one run."""
 
     url: str = field(repr=False)
     """A URL for libpq; it may contain a password."""
@@ -119,7 +119,7 @@ class Schema:
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
 
     def redacted(self) -> Self:
-        """Return the same schema with a URL without a password, which run.json may contain."""
+        """Return the same schema without the password in its URL, for run.json."""
         return replace(self, url=without_password(self.url))
 
     def __str__(self) -> str:
@@ -229,7 +229,7 @@ class Leases:
             connection.execute(sa.delete(LEASE))
 
     def losses(self, episode: int) -> int:
-        """Return how many workers in a row were lost while playing an episode, unless it has ended.
+        """Return how many workers in a row were lost while playing an episode, provided that it has not ended.
 
         The caller must hold the episode's lock. So if there is a lease, the worker that it names has ended the episode,
         or was lost.

@@ -57,7 +57,7 @@ Item = tuple[int, str, RecordedSpan | Iterable[RenderableType]]
 
 
 def safe_text(content: str, style: str = "") -> Text:
-    """Return a rich ``Text`` of a model's or environment's text. Control characters and markup in it have no effect."""
+    """Return a rich ``Text`` for text from a model or environment. Control characters and markup have no effect."""
     return Text(escape_control(content), style=style, overflow="fold")
 
 
@@ -128,7 +128,7 @@ def _cells(round_: Round, actions_before: int) -> Iterator[Item]:
 
 
 def _recalled(recalled: RecordedRecall) -> Pieces:
-    """Yield the knowledge that was recalled for the task. The code of helpers is not cut, since no cell contains it."""
+    """Yield the knowledge recalled for the task. The code of helpers is not shortened, since no cell contains it."""
     fields = recalled.model_dump(mode="json", exclude={"order", "data", "procedure"}, exclude_defaults=True)
     helpers = [fields.pop("helpers", "")]
     if procedure := recalled.procedure:
@@ -142,7 +142,7 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
 
 
 def _span(span: RecordedSpan) -> Pieces:
-    """Yield the title and status of a span, followed by those of its data that the title does not contain."""
+    """Yield the title and status of a span, followed by the parts of its data that the title does not contain."""
     name, ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
     line = Text(f"{name} ", style="bold").append_text(safe_text(span.title, "bold"))
     if status := span.status or ("open" if span.end is None else ended):

@@ -1,10 +1,10 @@
 """Play the episodes of a run.
 
-- ``worker`` has the loop of a worker: lease an episode that has not ended, play it, record how it ended.
+- ``worker`` has the loop of a worker: lease an episode that has not ended, play it, and record how it ended.
 - ``processes`` runs workers in processes on this machine, or in actors of a Ray cluster.
 - ``driver`` starts workers, reports the endings that they record, and replaces workers that are lost.
 - ``control`` stops and pauses a run while it is played.
-- ``models`` opens the language models of a run, and has models that repeat the replies recorded in a run.
+- ``models`` opens the language models of a run, and defines models that repeat the replies recorded in a run.
 """
 
 from typing import TYPE_CHECKING

@@ -30,7 +30,7 @@ Request = Literal["pause", "go on", "stop", "finish calls"]
 
 
 class Switches:
-    """Stops and pauses the episodes in this process, which call ``guard`` before every action and model call.
+    """Stops and pauses the episodes in this process. They call ``guard`` before every action and model call.
 
     Any thread may call the methods.
     """
@@ -55,7 +55,7 @@ class Switches:
         return not self._go.is_set() and not self.stopped
 
     def must_stop(self) -> bool:
-        """Wait until a pause is over. Return whether a model, which asks this regularly, must cut off its call."""
+        """Wait until a pause is over. Return whether a model must cut off its call. Models call this regularly."""
         self._go.wait()
         return self.cuts_calls
 
@@ -135,7 +135,7 @@ class RequestListener:
 
 
 def count_handled_requests(store: Store) -> int:
-    """Return the number of requests before the current invocation. Its first event is the last one with ``jobs``."""
+    """Return the number of requests before the current invocation, which begins with the last event with ``jobs``."""
     seen = handled = 0
     for event in store.events(SCOPE, ("control", INVOCATION)):
         seen += event.kind == "control"
@@ -161,7 +161,7 @@ def append_event(store: Store, scope: str, kind: EventKind, body: Body) -> None:
 
 @contextmanager
 def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]:
-    """Call a function in a background thread every few ``seconds``, until the block ends."""
+    """Call a function in a background thread every ``seconds`` seconds until the block ends."""
     ended = threading.Event()
 
     def repeat() -> None:
@@ -198,9 +198,10 @@ def in_threads(
 
     ``poll`` is called in the calling thread, at regular intervals. The argument of ``work`` is a function with which a
     thread can ask for another call of ``poll``. After Ctrl-C or an error in a thread, ``stop`` is called, which must
-    make the work end soon. If the error is BudgetEnded, ``finish_calls`` is called instead: the model calls in progress
-    fit into the budget and will be paid for. When all threads have ended, the error is raised in the calling thread. A
-    second Ctrl-C raises KeyboardInterrupt immediately, although threads may still be running.
+    make the work end soon. If the error is BudgetEnded or EpisodeStopped, ``finish_calls`` is called instead: the model
+    calls in progress fit into the budget and will be paid for. When all threads have ended, the error is raised in the
+    calling thread, unless it is EpisodeStopped. A second Ctrl-C raises KeyboardInterrupt immediately, although threads
+    may still be running.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]

@@ -115,7 +115,7 @@ class RunDriver:
         return finished
 
     def play_elsewhere(self) -> bool:
-        """Play in other processes. A thread of this process waits for each of them, and replaces it if it is lost.
+        """Play in other processes. Each of them has a thread here, which waits for it, and replaces it if it is lost.
 
         Together, they play as many episodes at a time as the number of jobs (``--jobs``). If the environment is not
         parallel, each process plays only one episode at a time. Raises BudgetEnded if the budget is used up.
@@ -220,7 +220,7 @@ def create_job(run: Run, execution: Execution, threads: int) -> Job:
 
 
 def join_run(run: Run, execution: Execution) -> WorkerReport:
-    """Help another process play its run, until all episodes have ended, or that process has."""
+    """Help another process play its run, until all episodes have ended or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(execution.prices or run.prices))
     job = create_job(run, execution, execution.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent), lambda: run.is_running)

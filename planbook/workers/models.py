@@ -1,6 +1,6 @@
 """The language models of a run: open them, and repeat the replies that were recorded in a run.
 
-Each role, such as ``planner``, has a model. It is opened by the first call. The place of a model call is its scope (a
+Each role, such as ``planner``, has a model, which its first call opens. The place of a model call is its scope (a
 path within the run) and its number there.
 """
 
@@ -157,7 +157,7 @@ class RecordedRunModel:
     """
 
     def __init__(self, folder: str, *, strict: bool = False) -> None:
-        """Read the replies recorded in the folder of a run. Raises BadRun."""
+        """Read the replies recorded in the folder of a run. Raises BadRun if the run cannot be read."""
         self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
         self._by_place: dict[tuple[str, str], Reply] = {}
         self._replies: dict[str, Reply] = {}

@@ -89,7 +89,7 @@ def _play_job(run: Run, job: Job, leader_is_running: Callable[[], bool]) -> None
 
 
 def sendable(error: BaseException) -> BaseException:
-    """Return the error, or a similar one that can be pickled. The traceback is added as a note: pickling drops it."""
+    """Return the error, or a similar one that can be pickled. A note holds the traceback, which pickling drops."""
     origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))
@@ -183,7 +183,7 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
 def serve() -> NoReturn:
     """Read a job from standard input, run it, write the report to standard output, and end this worker process.
 
-    The process also ends when the driver, which started it, dies, because its standard input is then closed. (The
+    The process also ends when the driver that started it dies, because its standard input is then closed. (The
     kernel's parent-death signal cannot be used for this: it is sent as soon as the driver's thread that started the
     worker ends.)
     """

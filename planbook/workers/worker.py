@@ -146,7 +146,7 @@ class EpisodeQueue:
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease an open episode until the block ends. Yield None if all episodes have ended.
+        """Lease an open episode, and lock it until the block ends. Yield None if all episodes have ended.
 
         While all open episodes are leased by other workers, wait. Raises EpisodeStopped if the run is stopped.
         """
