@@ -50,7 +50,7 @@ from planbook.workers import EpisodeWorker
 
 LOG = logging.getLogger(__name__)
 RETRIES = 2
-"""How often a task is played again if an attempt failed because of the environment, not because of the procedure."""
+"""How often a task is played again if an attempt failed through a fault of the environment, not of the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
@@ -65,7 +65,7 @@ class ProcedureWriter:
     scope: Scope
     worker: EpisodeWorker
     _readings: dict[str, Reading | None] = field(default_factory=dict)
-    """Maps the id of a task to the values that were read after the last verification of a procedure on the task."""
+    """Maps the id of each task to the values that were read after the last verification on it."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure for the type of the last episode if the type has none, or if its procedure fails.
@@ -234,9 +234,9 @@ class ProcedureWriter:
         return [task for task in tasks if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks of a found type's examples, except those in ``tasks``. They come from the run's library.
+        """Return the tasks of those examples of a found type that come from the run's library: all not in ``tasks``.
 
-        Return an empty list if the environment does not have one of these tasks.
+        Return an empty list if the environment lacks one of them.
         """
         found, known = type_named(knowledge, kind), {task.id for task in tasks}
         ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)

@@ -66,8 +66,8 @@ and costs are in US dollars."""
 class ComparedTable(BaseModel):
     """A table of a paper, with our numbers in those columns that the run can fill.
 
-    ``ours`` maps columns to our numbers. If such a number is a mean, ``sd`` maps its column to the standard
-    deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
+    ``ours`` maps columns to our numbers, and ``sd`` to their standard deviations, as far as we compute them.
+    ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
     our number in the column ``all``, or "" if the table has no such column.
     """
 
@@ -87,7 +87,7 @@ class ComparedPaper(BaseModel):
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """The methods in these tables that planbook does not play as the paper does. They have only the paper's numbers."""
+    """The methods in these tables that planbook does not have. They have only the paper's numbers."""
     tables: tuple[ComparedTable, ...]
 
 

@@ -24,7 +24,7 @@ from planbook.wording import counted
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 """Parts that the paper left out only in testing, not in learning."""
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
-"""Parts that a test can use even if the build left them out. It cannot use any other part that was left out."""
+"""Parts that a test can use even if the build left them out. It cannot use other parts that the build left out."""
 CHOSEN_BY_METHOD = ("replans", "selector")
 """Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"

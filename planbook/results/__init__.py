@@ -285,7 +285,7 @@ class RunResults:
 
 
 def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) -> LearningPayoff | None:
-    """Return the cost of a solved task, without and with learning, over rows (by default, all rows of the runs).
+    """Return the cost per solved task, without and with learning, over rows (by default, all rows of the runs).
 
     What a run spent outside episodes counts as learning. If several of the runs use the knowledge of the same run of
     `planbook build`, the cost of learning in that run counts only once. If they use its knowledge after different
@@ -314,7 +314,7 @@ def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) 
 def read_run(run: Run, name: str = "", price: Pricing | None = None, *, events: int | None = None) -> RunResults:
     """Read the results of a run, which may be unfinished or still being played.
 
-    By default, ``price`` is from the run's own price table. If ``events`` is given, only so many events are read.
+    By default, ``price`` is from the run's own price table. If ``events`` is given, only that many events are read.
     """
     results = RunResults.empty(run, name or str(run.folder), price)
     for event in islice(run.store.events(), events):

@@ -223,7 +223,7 @@ class Result:
 
 
 def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Return a list for each task, which holds the task's episodes."""
+    """Group the episodes by task: return a list of episodes for each task."""
     episodes = defaultdict[tuple[str, str, int], list[Result]](list)
     for row in rows:
         task = row.entry.task

@@ -68,7 +68,7 @@ def paired_difference(gained: int, lost: int, total: int) -> tuple[float, float]
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
     """Return the interval of a mean change if the change is the same in every task.
 
-    Then there is no variance from which to compute an interval, so it is the interval of two paired shares.
+    Without variance, no interval can be computed from the changes, so it is that of two paired shares.
     """
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
@@ -77,7 +77,7 @@ def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
 def mcnemar(gained: int, lost: int) -> float:
     """Return the p value of McNemar's exact test for cases that succeeded only the second or only the first time.
 
-    It is the chance that these cases are split at least as unevenly if both times are equally likely.
+    It is the chance of a split at least as uneven if both kinds of cases are equally likely.
     """
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))

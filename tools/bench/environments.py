@@ -1,7 +1,7 @@
 """The speed of planbook's own environments: how fast they carry out the actions of stored procedures.
 
 A procedure is stored plan code that solves a type of task. Its actions are recorded first, and then measured without
-sandbox and database. Times are processor time, since an environment does all its work in this process.
+the sandbox and the database. Times are processor time, since an environment does all its work in this process.
 """
 
 from collections.abc import Sequence
