@@ -77,7 +77,7 @@ class Difference(BaseModel):
 class SolvedDifference(Difference):
     """The difference in solved tasks over some pairs, second run minus first. Its interval and p value are never None.
 
-    ``first`` and ``second`` are the numbers of pairs that the two runs solved. ``difference`` and its interval are
+    ``first`` and ``second`` count the episodes of the pairs that each run solved. ``difference`` and its interval are
     fractions of the number of pairs. ``interval`` and ``test`` name the statistical methods. Repeats of a task are not
     independent, so the interval and the test treat them as one unit.
     """

@@ -28,10 +28,10 @@ SuccessByTask = Mapping[tuple[str, int], Mapping[int, bool]]
 class PartEffect(BaseModel):
     """The effect of leaving out a part: a rule or a skill.
 
-    ``difference`` is the change in the share of solved tasks, over all tasks. Its interval is from ``low`` to ``high``.
-    It is negative if fewer tasks are solved without the part. ``affected`` is the number of played tasks that use the
-    part. In the episodes of these tasks, the other runs have ``expected`` successes on average, and the run without the
-    part has ``solved`` successes. ``p`` is a two-sided p value.
+    ``difference`` is the change in the share of solved tasks, over all tasks: negative if fewer are solved without the
+    part. Its interval is from ``low`` to ``high``. ``affected`` is the number of played tasks that use the part. In the
+    episodes of these tasks, the other runs have ``expected`` successes on average, and the run without the part has
+    ``solved`` successes. ``p`` is a two-sided p value.
     """
 
     part: str
@@ -71,7 +71,7 @@ class _Pairs:
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The one-sided p values: the chances of at most, and at least, so many successes if the part has no effect."""
+        """One-sided p values: the chances of at most, and at least, this many successes if the part has no effect."""
         return permutation_tails([(without, *others) for without, others in self.counts])
 
 

@@ -119,7 +119,7 @@ class LearningStep:
         return self.run.config
 
     def after_episode(self, state: KnowledgeState, ending: Ending) -> KnowledgeState:
-        """Learn a skill or a reflection, a procedure, and rules. In a run that builds rules offline, rules wait."""
+        """Learn a skill or a reflection, a procedure, and rules. Rules that are built offline come later."""
         if not ending.outcome.played:
             return state
         config, learning = self._config, self._config.building
@@ -171,7 +171,7 @@ class LearningStep:
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
         """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks.
 
-        The tasks are those recorded when the episodes began, since some goals are not known before.
+        The tasks are those recorded when the episodes began, since some goals become known only then.
         """
         for entry in self.run.entries()[: last + 1]:
             if event := next(iter(self.run.store.events(last_path(self.run, entry), "task")), None):

@@ -85,10 +85,10 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if newer rules about the environment or about errors fit the type.
+        """Rewrite the procedure for a type if new or reworded rules about the environment or errors fit the type.
 
-        The new procedure is kept if it solves all tasks in ``played``. If the old one also solves them, the new one
-        must not take more actions.
+        The new procedure is kept if it solves all tasks on which it is verified. If the old one solves those in
+        ``played``, the new one must not take more actions for them.
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
@@ -145,7 +145,7 @@ class ProcedureWriter:
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure, or an unchanged state if ``procedure`` is None.
 
-        If planbook found the type by itself (a found type), the type also gets a new version number and a
+        If planbook found the type by itself (a found type), its version number is also updated, and its
         post-condition: code that checks the effect of the procedure.
         """
         knowledge = with_procedure(state.knowledge, procedure)

@@ -188,9 +188,9 @@ class Publication(PaperData):
     def setting(self, env: str, split: str, types: Collection[str] = (), *, for_build: bool = False) -> PaperSetting:
         """Return the environment's setting that best fits a split and task types.
 
-        It is the first one for the split that names no task types, or else the first one that includes all ``types``,
-        or else the first one for the split, or else (if ``for_build`` is true) the first one that learns from the
-        split, or else the first one of all.
+        It is the first one that is for the split and names no task types, or else the first one that includes all
+        ``types``, or else the first one for the split, or else (if ``for_build`` is true) the first one that learns
+        from the split, or else the first one of all.
         """
         settings = self.settings_of(env)
         of_all_types = (setting for setting in settings if setting.split == split and not setting.types)

@@ -44,7 +44,7 @@ def _search(name: str) -> Figure:
 
 
 def _cost(run: OurRun) -> float | None:
-    """Return the cost of the run, or None if a price is unknown, or if all replies were recorded or scripted."""
+    """Return the cost of the run: 0 without a model, None if a price is unknown or no reply had to be paid for."""
     return (run.summary.money or None) if run.uses_a_model else 0.0
 
 
@@ -124,8 +124,8 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
     """Return True if a table can be compared with the run.
 
-    It must be about the run's environment, and about the same setting, unless both settings list their task types. It
-    must also be a main table, or have a row about our method.
+    The table must be about the run's environment, and about the same setting, unless both settings list their task
+    types. It must also be a main table, or have a row about our method.
     """
     if table.env != setting.env:
         return False

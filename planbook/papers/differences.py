@@ -179,7 +179,7 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
-    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # its repeats may be our seeds
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # a paper's repeats may be our seeds
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     if setting.reseeds and summary.repeats > 1:

@@ -223,7 +223,7 @@ class Result:
 
 
 def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Group the episodes by task: return a list of episodes for each task."""
+    """Return the episodes in lists, one for each task."""
     episodes = defaultdict[tuple[str, str, int], list[Result]](list)
     for row in rows:
         task = row.entry.task

@@ -242,7 +242,7 @@ def _costs(spent: Spending) -> dict[str, Any]:
 
 
 def _mean(count: str, rows: Iterable[Result]) -> float | None:
-    """Return the mean of a count in the endings of the played episodes."""
+    """Return the mean of a count, such as ``actions``, over the played episodes."""
     return mean_of(getattr(row.ending, count) for row in rows if row.outcome.played)
 
 

@@ -18,7 +18,7 @@ GAMES_PER_TYPE = 1
 STEPS = 15
 """Commands in each game. After each command, the engine lists the commands that are admissible next."""
 ROUNDS = 20
-"""How often our engine plays each game, since playing it once is too fast to measure."""
+"""How often our engine plays each game. Once would be too fast to measure."""
 GOAL = 500.0
 
 

@@ -28,7 +28,7 @@ Walk = tuple[Task, Sequence[Action]]
 
 
 def rows() -> list[Row]:
-    """Return for each environment the actions per second, including resets, and the time of a snapshot and restore."""
+    """Return each environment's actions per second, including resets, and the time of a snapshot and its restore."""
     return [row for name in ENVIRONMENTS for row in _rows_of(load_environment(name))]
 
 

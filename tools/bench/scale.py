@@ -85,7 +85,7 @@ def _replays(limit: int) -> list[Row]:
 def _busy_seconds() -> float:
     """Return the processor time of the whole machine since its start.
 
-    That of this process would not be enough, since the processes in which plans run are not its children.
+    The time of this process would not be enough, since the processes in which plans run are not its children.
     """
     user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")

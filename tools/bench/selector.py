@@ -1,4 +1,4 @@
-"""A comparison of selectors, which choose the next of several goals, in Minecraft, where any order is possible.
+"""A comparison of selectors, which choose the next of several goals, in Minecraft tasks that allow any order.
 
 No language model takes part. The experiment is that of the DEPS paper (section 4.3.1 and figure 4). All selectors play
 the same worlds, and the predictor of the selector ``horizon`` has not learned from them. No selector knows the length

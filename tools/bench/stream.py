@@ -42,7 +42,7 @@ MODEL = {"models": ("openai:paced",)}
 
 
 class Timings(NamedTuple):
-    """The times of several episodes, with one item each, and the tokens of their replies.
+    """The times of several episodes, one item for each, and the tokens of their replies.
 
     Times are in seconds from the first request of an episode: to its first action, and to the end of its first plan.
     """
