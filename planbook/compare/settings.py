@@ -74,7 +74,7 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
 
 
 INPUTS: Mapping[str, Sequence[str]] = {"data": SELECTED, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
-"""Maps each compared part of ``RunInputs`` to the settings that two runs must share before it is compared."""
+"""Maps each compared part of ``RunInputs`` to the settings that two runs must share for it to be compared."""
 
 
 def differing_inputs(

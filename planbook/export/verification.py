@@ -60,7 +60,7 @@ def is_own_file(folder: Path, name: str) -> bool:
 
 
 def read_text(folder: Path, name: str) -> str:
-    """Return the text of a file of a skill. Raises OSError or UnicodeDecodeError if that fails."""
+    """Return the text of a file of a skill. Raises OSError (also if a link leads out) or UnicodeDecodeError."""
     if not is_own_file(folder, name):
         raise OSError("it is not a file in the skill's folder")
     return (folder / name).read_text(encoding="utf-8")

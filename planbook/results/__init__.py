@@ -73,7 +73,7 @@ class RunResults:
     steps: list[BuildingState] = field(default_factory=list)
     """What a run of `planbook build` had learned, and spent, after each task."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
-    """Maps "role", "model" and "prompt" (a template or a graph's node) to a dict from their names to the spending."""
+    """Maps "role", "model" and "prompt" to dicts from names (for prompts: of a template or node) to the spending."""
     answered: dict[str, None] = field(default_factory=dict)
     """The names of the models that answered, including those in episodes that were copied from other runs."""
     versions: dict[str, str] = field(default_factory=dict)

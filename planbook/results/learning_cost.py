@@ -115,7 +115,7 @@ class LearningPayoff(BaseModel):
 
 
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
-    """Yield a line with the cost of a solved task, without and with learning, if anything was spent on learning."""
+    """Yield a line with the cost per solved task, without and with learning, if anything was spent on learning."""
     if payoff is None or not payoff.has_learned:
         return
     learning = f"learning ({counted(payoff.learning_calls, 'call')}, {payoff.learning_tokens:,} tokens)"
@@ -128,7 +128,7 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
 
 
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
-    """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
+    """Yield a table with the cost per solved task in each run, without and with the cost of learning.
 
     Then yield a sentence for each run that is compared with one that learned nothing. ``rows`` maps the names under
     which the runs are shown to their payoffs. If nothing was spent on learning for any of the runs, yield nothing.

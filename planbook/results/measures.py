@@ -107,7 +107,7 @@ def known_milestones(config: Config) -> tuple[str, ...]:
 
 
 def unlock_score(shares: Iterable[float]) -> float:
-    """Return the unlock score in percent (Hafner, 2022). ``shares`` has each milestone's share of episodes.
+    """Return the unlock score in percent (Hafner, 2022), given the share of episodes that reached each milestone.
 
     The score is a geometric mean. So the same increase counts more for a rare milestone than for a frequent one.
     """

@@ -75,7 +75,7 @@ def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Return McNemar's exact p value. ``gained`` cases succeeded only the second time, and ``lost`` only the first time.
+    """Return McNemar's exact p value. ``gained`` cases succeeded only the second time, and ``lost`` only the first.
 
     It is the chance of a split at least as uneven if both kinds of cases are equally likely.
     """
