@@ -60,7 +60,10 @@ def is_own_file(folder: Path, name: str) -> bool:
 
 
 def read_text(folder: Path, name: str) -> str:
-    """Return the text of a file of a skill. Raises OSError (also if a link leads out) or UnicodeDecodeError."""
+    """Return the text of a file of a skill.
+
+    Raises OSError if it is not a file in the folder or cannot be read, or UnicodeDecodeError if it is not UTF-8.
+    """
     if not is_own_file(folder, name):
         raise OSError("it is not a file in the skill's folder")
     return (folder / name).read_text(encoding="utf-8")

@@ -33,7 +33,7 @@ from planbook.rules import (
 
 LOG = logging.getLogger(__name__)
 LOOK = "look"
-"""Recorded as the origin of the code that reads values, so that this code can be found in an episode's record."""
+"""Recorded as the ``source`` of the code that reads values, to find this code again in an episode's record."""
 Reading = Mapping[str, JsonValue]
 """Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
@@ -110,7 +110,7 @@ def generalise_plans(
 def with_published(
     knowledge: Knowledge, previous: Knowledge, name: str, readings: Mapping[str, Reading | None], *, repaired: bool
 ) -> Knowledge:
-    """Return the knowledge with the record of a found type updated, after its procedure was verified.
+    """Return the knowledge with a found type updated after its procedure was verified.
 
     ``readings`` maps task ids to the values that could be read after the procedure solved the task. The examples of the
     type keep them, and a post-condition is derived from them. If the procedure differs from that in ``previous``, the

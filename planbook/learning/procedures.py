@@ -145,8 +145,8 @@ class ProcedureWriter:
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure, or an unchanged state if ``procedure`` is None.
 
-        If planbook found the type by itself (a found type), its version number is also updated, and its
-        post-condition: code that checks the effect of the procedure.
+        If planbook found the type by itself (a found type), its version number and its post-condition (code that
+        checks the effect of the procedure) are also updated.
         """
         knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:

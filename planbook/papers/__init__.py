@@ -82,7 +82,7 @@ class PublishedTable(PaperData):
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
     def rows_of(self, planner: str) -> dict[int, PublishedRow]:
-        """Return the rows about one of our methods, as a dict from their numbers in the table to the rows."""
+        """Return the rows about one of our methods, as a dict keyed by their numbers in the table."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
