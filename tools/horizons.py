@@ -4,7 +4,7 @@ usage: python -m tools.horizons TABLE
 
 The horizon of a goal is the number of time steps until it is reached (section 3.3 of the DEPS paper). The predictor is
 a set of decision trees, which the selector ``horizon`` reads. The trees learn the logarithm of the time steps, so that
-they distinguish near goals as well as distant ones. This needs scikit-learn.
+they tell near goals apart as well as distant ones. This needs scikit-learn.
 """
 
 import csv

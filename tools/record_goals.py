@@ -26,9 +26,8 @@ SEEDS = range(100_000, 100_150)
 TICKS = 20_000
 """Length of an episode in ticks. It is long enough to reach goals that are far away."""
 FREE_GOALS, MAX_COUNT, P_MAKING = 12, 4, 0.5
-"""For free play: the number of goals in an episode, the maximum count of a goal, and the probability of making an item.
-
-This probability applies if an item can be made. In all other cases, something is gathered.
+"""For free play: the number of goals in an episode, the maximum count of a goal, and the probability of making an item
+(if one can be made) instead of gathering something.
 """
 FREE_ITEM = "diamond"
 """The object of the task in free play. It is almost never obtained, so the episodes do not end early."""

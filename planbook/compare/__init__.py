@@ -1,4 +1,4 @@
-"""Compare two runs over pairs of episodes: the same task, with the same seed and repeat, in both runs.
+"""Compare two runs over pairs of episodes that have the same task, seed and repeat.
 
 The comparison uses only the runs' tables of results.
 
@@ -50,11 +50,11 @@ class Side(BaseModel):
     not_run: int
     """Numbers of episodes that broke or were not run. They count as not solved."""
     paying: LearningPayoff | None = None
-    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
+    """The cost per solved task, without and with learning, or None if the cost of learning is not known."""
 
 
 class ChangedPair(BaseModel):
-    """A pair of episodes of which only one was solved. ``cause`` is the cause of the other's failure."""
+    """A pair of episodes of which only one was solved. ``cause`` says why the other one failed."""
 
     task: str
     repeat: int
@@ -65,7 +65,7 @@ class ChangedPair(BaseModel):
 class RunComparison(BaseModel):
     """The comparison of two runs.
 
-    ``only_first`` and ``only_second`` name the episodes that only one run has. These are excluded from all figures.
+    ``only_first`` and ``only_second`` name the episodes that the other run does not have. No figure counts them.
     """
 
     first: Side
@@ -77,7 +77,7 @@ class RunComparison(BaseModel):
     overall: SolvedDifference
     """The difference over all pairs."""
     played: SolvedDifference | None
-    """The difference over the pairs that both runs played. None if these are all pairs, or if there are none."""
+    """The difference over the pairs that both runs played. None if both played all pairs, or none."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, Difference]
     """Maps each measure of the environment to its difference over the pairs that both runs played."""
@@ -127,10 +127,10 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
 
 
 def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
-    """Return comparisons of one run with several others, with p values corrected for the number of comparisons.
+    """Return the comparisons of one run with several others, with p values corrected for the number of tests.
 
     The p values of whole runs and of measures are corrected over all comparisons. Those of task types do not change:
-    ``compare`` has already corrected them over the types of one comparison.
+    ``compare`` has already corrected them over the types.
     """
     overall = with_corrected_p({c.second.run: c.overall for c in comparisons})
     played = with_corrected_p({c.second.run: c.played or c.overall for c in comparisons})
@@ -192,7 +192,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Yield what a reader of the comparison must take into account."""
+    """Yield caveats that a reader of the comparison must know."""
     for run in (first, second):
         if run.is_building_run:
             yield (

@@ -31,7 +31,7 @@ SIGNIFICANCE = 0.05
 """A difference is statistically significant if its p value is below this."""
 SCORE = "score"
 """Name of the environment's score, from 0 to 1, among the measures. The score is compared only if it adds information:
-if it is sometimes neither 0 nor 1, and is not the same as another measure."""
+if it is sometimes neither 0 nor 1, and no other measure always equals it."""
 COSTS: Mapping[str, Callable[[Result], float]] = {
     "model calls": lambda row: row.spent.calls,
     "tokens": lambda row: row.spent.tokens,
@@ -47,7 +47,7 @@ class Difference(BaseModel):
     """The difference in a measure, second run minus first, over the pairs in which both episodes have the measure.
 
     ``first`` and ``second`` are the means of the two runs. The interval (from ``low`` to ``high``) and ``p`` are from
-    the same t test, so they always agree. The test uses the mean over the repeats of each task. If there are several
+    the same t test, so they always agree. Each task enters the test as the mean over its repeats. If there are several
     tests, ``p_corrected`` is the p value corrected by Holm's method, but the interval is not corrected, so these two
     may disagree. The interval and both p values are None if there is only one task, or if the measure changes by the
     same amount, other than 0, in all tasks.
@@ -77,7 +77,7 @@ class Difference(BaseModel):
 class SolvedDifference(Difference):
     """The difference in solved tasks over some pairs, second run minus first. Its interval and p value are never None.
 
-    ``first`` and ``second`` are the numbers of pairs that the two runs solved. ``difference`` and its interval are
+    ``first`` and ``second`` count the episodes of the pairs that each run solved. ``difference`` and its interval are
     fractions of the number of pairs. ``interval`` and ``test`` name the statistical methods. Repeats of a task are not
     independent, so the interval and the test treat them as one unit.
     """
@@ -114,7 +114,7 @@ class CostDifference(BaseModel):
 
 
 def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
-    """Return the difference in solved tasks, with the probability that chance alone would make it at least as large."""
+    """Return the difference in solved tasks, with its interval and p value."""
     tasks = _by_task(pairs)
     gained = sum(gain(pair) == 1 for pair in pairs)
     lost = sum(gain(pair) == -1 for pair in pairs)
@@ -142,14 +142,14 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
 
 
 def with_corrected_p(differences: Mapping[Key, AnyDifference]) -> dict[Key, AnyDifference]:
-    """Return the differences with their p values corrected by Holm's method for the number of possible tests."""
+    """Return the differences with p values corrected by Holm's method. Only possible tests count (``is_tested``)."""
     tested = {key: row.p for key, row in differences.items() if row.is_tested and row.p is not None}
     p = dict(zip(tested, holm(list(tested.values())), strict=True))
     return {key: row.model_copy(update={"p_corrected": p.get(key, row.p)}) for key, row in differences.items()}
 
 
 def gain(pair: Pair) -> int:
-    """Return 1 if only the second run solved the task, -1 if only the first run did, or else 0."""
+    """Return 1 if only the second run solved the task, -1 if only the first run did, and 0 otherwise."""
     return pair[1].solved - pair[0].solved
 
 

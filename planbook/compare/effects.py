@@ -16,22 +16,22 @@ from planbook.results.statistics import benjamini_hochberg, paired_t, permutatio
 from planbook.wording import NO_FIGURE, counted
 
 FALSE_DISCOVERY_RATE = 0.05
-"""The expected share of noise among the effects that are reported as significant."""
+"""The maximum expected share of false positives among the effects that are reported as significant."""
 EXCLUSION_P = 0.05
-"""Other runs are not compared with a run that solved so few tasks that its one-sided p value is below this."""
+"""A run is not used to judge other parts if it solved so few tasks that its one-sided p value is below this."""
 EVERYTHING = ""
 """The key of the run with all parts. The key of any other run is the name of the part that it lacks."""
 SuccessByTask = Mapping[tuple[str, int], Mapping[int, bool]]
-"""Maps a task (its id and seed) to its repeats, and each repeat to True if it was solved."""
+"""Maps each task (its id and seed) to a dict from its repeats to whether they were solved."""
 
 
 class PartEffect(BaseModel):
     """The effect of leaving out a part: a rule or a skill.
 
-    ``difference`` is the change in the share of all tasks that are solved, with an interval from ``low`` to ``high``.
-    It is negative if fewer tasks are solved without the part. ``affected`` is the number of played tasks that use the
-    part. In the episodes of these tasks, the other runs have ``expected`` successes on average, and the run without the
-    part has ``solved`` successes. ``p`` is a two-sided p value.
+    ``difference`` is the change in the share of solved tasks, over all tasks: negative if fewer are solved without the
+    part. Its interval is from ``low`` to ``high``. ``affected`` is the number of played tasks that use the part. In the
+    episodes of these tasks, the other runs have ``expected`` successes on average, and the run without the part has
+    ``solved`` successes. ``p`` is a two-sided p value.
     """
 
     part: str
@@ -55,9 +55,9 @@ class PartEffect(BaseModel):
 class _Pairs:
     """Compares, task by task, the run without a part with those runs of a pool that have the part.
 
-    ``counts`` has a pair for each task: the number of successes in the run without the part, and a list with the number
-    of successes in each of the other runs. ``changes`` has, for each task, the share of repeats that were solved
-    without the part, minus the mean share that was solved in the other runs.
+    ``counts`` has a pair for each task: the number of successes in the run without the part, and the list of those in
+    the other runs. ``changes`` has, for each task, the share of repeats that were solved without the part, minus the
+    mean share in the other runs.
     """
 
     def __init__(self, part: str, solved: Mapping[str, SuccessByTask], pool: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ class _Pairs:
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The one-sided p values: the chances of at most, and at least, so many successes if the part has no effect."""
+        """One-sided p values: the chances of at most, and at least, this many successes if the part has no effect."""
         return permutation_tails([(without, *others) for without, others in self.counts])
 
 
@@ -81,13 +81,13 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     ``everything`` is the run with all parts. ``runs_without`` maps each part to the run without it, or to None if no
     task uses the part.
 
-    Each run lacks at most one part. So every run except the one without a certain part shows how often a task is solved
-    with this part. The test swaps the runs within each task: if the part had no effect, any of the runs could be the
-    one without it.
+    Each run lacks at most one part. So all runs but the one without a given part show how often a task is solved with
+    this part. The test swaps the runs within each task: if the part had no effect, any of the runs could be the one
+    without it.
 
     A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. So runs that
-    solved suspiciously few tasks (see ``EXCLUSION_P``) are not used for this. They are removed one by one, the worst
-    first.
+    solved suspiciously few tasks (see ``EXCLUSION_P``) are not used to judge other parts. They are removed one by one,
+    the worst first.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
@@ -141,10 +141,7 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
 
 
 def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
-    """Yield a table of the effects, then sentences about the significant ones.
-
-    The table begins with the part without which the fewest tasks are solved.
-    """
+    """Yield a table of the effects, the most useful part first, then sentences about the significant effects."""
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))
     title = "Effect of leaving out each rule and skill, in percentage points over all tasks"

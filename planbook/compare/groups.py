@@ -26,17 +26,17 @@ from planbook.wording import NO_FIGURE, format_money, format_number, interval, l
 
 
 class GroupRow(Summary):
-    """A row about one run, or about a group of runs: the summary of all episodes of all runs in the group.
+    """A row about one run, or about a group of runs: the summary of all their episodes.
 
     The costs include the cost of learning. Copied episodes cost nothing. ``seconds`` is the total duration of the
-    episodes. If there are several runs, and all episodes were played, ``share_mean`` and ``share_sd`` are the mean and
-    the standard deviation of the shares of episodes that the runs solved.
+    episodes. ``share_mean`` and ``share_sd`` are the mean and the standard deviation, over the runs, of the share of
+    solved episodes. They are None for a single run, or if some episodes were not played.
     """
 
     name: str
     runs: tuple[str, ...]
     differ: tuple[str, ...] = ()
-    """The settings, except seeds, and the inputs in which the runs of the group differ."""
+    """The settings (apart from seeds) and the inputs in which the runs of the group differ."""
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
     ones."""
@@ -45,11 +45,11 @@ class GroupRow(Summary):
     share_mean: float | None
     share_sd: float | None
     without_costs: int
-    """Number of episodes for which the runs have only the endings."""
+    """Number of episodes whose costs are missing, because only their endings were exported."""
 
 
 def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
-    """Return a row for each run. If ``names`` are given, runs with the same values of these settings share a row."""
+    """Return a row for each run or, if settings are named, for each group of runs with the same values of these."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
         groups[", ".join(f"{name}={abridged(setting(run.run.config, name))}" for name in names) or run.name].append(run)
@@ -58,11 +58,11 @@ def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[G
 
 
 def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, LearningPayoff | None]:
-    """Return a dict that maps each group to the cost of a solved task, without and with learning.
+    """Return a dict from each group to its cost per solved task, without and with learning.
 
-    A group is compared with the first group that uses no learned knowledge and has the same settings, apart from seeds
-    and settings that concern knowledge. A group is not compared if it has runs of `planbook build`, or if its runs
-    differ in other settings.
+    A group is compared with the first group that uses no learned knowledge and has the same settings and inputs, apart
+    from seeds and knowledge. A group is not compared if it has runs of `planbook build`, or if its runs differ in
+    other settings.
     """
     payoffs = {name: payoff_of(runs) for name, runs in groups.items()}
     common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
@@ -77,7 +77,7 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
 
 
 def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
-    """Return the names of the settings, except seeds, and of the inputs in which the runs differ."""
+    """Return the names of the settings (apart from seeds) and of the inputs in which the runs differ."""
     distinct = [dict(pairs) for pairs in settings_without(runs, SEEDS)]
     names = {name for values in distinct for name in values}
     inputs = {difference.name for pair in recorded_pairs(runs) for difference in differing_inputs(*pair)}

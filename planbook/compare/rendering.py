@@ -26,7 +26,7 @@ def run_letter(number: int) -> str:
 
 
 def comparison_parts(comparisons: Mapping[str, RunComparison], first: str) -> Iterator[Grid | str]:
-    """Yield the sentences and tables that show comparisons of one run with others, and how the figures were computed.
+    """Yield sentences and tables that compare one run with others, and explain how the figures were computed.
 
     ``first`` is the letter of the first run. ``comparisons`` maps the letters of the others to their comparisons.
     """

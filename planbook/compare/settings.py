@@ -17,11 +17,11 @@ from planbook.sandbox import did_you_mean
 UNSET = "-"
 VERSION = "version of "
 LONGEST = 60
-"""Maximum number of displayed characters of a setting. See ``abridged``."""
+"""Maximum number of characters of a setting's value that are displayed. See ``abridged``."""
 
 
 class SettingDifference(BaseModel):
-    """A setting, an input or a version that differs between two runs. It is ``-`` in a run that does not have it."""
+    """A setting, an input or a version that differs between two runs. Its value is ``-`` if a run lacks it."""
 
     name: str
     first: str
@@ -29,10 +29,10 @@ class SettingDifference(BaseModel):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """Return a dict that maps the dotted names of all settings, such as ``selection.split``, to their values as text.
+    """Return a dict from the dotted names of all settings, such as ``selection.split``, to their values as text.
 
-    Paths are reduced to file names. A default has the same value whether or not the user gave it. A role
-    has only the sampling parameters in which it differs from the default role.
+    Paths are reduced to file names. Options that the user did not give have their default values. A role lists only
+    the sampling parameters in which it differs from the default role.
     """
     values = without_folders(config).model_dump(mode="json")
     values["planner_options"] |= effective_options(config, config.env)
@@ -45,7 +45,7 @@ def settings(config: Config) -> dict[str, str]:
 
 
 SEEDS = ("seed", "selection.seeds", "repeats")
-"""Settings that differ between repetitions of the same trial."""
+"""Settings in which repetitions of the same experiment differ."""
 KNOWLEDGE = ("library", "after", "rule_tokens")
 """Settings that determine the knowledge of a run."""
 SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
@@ -55,7 +55,7 @@ SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
 def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
     """Return the distinct combinations of settings that the runs have, leaving out the settings ``names``.
 
-    If all runs have the same settings, there is only one combination.
+    There is only one if the runs agree on all other settings.
     """
     return frozenset(
         tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in names)) for run in runs
@@ -74,13 +74,13 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
 
 
 INPUTS: Mapping[str, Sequence[str]] = {"data": SELECTED, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
-"""The parts of ``RunInputs`` that are compared. Each maps to the settings that two runs must share for this."""
+"""Maps each compared part of ``RunInputs`` to the settings that two runs must share for it to be compared."""
 
 
 def differing_inputs(
     first: RunResults, second: RunResults, parts: Collection[str] = tuple(INPUTS)
 ) -> Iterator[SettingDifference]:
-    """Yield the inputs with different digests in two runs. If one of them has not recorded its inputs, yield nothing.
+    """Yield the inputs whose digests differ between two runs, or nothing if one of them has not recorded its inputs.
 
     An input that only one run has is yielded only if it is knowledge, and both runs use the same method.
     """
@@ -94,7 +94,7 @@ def differing_inputs(
 
 
 def recorded_pairs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, RunResults]]:
-    """Yield the first run that recorded its inputs with each of the others that did."""
+    """Pair the first run that recorded its inputs with each of the others that did."""
     recorded = [run for run in runs if run.run.initial_inputs]
     yield from ((recorded[0], other) for other in recorded[1:])
 
@@ -110,7 +110,7 @@ def _digest(digests: str | None) -> str:
 
 
 def _all_inputs(run: RunResults) -> RunInputs:
-    """Return the inputs of a run. If it was resumed with others, an input has several digests, separated by commas."""
+    """Return the inputs of a run. An input that changed before a resume has several digests, separated by commas."""
     inputs = [_without_folders(each) for each in run.inputs or filter(None, [run.run.initial_inputs])]
     merged: dict[str, dict[str, str]] = {}
     for part in INPUTS:

@@ -1,4 +1,4 @@
-"""Write the conversations of episodes for fine-tuning: a line of JSON for each, in the format of chat models.
+"""Write the conversations of episodes for fine-tuning: one per line, as JSON in the format of chat models.
 
 Unusable replies, and planbook's complaints about them, are left out.
 """
@@ -15,7 +15,7 @@ Conversation = tuple[Message, ...]
 
 
 def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> int:
-    """Write the conversations of episodes with models in these roles, or in all roles if ``roles`` is empty.
+    """Write the episodes' conversations with models in these roles, or in all roles if ``roles`` is empty.
 
     Return the number of conversations.
     """
@@ -54,7 +54,7 @@ def conversations_of(trajectory: Trajectory, roles: Collection[str] = ()) -> lis
 
 
 def is_chat(messages: Sequence[Message]) -> bool:
-    """Return True if messages fit the format: an optional system message, then alternately user and assistant."""
+    """Return True if messages fit the format: an optional system message, then user and assistant in turn."""
     turns = messages[1:] if messages and messages[0].role == "system" else messages
     alternates = all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
     return len(turns) >= 2 and len(turns) % 2 == 0 and alternates and all(turn.content.strip() for turn in messages)
@@ -73,10 +73,7 @@ def _is_complaint(text: str) -> bool:
 
 
 def _without_marks(call: Call) -> Call:
-    """Return the call with earlier replies as the model wrote them, without the notes that planbook added to them.
-
-    These notes mark code that was not run.
-    """
+    """Return the call without the notes that planbook added to earlier replies, to mark code that was not run."""
     messages = (
         message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
         if message.role == "assistant"

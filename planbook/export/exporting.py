@@ -29,7 +29,7 @@ from planbook.runs import Entry, Run, last_attempt, model_without_folders, recor
 class ExportResult(BaseModel):
     """The output of ``planbook export --json``.
 
-    ``task_only`` maps each reason for writing only the task and the ending to the number of such episodes, which still
+    ``task_only`` counts, for each reason, the episodes of which only the task and the ending were written. They still
     count in success rates.
     """
 
@@ -37,7 +37,7 @@ class ExportResult(BaseModel):
     out: str
     episodes: int = 0
     conversations: int | None = None
-    """For the format chat: the number of lines, each of which holds a conversation."""
+    """The number of conversations that were written, or None unless the format is chat."""
     task_only: Counter[str] = Field(default_factory=Counter)
     runs: tuple[str, ...]
 
@@ -55,8 +55,8 @@ def export(
 
     If ``solved`` is true, only solved episodes are written as a whole. If ``everything`` is true, episodes that ended
     BROKEN or NOT_RUN are written as a whole, not only their task and ending. In the format chat, only conversations
-    with models in these ``roles`` are written; if there are none, those in all roles. Raises BadArgument if the file
-    cannot be written, or BadRun if a run cannot be read.
+    with models in these ``roles`` are written or, if ``roles`` is empty, all conversations. Raises BadArgument if the
+    file cannot be written, or BadRun if a run cannot be read.
     """
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
@@ -76,8 +76,7 @@ def export(
 def _episodes_of(folder: Path, exported: ExportResult, solved: bool, everything: bool) -> Iterator[Trajectory]:
     """Yield the episodes of a run, and count them in ``exported``.
 
-    An episode that was not played to a verdict, or was not solved if only solved ones are chosen, is yielded with only
-    its task and its ending.
+    If there is a reason not to write an episode as a whole, it is yielded with only its task and its ending.
     """
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
@@ -115,7 +114,7 @@ def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Traj
 
 
 def _shareable(trajectory: Trajectory) -> Trajectory:
-    """Return the episode with the names of scripts instead of their paths."""
+    """Return the episode with the paths in the names of models reduced to file names."""
     calls = list[Call]()
     for call in trajectory.calls:
         reply = call.reply.model_copy(update={"model": model_without_folders(call.reply.model)})

@@ -36,7 +36,7 @@ SEVERAL = "several"
 class _Files:
     """The files that have been read so far, with facts about their episodes and all faults found.
 
-    ``facts`` has an item for each episode, which describes the original run of the episode.
+    ``facts`` describes, for each episode, the run that it comes from.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _Files:
         self._locations: dict[tuple[str, str, str, int], str] = {}
 
     def read(self, path: Path) -> Iterator[Trajectory]:
-        """Yield the episodes of a file. After the first fault in any file, only check the episodes, and yield none."""
+        """Yield the episodes of a file. After the first fault in any file, episodes are only checked, not yielded."""
         first_episode, sha256 = len(self.facts), file_digest(path)
         is_empty = True
         for location, episode in read_episodes(path):
@@ -88,10 +88,10 @@ class _Files:
 
 
 def import_files(paths: Sequence[Path], out: Path | None) -> dict[str, Any]:
-    """Make a run in the folder ``out`` from files of episodes, and return the counts.
+    """Make a run from files of episodes, in the folder ``out`` or else in a new one, and return a summary.
 
     A temporary folder is filled while the files are read, and is renamed if they have no faults. Raises BadArgument if
-    the files have faults, or BadRun if the folder already exists or cannot be created.
+    the files have faults, or BadRun if the folder is not empty or cannot be created.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadRun(f"{out} already exists; name another folder with --out")
@@ -115,7 +115,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> dict[str, Any]:
 
 
 def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
-    """Make a run with the episodes of the files in a folder. Raises BadArgument if the files have faults."""
+    """Make a run in a folder from the episodes of files. Raises BadArgument if the files have faults."""
     files, rows = _Files(), list[TrajectoryRow]()
     with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
         for index, trajectory in enumerate(chain.from_iterable(map(files.read, paths))):
@@ -134,9 +134,8 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
 def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the imported run.
 
-    If all original runs have the same configuration, and this version of planbook accepts it, this is the configuration
-    without the settings for learning, since what was learned is not exported. Otherwise, only the planner and the
-    environment are set.
+    If all original runs have the same configuration, and this version of planbook accepts it, return it without the
+    settings for learning, since what was learned is not exported. Otherwise, set only the planner and the environment.
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
@@ -252,18 +251,18 @@ def parse_episode(text: str | bytes) -> Trajectory:
 PATH = "task/0"
 """The scope of an episode while it is stored as events and read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
-"""Matches the scopes that a file may contain. An imported episode cannot write events outside its own scope."""
+"""Matches the scopes that a file may contain, so that no imported episode writes events outside its own scope."""
 ORDERS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""Fields of a trajectory that change when it is stored and read back, because they only number the events."""
+"""Fields that only number the events of a trajectory, so they may change when it is stored and read back."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Yield the contradictions between the fields of an episode. Each field by itself is valid."""
+    """Yield the contradictions between the fields of an episode, each of which is valid by itself."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_parts_of_rounds(trajectory)]
     if not trajectory.run.planner:
         yield "run: the facts about the run of the episode are missing"

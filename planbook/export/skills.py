@@ -88,8 +88,7 @@ class SkillEvidence(EvidenceModel):
 def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[str, str]]:
     """Write a skill for each verified procedure of a run of `planbook build`. Raises BadArgument if there is none.
 
-    Return two dicts: one maps the name of each skill to its folder, the other maps task types without a skill to the
-    reasons.
+    Return a dict from the name of each skill to its folder, and a dict from task types without a skill to the reasons.
     """
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:

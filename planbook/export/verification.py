@@ -1,4 +1,7 @@
-"""Verifies Agent Skills: compares a skill's files and verdicts with its evidence. A skill may come from a stranger."""
+"""Verifies Agent Skills: compares a skill's files, and the verdicts of a new run, with its evidence.
+
+A skill may come from a stranger, so its evidence is not trusted.
+"""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -31,7 +34,7 @@ class VerifiedSkill(BaseModel):
     changed: tuple[str, ...]
     """Ids of the tasks whose verdict or score has changed, or that were not played to their end."""
     reduced_limits: tuple[str, ...] = ()
-    """Names of the limits that the evidence states higher than planbook's defaults, which were used instead."""
+    """Names of the limits that were reduced to planbook's defaults, because the evidence states higher ones."""
     run: str
     """The run in which the tasks were played."""
 
@@ -51,13 +54,16 @@ def skill_folders(folder: Path) -> list[Path]:
 
 
 def is_own_file(folder: Path, name: str) -> bool:
-    """Return True if a name in a skill's folder is a regular file. A link may lead to any file of this machine."""
+    """Return True if a name is a file inside a skill's folder. A link could lead to any file of this machine."""
     path = folder / name
     return path.is_file() and path.resolve().is_relative_to(folder.resolve())
 
 
 def read_text(folder: Path, name: str) -> str:
-    """Return the text of a file of a skill. Raises OSError if it is not a file in the folder, or cannot be read."""
+    """Return the text of a file of a skill.
+
+    Raises OSError if it is not a file in the folder or cannot be read, or UnicodeDecodeError if it is not UTF-8.
+    """
     if not is_own_file(folder, name):
         raise OSError("it is not a file in the skill's folder")
     return (folder / name).read_text(encoding="utf-8")
@@ -83,7 +89,7 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
 
 
 def reduced_limits(limits: Limits) -> dict[str, Any]:
-    """Return planbook's default for each limit above it. Evidence from a stranger cannot raise a limit."""
+    """Return planbook's defaults for the limits that exceed them: a stranger's evidence must not raise a limit."""
     return {name: default for name, default in Limits() if getattr(limits, name) > default}
 
 
@@ -91,7 +97,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
     The evidence is not trusted, so the options of the environment are those that the user gives. Raises BadArgument if
-    the evidence names an environment that is not installed, and the user has not named it.
+    the skill cannot be read, is for another environment, or names an unknown environment that the user has not named.
     """
     if not env and evidence.env not in known_environments():
         raise BadArgument(

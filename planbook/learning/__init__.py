@@ -5,6 +5,6 @@
   cost of learning, and which task types the rules cover.
 - ``learner``: learns from one episode after another.
 - ``procedures``: writes a procedure for each task type, and verifies it.
-- ``finding``: finds the types of tasks that have none (``--types found``). Finds post-conditions: code that checks
-  whether a procedure had its usual effect.
+- ``finding``: finds types for tasks that have none (``--types found``), and post-conditions: code that checks whether
+  a procedure had its usual effect.
 """

@@ -33,7 +33,7 @@ from planbook.rules import (
 
 LOG = logging.getLogger(__name__)
 LOOK = "look"
-"""The recorded source of the code that reads values. It identifies this code in the record of an episode."""
+"""Recorded as the ``source`` of the code that reads values, to find this code again in an episode's record."""
 Reading = Mapping[str, JsonValue]
 """Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
@@ -110,7 +110,7 @@ def generalise_plans(
 def with_published(
     knowledge: Knowledge, previous: Knowledge, name: str, readings: Mapping[str, Reading | None], *, repaired: bool
 ) -> Knowledge:
-    """Return the knowledge with what a found type records about its procedure, after the procedure was verified.
+    """Return the knowledge with a found type updated after its procedure was verified.
 
     ``readings`` maps task ids to the values that could be read after the procedure solved the task. The examples of the
     type keep them, and a post-condition is derived from them. If the procedure differs from that in ``previous``, the
@@ -177,10 +177,10 @@ def read_after(episode: Trajectory) -> Reading | None:
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
     """Return plan code that raises an error unless a procedure had the effects that all readings show.
 
-    Each reading is from one task, and ``params`` has the params of each task, in the same order. A value is expected
-    after the next task if it was the same after all of at least ``MIN_EXAMPLES`` tasks. If a value was always equal to
-    the same param of the task, it is expected to equal this param of the next task. Return "" if no value is expected,
-    or if a reading is missing.
+    Each reading is from one task, and ``params`` has the params of each task, in the same order. If a value was the
+    same after all tasks, and there are at least ``MIN_EXAMPLES`` tasks, the code expects it. If a value differed, but
+    always equalled the same param of the task, the code expects this param. Return "" if no value is expected, or if a
+    reading is missing.
     """
     known = [reading for reading in readings if reading is not None]
     if not known or len(known) < len(readings):
@@ -194,7 +194,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 
 def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return the source of an expression with all these values, one in each task, or "" if there is none."""
+    """Return the source of an expression that had each of these values in its task, or "" if there is none."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])

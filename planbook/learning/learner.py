@@ -1,4 +1,4 @@
-"""Learn from episodes in order: skills, reflections, procedures and rules (AutoManual, section 3).
+"""Learn skills, reflections, procedures and rules from episodes, in order (AutoManual, section 3).
 
 Learning from an episode is one step. Its result is recorded as the event ``learnt`` in the scope ``learn/INDEX``, where
 INDEX is the number of the episode. When a run that was stopped or killed continues, its finished steps are read from
@@ -55,7 +55,7 @@ class Learner:
     """
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Read or record the initial knowledge of the run. ``watch`` is called with each new event of learning."""
+        """Read or record the initial knowledge of the run. ``watch`` is called with each new learning event."""
         self._run, self._config, self._undone, self._watch = run, run.config, read_undos(run), watch
         groups = {group_of(run.config, entry.task.type) for entry in run.entries()}
         self._states = {group: self._recorded_initial_state(group) for group in sorted(groups)}
@@ -95,7 +95,7 @@ class Learner:
         self._states[group] = with_undos(KnowledgeState.model_validate(recorded), group, self._undone)
 
     def _recorded_initial_state(self, group: str) -> KnowledgeState:
-        """Return the initial knowledge of a group. The first call records it: the run's library may change later."""
+        """Return a group's initial knowledge. The first call records it, since the run's library may change later."""
         path = initial_state_path(group)
         scope = Scope(self._run.journal(path), path)
         recorded = scope.get_or_record("learnt", lambda: initial_state(self._config, group).model_dump(mode="json"))
@@ -104,7 +104,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class LearningStep:
-    """Learns from one episode. The model calls, and the episodes in which procedures are tried, are in ``scope``.
+    """Learns from one episode. ``scope`` records the model calls, and the episodes in which procedures are tried.
 
     Each public method takes a state of knowledge, and returns the state with what it has learned.
     """
@@ -119,7 +119,7 @@ class LearningStep:
         return self.run.config
 
     def after_episode(self, state: KnowledgeState, ending: Ending) -> KnowledgeState:
-        """Learn a skill or a reflection, a procedure, and rules. If the run builds rules offline, the episode waits."""
+        """Learn a skill or a reflection, a procedure, and rules. Rules that are built offline come later."""
         if not ending.outcome.played:
             return state
         config, learning = self._config, self._config.building
@@ -150,20 +150,20 @@ class LearningStep:
         return self._with_rules(self.scope, state, episode)
 
     def with_waiting_rules(self, state: KnowledgeState) -> KnowledgeState:
-        """Build rules from the episodes that wait for it (``--without online``), in their order."""
+        """Build rules from the waiting episodes (``--without online``), in order."""
         for episode in state.waiting:
             state = self._with_rules(self.scope.child(f"offline/{episode.index}"), state, episode)
         return state.model_copy(update={"waiting": ()})
 
     def with_renewed_procedures(self, state: KnowledgeState) -> KnowledgeState:
-        """Rewrite each procedure that may benefit from rules that were learned after the procedure was written."""
+        """Rewrite each procedure that may benefit from rules learned after it was written."""
         for kind in sorted(state.knowledge.procedures):
             if played := self._episodes_of_type(state.knowledge, kind):
                 state = ProcedureWriter(self.run, self.scope.child("renewal"), self.worker).renew(state, played)
         return state
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str) -> list[Trajectory]:
-        """Return the episodes of a type that have begun, up to this step's episode."""
+        """Return the episodes of a type that have begun, up to and including this step's."""
         tasks = self._begun(self.entry.index)
         begun = [entry for entry, task in tasks if typed(self._config, knowledge, task).type == kind]
         return [typed_episode(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
@@ -171,7 +171,7 @@ class LearningStep:
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
         """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks. All must have ended.
 
-        The tasks are those recorded when the episodes began, since some goals are not known before.
+        The tasks are those recorded when the episodes began, since some goals become known only then.
         """
         for entry in self.run.entries()[: last + 1]:
             if event := next(iter(self.run.store.events(last_path(self.run, entry), "task")), None):

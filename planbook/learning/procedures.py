@@ -50,7 +50,7 @@ from planbook.workers import EpisodeWorker
 
 LOG = logging.getLogger(__name__)
 RETRIES = 2
-"""How often a task is played again if an attempt failed because of the environment, not because of the procedure."""
+"""How often a task is played again if an attempt failed through a fault of the environment, not of the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
@@ -65,7 +65,7 @@ class ProcedureWriter:
     scope: Scope
     worker: EpisodeWorker
     _readings: dict[str, Reading | None] = field(default_factory=dict)
-    """Maps the id of a task to the values that were read after the last verification of a procedure on the task."""
+    """Maps the id of each task to the values that were read after the last verification on it."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure for the type of the last episode if the type has none, or if its procedure fails.
@@ -85,10 +85,10 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if newer rules about the environment or about errors fit the type.
+        """Rewrite the procedure for a type if new or reworded rules about the environment or errors fit the type.
 
-        The new procedure is kept if it solves all tasks in ``played``. If the old one also solves them, the new one
-        must not take more actions.
+        The new procedure is kept if it solves all tasks on which it is verified. If the old one solves those in
+        ``played``, the new one must not take more actions for them.
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
@@ -145,8 +145,8 @@ class ProcedureWriter:
     def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure, or an unchanged state if ``procedure`` is None.
 
-        If planbook found the type by itself (a found type), the type also gets a new version number and a
-        post-condition: code that checks the effect of the procedure.
+        If planbook found the type by itself (a found type), its version number and its post-condition (code that
+        checks the effect of the procedure) are also updated.
         """
         knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:
@@ -234,9 +234,9 @@ class ProcedureWriter:
         return [task for task in tasks if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks of a found type's examples, except those in ``tasks``. They come from the run's library.
+        """Return the tasks of those examples of a found type that come from the run's library: all not in ``tasks``.
 
-        Return an empty list if the environment does not have one of these tasks.
+        Return an empty list if the environment lacks one of them.
         """
         found, known = type_named(knowledge, kind), {task.id for task in tasks}
         ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)

@@ -1,6 +1,6 @@
 """The stages of `planbook build` (AutoManual, section 3.1): learn from episodes, write a manual, export the result.
 
-The last section reports the task types that the learned rules cover.
+The module also reports the task types that the learned rules cover.
 """
 
 import logging
@@ -54,7 +54,7 @@ def build(
     """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
     Calling this again continues a run that was stopped or killed. With ``--from``, no episode is played: all are copied
-    from other runs.
+    from other runs or from files.
     """
     learner = Learner(run, watch)
     copies = episodes_to_copy(run) if run.config.copies else None
@@ -74,9 +74,9 @@ def build(
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
     """Write a manual for each group of task types in a run of `planbook build`, from the group's rules.
 
-    ``config`` names the models to ask. The manual is recorded. A second call with the same rules does not ask the model
-    again. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or ModelError or
-    BudgetEnded if a model cannot be asked.
+    ``config`` names the models to ask. The manual is recorded, so a second call with the same rules does not ask the
+    model again. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or
+    ModelError or BudgetEnded if a model cannot be asked.
     """
     states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):

@@ -35,7 +35,7 @@ def building_tasks(config: Config) -> list[Task]:
     """Return the tasks of a run of `planbook build`.
 
     By default, some tasks of each type are drawn and shuffled with the run's seed, as in appendix D of AutoManual. If
-    planbook is to find the types, tasks are drawn from all tasks alike. If the user names tasks, these are returned.
+    planbook is to find the types, tasks are drawn regardless of type. If the user names tasks, these are returned.
     With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection or
     ``--verify`` is invalid.
     """
@@ -50,7 +50,7 @@ def building_tasks(config: Config) -> list[Task]:
         return rng.sample(tasks, min(config.selection.limit or config.building.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
-    from planbook.manuals import types_to_build_on  # only building draws tasks
+    from planbook.manuals import types_to_build_on  # needed only to draw tasks
 
     chosen = types_to_build_on(config.environment.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
@@ -107,7 +107,7 @@ def episodes_in(path: Path) -> Iterator["Trajectory"]:
 
 
 def read_source(path: Path) -> Source:
-    """Read all episodes at a path, and return them as a source, with a digest of the episodes.
+    """Read all episodes at a path, and return a source with their number and their digest.
 
     Raises BadArgument if the path is neither a run nor a file of episodes, or if none of the episodes has ended. Raises
     BadRun if the run cannot be read.
@@ -129,8 +129,8 @@ def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return the settings that a run of `planbook build` takes from its sources by default.
 
     They are the environment and its options, each if it is the same in all sources, and the split of the first source.
-    The environment is left out if it is not installed, and a source is a file or was imported from one. The name of
-    such an environment may be a path, and loading it would run the code at this path.
+    The environment is left out if it is not installed and a source is a file, or was imported from one: its name may
+    be a path, and loading it would run the code at this path.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -153,8 +153,8 @@ def _were_played_here(sources: Sequence[Source]) -> bool:
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     """Return the planning method with which the episodes were played, and its options.
 
-    If the method is unknown, or the sources have different methods, return AutoManual without options. The same is
-    returned if the options are not valid for the method.
+    Return AutoManual without options if the sources have different methods, if the method is unknown, or if the options
+    are not valid for it.
     """
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
@@ -239,7 +239,7 @@ def episodes_to_copy(run: Run) -> Iterator["Trajectory"]:
 
 
 def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> Ending:
-    """Copy the entry's next episode from the remaining ones to the store, in one transaction. Return its ending.
+    """Copy the next remaining episode of the entry's task to the store, in one transaction, and return its ending.
 
     If the entry already has an ending, because it was copied before or is skipped, nothing is copied, and this ending
     is returned. Raises BadRun if no episode of the entry's task remains.

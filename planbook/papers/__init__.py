@@ -47,14 +47,14 @@ class PublishedRow(PaperData):
     that ``--without`` accepts, and ``start`` lists the starting examples.
     """
     models: tuple[str, ...] = ()
-    """The models that were used together, unless the row used a single model of the setting."""
+    """The models that were used together. Empty if a single model of the setting was used."""
     values: dict[str, float]
     sd: dict[str, float] = Field(default_factory=dict, alias="spread")
     """Maps columns to the standard deviations of their numbers."""
     k_max: dict[str, float] = Field(default_factory=dict)
     """Maps task types to the mean, over solved episodes, of the greatest depth of subtasks."""
     quoted_only: bool = Field(default_factory=lambda values: values["planner"] is None)
-    """True if planbook only quotes the numbers: always if it lacks the method, otherwise if the data say so."""
+    """True if planbook only quotes the numbers. By default, it does so if it lacks the method."""
 
 
 class PublishedTable(PaperData):
@@ -82,7 +82,7 @@ class PublishedTable(PaperData):
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
     def rows_of(self, planner: str) -> dict[int, PublishedRow]:
-        """Return a dict that maps the number of each row about one of our methods to the row."""
+        """Return the rows about one of our methods, as a dict keyed by their numbers in the table."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
@@ -151,7 +151,7 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for the paper's methods, as far as planbook has them."""
+        """Our names for those of the paper's methods that planbook has."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     def tested(self, planner: str, env: str) -> bool:
@@ -168,7 +168,7 @@ class Publication(PaperData):
         return tuple(setting for setting in self.settings if setting.env == env)
 
     def rows_like(self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue]) -> list[PublishedRow]:
-        """Return the rows about a method in a setting whose options match the most ``chosen`` values."""
+        """Return those rows about a method in a setting that agree with the most ``chosen`` values of options."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row for table in tables for row in table.rows_of(planner).values()]
         shared = [sum(name in chosen and chosen[name] == it for name, it in row.options.items()) for row in rows]
@@ -186,10 +186,11 @@ class Publication(PaperData):
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = (), *, for_build: bool = False) -> PaperSetting:
-        """Return the setting for the environment and the split, if it does not name task types.
+        """Return the environment's setting that best fits a split and task types.
 
-        If there is none, return the first setting that includes all ``types``, or else the one for the split (if
-        ``for_build`` is true, also as a split to learn from), or else the environment's first one.
+        It is the first one that is for the split and names no task types, or else the first one that includes all
+        ``types``, or else the first one for the split, or else (if ``for_build`` is true) the first one that learns
+        from the split, or else the first one of all.
         """
         settings = self.settings_of(env)
         of_all_types = (setting for setting in settings if setting.split == split and not setting.types)

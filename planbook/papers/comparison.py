@@ -44,7 +44,7 @@ def _search(name: str) -> Figure:
 
 
 def _cost(run: OurRun) -> float | None:
-    """Return the cost of the run, or None if a price is unknown, or if all replies were recorded or scripted."""
+    """Return the cost of the run: 0 without a model, None if a price is unknown or no reply had to be paid for."""
     return (run.summary.money or None) if run.uses_a_model else 0.0
 
 
@@ -66,8 +66,8 @@ and costs are in US dollars."""
 class ComparedTable(BaseModel):
     """A table of a paper, with our numbers in those columns that the run can fill.
 
-    ``ours`` maps columns to our numbers. If such a number is a mean, ``sd`` maps its column to the standard
-    deviation. ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
+    ``ours`` maps columns to our numbers, and ``sd`` to their standard deviations, as far as we compute them.
+    ``episodes`` is the number of our episodes that the table covers. ``interval`` is the 95 % interval of
     our number in the column ``all``, or "" if the table has no such column.
     """
 
@@ -87,7 +87,7 @@ class ComparedPaper(BaseModel):
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """The methods in these tables that planbook does not play as the paper does. They have only the paper's numbers."""
+    """The methods in these tables that planbook does not have. They have only the paper's numbers."""
     tables: tuple[ComparedTable, ...]
 
 
@@ -124,8 +124,8 @@ def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
     """Return True if a table can be compared with the run.
 
-    It must be about the run's environment, and about the same setting, unless both settings list their task types. It
-    must also be a main table, or have a row about our method.
+    The table must be about the run's environment, and about the same setting, unless both settings list their task
+    types. It must also be a main table, or have a row about our method.
     """
     if table.env != setting.env:
         return False

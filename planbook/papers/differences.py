@@ -24,7 +24,7 @@ from planbook.wording import counted
 LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 """Parts that the paper left out only in testing, not in learning."""
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
-"""Parts that a test can use even if the build left them out. It cannot use any other part that was left out."""
+"""Parts that a test can use even if the build left them out. It cannot use other parts that the build left out."""
 CHOSEN_BY_METHOD = ("replans", "selector")
 """Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"
@@ -179,7 +179,7 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
-    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # its repeats may be our seeds
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # a paper's repeats may be our seeds
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     if setting.reseeds and summary.repeats > 1:

@@ -50,7 +50,7 @@ def paper_settings(
 
 
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
-    """Return the settings of all papers that used a method. Maps pairs of environment and split to the settings."""
+    """Return the settings of all papers that used a method, as a dict keyed by (environment, split)."""
     papers = [(paper, each) for paper in publications() for each in paper.settings]
     places = [(each.env, each.split) for paper, each in papers if _has_settings(paper, planner, each.env)]
     return {place: paper_settings(planner, *place) for place in places}

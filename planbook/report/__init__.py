@@ -1,10 +1,10 @@
 """Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-The page's only script draws everything from JSON data in the page. The template in ``viewer/`` holds these data, and
-shows the sections about each run, without charts, if there is no JavaScript.
+The page's only script draws everything from JSON data in the page. The template in ``viewer/`` embeds these data. If
+there is no JavaScript, it shows the sections about each run, without charts.
 
 - ``sections`` makes the sections about each run, such as its results. A section is a list of nodes.
-- ``elements`` says what a node is, and makes some, such as tables. ``charts`` makes the data of charts.
+- ``elements`` says what a node is, and makes nodes such as tables. ``charts`` makes the data of charts.
 - ``learned`` makes the nodes about what `planbook build` has learned.
 - ``episodes`` makes a row for each episode, and a compressed document with everything that happened in the episode.
 """

@@ -63,7 +63,7 @@ class Items:
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._first = self._size = 0
-        """The number of the first open value, and the number of characters of all open values."""
+        """The number of the first value that is not in a chunk yet, and the number of characters of all such values."""
 
     def add(self, value: Any) -> int:
         """Add a value, and return its number."""
@@ -115,9 +115,7 @@ class DocumentPacker:
 
 
 CALLS_WITH_PROMPTS = 600
-"""The page contains the prompts of this many calls at the beginning of an episode, and of as many at its end.
-
-The prompts of the calls between them are only in the run's store.
+"""The page contains the prompts of this many calls at each end of an episode. All others are only in the run's store.
 """
 Json = dict[str, Any]
 
@@ -234,7 +232,7 @@ def episode_document(run: RunResults, episode: Result) -> Json:
 def outside_document(run: RunResults) -> Json | None:
     """Return the document of the events outside of all episodes, or None if there are none.
 
-    It lacks what was learned, which the page shows anyway.
+    It lacks what was learned, which the page shows elsewhere.
     """
     events = [event for event in run.outside if event.kind != "learnt"]
     return escape_json(document(events, {})) if events else None

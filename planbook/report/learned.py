@@ -32,7 +32,7 @@ def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
 
 
 def learned(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[Node]:
-    """Yield nodes about everything that was learned, one group of tasks after another."""
+    """Yield nodes about everything that was learned, for one group of task types after another."""
     start = learned_in(run.run, after=0) if states else {}
     for name, state in states.items():
         if name != EVERYTHING:

@@ -254,7 +254,7 @@ def outcome_counts(run: RunResults, anchor: str) -> Iterator[Node]:
     counts = Counter(episode.outcome for episode in run.counted)
     outcomes = (f"{in_words(outcome.value)} {counts[outcome]:,}" for outcome in Outcome if counts[outcome])
     yield ["p", f"Outcomes: {', '.join(outcomes) or 'none yet'}."]
-    # the section of results lists the failures by cause
+    # the results section already lists the failures by cause
     yield from nodes_of(failure_lines(run.summary().model_copy(update={"failures": {}})))
     for row in [episode for episode in run.counted if episode.outcome is Outcome.BROKEN][:MAX_LISTED]:
         first, _, trace = row.ending.message.partition("\n")

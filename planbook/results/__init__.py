@@ -73,7 +73,7 @@ class RunResults:
     steps: list[BuildingState] = field(default_factory=list)
     """What a run of `planbook build` had learned, and spent, after each task."""
     costs: dict[str, dict[str, Spending]] = field(default_factory=lambda: {kind: {} for kind in CALL_FACTS})
-    """Maps "role", "model" and "prompt" (a template or a graph's node) to a dict from their names to the spending."""
+    """Maps "role", "model" and "prompt" to dicts from names (for prompts: of a template or node) to the spending."""
     answered: dict[str, None] = field(default_factory=dict)
     """The names of the models that answered, including those in episodes that were copied from other runs."""
     versions: dict[str, str] = field(default_factory=dict)
@@ -285,7 +285,7 @@ class RunResults:
 
 
 def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) -> LearningPayoff | None:
-    """Return the cost of a solved task, without and with learning, over rows (by default, all rows of the runs).
+    """Return the cost per solved task, without and with learning, over rows (by default, all rows of the runs).
 
     What a run spent outside episodes counts as learning. If several of the runs use the knowledge of the same run of
     `planbook build`, the cost of learning in that run counts only once. If they use its knowledge after different
@@ -314,7 +314,7 @@ def payoff_of(runs: Sequence[RunResults], rows: Sequence[Result] | None = None) 
 def read_run(run: Run, name: str = "", price: Pricing | None = None, *, events: int | None = None) -> RunResults:
     """Read the results of a run, which may be unfinished or still being played.
 
-    By default, ``price`` is from the run's own price table. If ``events`` is given, only so many events are read.
+    By default, ``price`` is from the run's own price table. If ``events`` is given, only that many events are read.
     """
     results = RunResults.empty(run, name or str(run.folder), price)
     for event in islice(run.store.events(), events):

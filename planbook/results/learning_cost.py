@@ -1,8 +1,8 @@
 """What learning costs, and whether it pays off.
 
-``BuildingState`` is what `planbook build` has learned, and spent, after a task. ``LearningPayoff`` is the cost of a
-solved task in a run that uses what was learned, without and with the cost of learning. It can be compared with a run
-that uses no learned knowledge.
+``BuildingState`` is what `planbook build` has learned, and spent, after a task. ``LearningPayoff`` is the cost
+per solved task in a run that uses what was learned, without and with the cost of learning. It can be compared with a
+run that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from planbook.wording import NO_FIGURE, counted
 
 
 class BuildingState(BaseModel):
-    """What a run of `planbook build` has learned after a number of tasks, and what it has spent until then.
+    """What a run of `planbook build` has learned after a number of tasks, and what it has spent by then.
 
     This excludes the cost of writing the manual, and of episodes that were copied from other runs.
     ``actions`` includes the actions that were taken to verify procedures. ``money`` is in US dollars, or None if a
@@ -95,7 +95,7 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return a copy in which ``beside`` is the name under which the run is shown.
+        """Return a copy whose ``beside`` is the name under which that other run is shown.
 
         ``names`` maps the names of runs to the names under which they are shown.
         """
@@ -115,7 +115,7 @@ class LearningPayoff(BaseModel):
 
 
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
-    """Yield a line with the cost of a solved task, without and with learning, if anything was spent on learning."""
+    """Yield a line with the cost per solved task, without and with learning, if anything was spent on learning."""
     if payoff is None or not payoff.has_learned:
         return
     learning = f"learning ({counted(payoff.learning_calls, 'call')}, {payoff.learning_tokens:,} tokens)"
@@ -128,7 +128,7 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
 
 
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
-    """Yield a table with the cost of a solved task in each run, without and with the cost of learning.
+    """Yield a table with the cost per solved task in each run, without and with the cost of learning.
 
     Then yield a sentence for each run that is compared with one that learned nothing. ``rows`` maps the names under
     which the runs are shown to their payoffs. If nothing was spent on learning for any of the runs, yield nothing.

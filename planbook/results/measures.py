@@ -99,10 +99,7 @@ def is_open_ended(kind: str, all_milestones: Sequence[str]) -> bool:
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
-    """Return all milestones of the environment of a run, or () if they differ by task.
-
-    If the environment is not installed, return () as well.
-    """
+    """Return all milestones of a run's environment, or () if tasks have different ones or it is not installed."""
     try:
         return known_environment(config.env).all_milestones
     except EnvsError:
@@ -110,7 +107,7 @@ def known_milestones(config: Config) -> tuple[str, ...]:
 
 
 def unlock_score(shares: Iterable[float]) -> float:
-    """Return the unlock score in percent (Hafner, 2022). ``shares`` has the share of episodes for each milestone.
+    """Return the unlock score in percent (Hafner, 2022), given the share of episodes that reached each milestone.
 
     The score is a geometric mean. So the same increase counts more for a rare milestone than for a frequent one.
     """
@@ -172,8 +169,8 @@ Matched = Sequence[tuple[Result, Match]]
 class MatchCounts(BaseModel):
     """Counts of played episodes by how their goals were matched. This is ``matches`` in the output of ``--json``.
 
-    ``abstained`` counts tasks whose goals were matched with no type. ``wrong`` counts tasks that were matched, but not
-    solved by the procedure of the found type: the type or the parameters are wrong, or the procedure fails.
+    ``abstained`` counts tasks whose goals were not matched with any type. ``wrong`` counts tasks that were matched, but
+    not solved by the procedure of the found type: the type or the parameters are wrong, or the procedure fails.
     """
 
     matched: Share
@@ -208,7 +205,7 @@ def _share(part: Matched, whole: Matched) -> Share:
 
 
 def share(cases: Iterable[Sequence[bool]]) -> Share:
-    """Return the share of cases that are True. ``cases`` are in groups, which may be correlated (``wilson_over``)."""
+    """Return the share of cases that are True. ``cases`` are in groups, within which they may be correlated."""
     groups = list(cases)
     low, high = wilson_over(groups)
     count, total = sum(map(sum, groups)), sum(map(len, groups))

@@ -223,7 +223,7 @@ class Result:
 
 
 def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Return a list for each task, which holds the task's episodes."""
+    """Return the episodes in lists, one for each task."""
     episodes = defaultdict[tuple[str, str, int], list[Result]](list)
     for row in rows:
         task = row.entry.task

@@ -26,7 +26,7 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
     """Return the 95 % interval of the share of True values. ``tasks`` has, for each task, a value for each repeat.
 
     Repeats of a task are correlated, so they count less than independent episodes: the number of episodes is divided by
-    the design effect. This is the variance over tasks, divided by the variance that independent episodes would have
+    the design effect, which is the variance over tasks, divided by the variance that independent episodes would have
     (Kish, Survey Sampling, 1965). If all episodes have the same outcome, there is no variance, and each task counts as
     one case. Without repeats, the result is Wilson's interval.
     """
@@ -68,16 +68,16 @@ def paired_difference(gained: int, lost: int, total: int) -> tuple[float, float]
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
     """Return the interval of a mean change if the change is the same in every task.
 
-    Then there is no variance from which to compute an interval, so it is the interval of two paired shares.
+    Without variance, no interval can be computed from the changes, so it is that of two paired shares.
     """
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Return the p value of McNemar's exact test for cases that succeeded only the second or only the first time.
+    """Return McNemar's exact p value. ``gained`` cases succeeded only the second time, and ``lost`` only the first.
 
-    It is the chance that these cases are split at least as unevenly if both times are equally likely.
+    It is the chance of a split at least as uneven if both kinds of cases are equally likely.
     """
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))

@@ -35,7 +35,7 @@ class ClaimCounts(BaseModel):
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Episodes whose task was solved, although the claim was that it is not, or that it was given up."""
+    """Episodes whose task was solved, although it was claimed to be unsolved or was given up."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int
@@ -57,7 +57,7 @@ class Summary(BaseModel):
     left_out: int = 0
     """Number of tasks that `planbook build` skipped because their type had been solved often enough in a row."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played for it."""
+    """Maps each reason why tasks cannot be judged in this installation to the number of tasks not played."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -88,7 +88,7 @@ class Summary(BaseModel):
     money: float | None = 0.0
     """US dollars; None if a price is unknown."""
     paying: LearningPayoff | None = None
-    """The cost of a solved task, without and with learning, or None if the cost of learning is not known."""
+    """The cost per solved task, without and with learning, or None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
     """The statistics that the planning method computes, by their names."""
     claims: ClaimCounts | None = None
@@ -150,7 +150,7 @@ def summarise(
 
     ``all_milestones`` lists the milestones of the environment, if they are the same for every task. ``unjudgeable``
     maps each reason why tasks cannot be judged to the number of tasks that were not played for this reason. ``figures``
-    are the classes of the statistics that the planning method computes. ``payoff`` is the cost of a solved task.
+    are the classes of the statistics that the planning method computes. ``payoff`` is the cost per solved task.
     """
     figures = figures_of() if figures is None else figures
     included = [row for row in rows if not row.is_skipped]
@@ -242,7 +242,7 @@ def _costs(spent: Spending) -> dict[str, Any]:
 
 
 def _mean(count: str, rows: Iterable[Result]) -> float | None:
-    """Return the mean of a count in the endings of the played episodes."""
+    """Return the mean of a count, such as ``actions``, over the played episodes."""
     return mean_of(getattr(row.ending, count) for row in rows if row.outcome.played)
 
 

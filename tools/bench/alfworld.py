@@ -1,7 +1,7 @@
-"""Our engine for ALFWorld's games compared with textworld, the package that ALFWorld itself uses.
+"""The speed of our engine for ALFWorld's games, compared with textworld, the package that ALFWorld itself uses.
 
-Both engines get the same commands on the same games. Times are processor time, which a busy machine does not affect:
-both engines do all their work in this process.
+Both engines get the same commands on the same games. Times are processor time of this process, in which both
+engines do all their work, so a busy machine does not affect them.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ GAMES_PER_TYPE = 1
 STEPS = 15
 """Commands in each game. After each command, the engine lists the commands that are admissible next."""
 ROUNDS = 20
-"""Number of times that our engine plays each game, since one time is too short to measure."""
+"""How often our engine plays each game. Once would be too fast to measure."""
 GOAL = 500.0
 
 
 @dataclass
 class GameTimes:
-    """The times of one engine in seconds: for each game, that of loading and resetting, and the mean of its steps."""
+    """The times of one engine in seconds, for each game: of loading and resetting it, and the mean of a step."""
 
     loads: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """The speed of planbook's own environments: how fast they carry out the actions of stored procedures.
 
 A procedure is stored plan code that solves a type of task. Its actions are recorded first, and then measured without
-sandbox and database. Times are processor time, since an environment does all its work in this process.
+the sandbox and the database. Times are processor time, since an environment does all its work in this process.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Walk = tuple[Task, Sequence[Action]]
 
 
 def rows() -> list[Row]:
-    """Return for each environment the actions per second, including resets, and the time of a snapshot and restore."""
+    """Return each environment's actions per second, including resets, and the time of a snapshot and its restore."""
     return [row for name in ENVIRONMENTS for row in _rows_of(load_environment(name))]
 
 

@@ -1,6 +1,6 @@
 """A scripted model for ALFWorld. Its plans are the shipped procedures, so they are as long as those of real models.
 
-Two thirds of the first plans for a task search only a few places, so most of them fail. Later plans are complete.
+For two thirds of the tasks, the first plan searches only a few places, so it usually fails. Later plans are complete.
 """
 
 import re

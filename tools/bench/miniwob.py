@@ -18,7 +18,7 @@ from tools.bench.timing import seconds, seconds_together
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")
-"""The fields to click on and type into. These are ten actions, none of which ends the episode."""
+"""The fields to click on and type into. This makes ten actions, none of which ends the episode."""
 TEXT = "ab"
 REPEATS = 5
 TABS = (1, 2, 4)

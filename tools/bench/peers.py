@@ -31,7 +31,7 @@ class Engine(Protocol):
     slowness: int
     """The approximate factor by which it is slower than Python. It runs that many times fewer rounds."""
     action: str
-    """The code of a call of ``go_to``."""
+    """Code that calls ``go_to``."""
 
     def session(self) -> AbstractContextManager[CodeRunner]:
         """Open a session that offers ``go_to``."""
@@ -50,7 +50,7 @@ class Plain:
 
 
 class OurSandbox:
-    """Our sandbox, with both the language layer and the worker process. The caller closes it."""
+    """Our sandbox, with both the language layer and the worker process. The caller closes the sandbox."""
 
     name, slowness, action = "sandbox", 1, "agent.go_to('desk_1')"
 

@@ -68,7 +68,7 @@ def _write(folder: Path, page: Path) -> struct_rusage:
 
 
 def _opening_rows(page: Path) -> list[Row]:
-    """Return the times of opening the page in milliseconds, or a row which says that there is no browser."""
+    """Return the times of opening the page in milliseconds, or a row that says that there is no browser."""
     if not all(requirement.found for requirement in chromium.requirements()):
         return [Row("report: no browser here to open it", None, "")]
     loaded, painted = (median(times) for times in zip(*(_open(page) for _ in range(OPENINGS)), strict=True))

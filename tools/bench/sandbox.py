@@ -1,6 +1,6 @@
 """The speed of the sandbox compared with plain ``exec`` and with other packages that run plan code.
 
-Measured are plan code itself, calls of actions, the start of sessions, and memory.
+Plan code itself, calls of actions, the start of sessions, and memory are measured.
 """
 
 import json

@@ -85,7 +85,7 @@ def _replays(limit: int) -> list[Row]:
 def _busy_seconds() -> float:
     """Return the processor time of the whole machine since its start.
 
-    That of this process would not be enough, since the processes in which plans run are not its children.
+    The time of this process would not be enough, since the processes in which plans run are not its children.
     """
     user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
@@ -94,11 +94,11 @@ def _busy_seconds() -> float:
 def _waiting(answer_seconds: float) -> list[Row]:
     """Return the seconds per episode, and the private memory per job.
 
-    The memory per job is the difference between ``IN_FLIGHT`` jobs and one job, divided by the number of further jobs.
+    The memory per job is the difference between ``IN_FLIGHT`` jobs and one job, divided by the number of jobs added.
     """
     with _slow_model(answer_seconds) as server:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
-        check_roles(config)  # imports the SDK beforehand
+        check_roles(config)  # imports the SDK, which must not be timed
         tasks = config.environment.select(config.selection)
         alone = _measure(config, tasks * ALONE, Execution(jobs=1), server)
         together = _measure(config, tasks * IN_FLIGHT * ROUNDS, Execution(jobs=IN_FLIGHT), server)

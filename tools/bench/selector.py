@@ -1,8 +1,8 @@
-"""Selectors, which choose the next of several goals, on goals that can be reached in any order in Minecraft.
+"""A comparison of selectors, which choose the next of several goals, in Minecraft tasks that allow any order.
 
 No language model takes part. The experiment is that of the DEPS paper (section 4.3.1 and figure 4). All selectors play
-the same worlds, and the predictor of the selector ``horizon`` has not learned from these. No selector knows the length
-of an episode. So each game is played once, to its end, and counts as won for every length that is sufficient.
+the same worlds, and the predictor of the selector ``horizon`` has not learned from them. No selector knows the length
+of an episode. So each game is played once, to its end, and counts as won for every length that suffices.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The time that planbook takes to start, compared with the time of importing pydantic.
 
-Whole processes are measured. They are started in turn, so that all meet the same load of the machine.
+Whole processes are measured. They are started in turn, so that the load of the machine affects all alike.
 """
 
 import subprocess

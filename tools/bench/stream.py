@@ -1,6 +1,6 @@
 """Plans that run while the model is still writing them (streaming), compared with waiting for the whole reply.
 
-Streaming makes the first action earlier, and saves tokens if the plan fails before the reply ends. A local server
+Streaming lets the first action happen earlier, and saves tokens if the plan fails before the reply ends. A local server
 streams the replies of shipped recordings at 30 tokens per second. To make plans fail, a failing line is inserted before
 the statement in the middle of each plan.
 """
@@ -35,14 +35,14 @@ RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
     "code-as-policies-minecraft": ("code-as-policies", {"env": "minecraft", "split": "table21:4"}),
     "react-textcraft": ("react", {"env": "textcraft", "split": "test:2"}),
 }
-"""Maps each recording to the run to which it has the replies: its planner, and its settings."""
+"""Maps each recording to the planner and the settings of the run whose replies it holds."""
 FAILING_LINE = 'assert False, "this step failed"'
 FALLBACK_REPLY = RecordedReply("I give up.", 3)
 MODEL = {"models": ("openai:paced",)}
 
 
 class Timings(NamedTuple):
-    """The times of several episodes, with one item each, and the tokens of their replies.
+    """The times of several episodes, one item for each, and the tokens of their replies.
 
     Times are in seconds from the first request of an episode: to its first action, and to the end of its first plan.
     """
@@ -104,7 +104,7 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
     config = Settings.of(**MODEL, **chosen).config(planner).model_copy(update={"stream": stream})
     tasks = config.environment.select(config.selection)
     with serve_paced(_answer(name, fails=fails), rate) as sent:
-        check_roles(config)  # imports the SDK beforehand
+        check_roles(config)  # imports the SDK, which must not be timed
         times = _play_and_time(config, len(tasks))
     plans = [reply for reply in sent if reply.all_tokens > FALLBACK_REPLY.tokens]
     return Timings([episode.first_action for episode in times], [episode.plan_end for episode in times], plans)

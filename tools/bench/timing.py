@@ -33,8 +33,8 @@ def seconds_together(works: Sequence[Callable[[], object]]) -> float:
 def interleave(works: Sequence[Callable[[], float]], repeats: int) -> list[list[float]]:
     """Return a list of ``repeats`` results for each function.
 
-    The functions are called in turn, so that all meet the same load of the machine. The first round is a warm-up and is
-    not counted.
+    The functions are called in turn, so that the load of the machine affects all alike. The first round is a warm-up
+    and is not counted.
     """
     rounds = [[work() for work in works] for _ in range(repeats + 1)]
     return [list(column) for column in zip(*rounds[1:], strict=True)]

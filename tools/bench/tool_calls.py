@@ -102,7 +102,7 @@ def open_task(command: str) -> Iterator[Environment]:
 
 
 def time_actions(environment: Environment, calls: int) -> float:
-    """Return the seconds per call as an action. Its arguments are checked, and it is added to the history."""
+    """Return the seconds per call that is made as an action: its arguments are checked, and the history records it."""
     start = time.perf_counter()
     for number in range(calls):
         environment.act(environment.actions["add"].bind(number, 1))
