@@ -66,9 +66,9 @@ class _Checker:
         self.mistakes: dict[tuple[str, str], str] = {}
         """Maps the place and kind of each mistake to its line in the report. Mistakes found first come first."""
         self.unchecked: dict[str, str] = {}
-        self._faulty = set[str]()
+        self._untestable_actions = set[str]()
         """The names of the actions that cannot be tried because a parameter has no usable type."""
-        self._start = Verdict(False, 0.0)
+        self._start_verdict = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
         self.tasks = self.actions = self._noted = 0
 
@@ -134,7 +134,7 @@ class _Checker:
         attributes = [f"agent.{name}" for name in env.attributes]
         functions = {f"agent.{spec.name}": partial(spec.function, None) for spec in specs}
         examples = [(f"the example of {spec.name}", spec.example.partition(" -> ")[0], spec.function) for spec in specs]
-        for subject, code, function in () if self._faulty else (*examples, ("helpers", env.helpers, None)):
+        for subject, code, function in () if self._untestable_actions else (*examples, ("helpers", env.helpers, None)):
             faults = check(code, functions, attributes=attributes, modules=env.modules, allow_definitions_only=True)
             for fault in faults if code.strip() else ():
                 self._note(f"{subject}, line {fault.line}: {fault.summary}", function)
@@ -148,7 +148,7 @@ class _Checker:
                 if parameter.annotation is parameter.empty:
                     fault = f"no type; add one, such as {parameter.name}: str"
                 self._note(f"parameter {parameter} of {spec.name} has {fault}", spec.function)
-                self._faulty.add(spec.name)
+                self._untestable_actions.add(spec.name)
 
     # Tasks.
 
@@ -195,8 +195,8 @@ class _Checker:
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
             self._check_reports(env)
             verdict = self._call("verdict()", env.valid_verdict)
-            if verdict.fault and self._start.fault and TOOL_FAILED not in self._start.fault:
-                fault = self._start.fault
+            if verdict.fault and self._start_verdict.fault and TOOL_FAILED not in self._start_verdict.fault:
+                fault = self._start_verdict.fault
                 advice = "It also raised after random actions; write an assertion that is false instead of raising"
                 self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
             half = len(first) // 2
@@ -218,8 +218,8 @@ class _Checker:
         """Play an episode with random actions, and return its steps. The first step is ``begin()``."""
         rng = random.Random(f"{self._env.name}/{task.id}")
         steps = self._begin(env, task)
-        self._start = self._call("verdict()", env.valid_verdict)
-        if self._start.solved:
+        self._start_verdict = self._call("verdict()", env.valid_verdict)
+        if self._start_verdict.solved:
             self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         deadline = time.monotonic() + MAX_SECONDS
         while not env.ended and len(steps) <= MAX_ACTIONS and time.monotonic() <= deadline:
@@ -256,7 +256,7 @@ class _Checker:
         if possible:
             chosen: Action = rng.choice(possible)
             return chosen
-        specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
+        specs = [spec for spec in env.offer.actions.values() if spec.name not in self._untestable_actions]
         if not specs:
             return None
         spec = rng.choice(specs)

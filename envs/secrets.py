@@ -41,7 +41,7 @@ def holds_secret(name: str, value: JsonValue) -> bool:
     return bool(has_secret_name or _SECRET_VALUE.fullmatch(value))
 
 
-def literal_secrets(words: Sequence[str]) -> set[str]:
+def secrets_in_command(words: Sequence[str]) -> set[str]:
     """Return the parts of a command that look like secrets. ``words`` are the words of the command, or a single URL.
 
     A secret in the query of a URL is returned in two forms: as it is written in the URL, and decoded.

@@ -54,12 +54,12 @@ class Comparison(BaseModel):
     verdict_changed: bool = Field(default=False, exclude=True)
     """True if only one of the two episodes was solved."""
 
-    def with_endings(self, then: Ending, now: Ending) -> "Comparison":
+    def with_endings(self, old: Ending, new: Ending) -> "Comparison":
         """Return this comparison of events, completed by a comparison of the endings."""
-        if (then.outcome, then.cause) == (now.outcome, now.cause):
+        if (old.outcome, old.cause) == (new.outcome, new.cause):
             return self
-        words = {name: f"{outcome_of(each)}{reason_of(each)}" for name, each in (("then", then), ("now", now))}
-        changed = then.outcome.solved != now.outcome.solved
+        words = {name: f"{outcome_of(each)}{reason_of(each)}" for name, each in (("then", old), ("now", new))}
+        changed = old.outcome.solved != new.outcome.solved
         return self.model_copy(update={"sameness": Sameness.DIFFERENT, "verdict_changed": changed, **words})
 
     def __str__(self) -> str:
@@ -130,8 +130,8 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
         case "cell":
             return {**body, "feedback": {**body["feedback"], "text": ""}}
         case "ask":
-            is_reworded = original.get("given") in (None, body.get("given"))
-            messages = (original if is_reworded else body)["messages"]
+            ignore_wording = original.get("given") in (None, body.get("given"))
+            messages = (original if ignore_wording else body)["messages"]
             prompt = "\n\n".join(message["content"] for message in messages)
             reply = body["reply"]
             question = {"role": body["role"], "template": body["template"], "prompt": prompt}
@@ -161,16 +161,16 @@ class _Renaming:
         self._new_names: dict[str, str] = {}
         self._old_names: dict[str, str] = {}
 
-    def fits(self, then: Any, now: Any) -> bool:
-        """Return True if two values are equal except for ids, and ids found earlier are renamed as they were then."""
-        if isinstance(then, Mapping) and isinstance(now, Mapping):
-            return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
-        if isinstance(then, list | tuple) and isinstance(now, list | tuple):
-            return len(then) == len(now) and all(map(self.fits, then, now))
-        if isinstance(then, str) and isinstance(now, str):
-            old, new = self._ids.split(then), self._ids.split(now)  # text, id, text, id, ..., text
-            return old[::2] == new[::2] and all(map(self._fits_name, old[1::2], new[1::2]))
-        return bool(then == now)
+    def fits(self, old: Any, new: Any) -> bool:
+        """Return True if two values are equal except for ids, and each old id still has the new id found earlier."""
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            return old.keys() == new.keys() and all(self.fits(value, new[key]) for key, value in old.items())
+        if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+            return len(old) == len(new) and all(map(self.fits, old, new))
+        if isinstance(old, str) and isinstance(new, str):
+            old_parts, new_parts = self._ids.split(old), self._ids.split(new)  # text, id, text, id, ..., text
+            return old_parts[::2] == new_parts[::2] and all(map(self._fits_name, old_parts[1::2], new_parts[1::2]))
+        return bool(old == new)
 
     def _fits_name(self, old: str, new: str) -> bool:
         same_kind = NUMBER.sub("#", old) == NUMBER.sub("#", new)

@@ -46,16 +46,16 @@ class Ledger(Protocol):
     All threads of the run share it. If it is in the run's store, all processes of the run share it, too.
     """
 
-    def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True. Return what ``allows`` returned.
+    def reserve(self, key: str, amount: Amount, allows: AllowsCall) -> bool:
+        """Reserve an amount for the call ``key`` if ``allows`` returns True. Return what ``allows`` returned.
 
         The check and the reservation are one atomic step: no other call can reserve anything between them.
         """
 
-    def settle(self, call: str, spent: Amount) -> None:
+    def settle(self, key: str, spent: Amount) -> None:
         """Replace the reservation of a call with its actual cost."""
 
-    def release(self, call: str) -> None:
+    def release(self, key: str) -> None:
         """Remove the reservation of a call, if there is one."""
 
     def count_actions(self, number: int) -> int:

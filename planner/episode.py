@@ -213,7 +213,7 @@ class Episode:
         if streamed.error is not None:
             raise streamed.error
         feedback = stream_feedback(streamed, self._steps_of_cell(frame))
-        self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
+        self._incomplete_plans += feedback.kind is FeedbackKind.UNFINISHED and not streamed.broke_off
         return PlanResult(self._close_cell(*cell_parts, feedback), answer.history)
 
     @contextmanager

@@ -35,13 +35,13 @@ Functions = Mapping[str, Callable[..., object]]
 class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
-    ``path`` is the path of the frame's scope. ``session`` is the number of the matching mark in the sandbox session.
+    ``path`` is the path of the frame's scope. ``session_mark`` is the number of the matching mark in the session.
     ``names`` are the names that were defined when the mark was made. ``steps`` is how many steps the round had then.
     """
 
     path: str
     environment: Snapshot
-    session: int
+    session_mark: int
     names: frozenset[str]
     steps: int
 
@@ -83,7 +83,7 @@ class Frame:
         if mark not in self.marks:
             raise WrongMark(f"this mark of {self.path} was removed by an earlier rewind; make a new one")
         del self.marks[self.marks.index(mark) + 1 :]
-        self.session.rewind(mark.session)
+        self.session.rewind(mark.session_mark)
         self.names = mark.names
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:

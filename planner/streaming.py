@@ -208,7 +208,7 @@ class StreamedPlan:
 
     ``code`` is the plan up to the statement that ended it. ``last_run_line`` is the number of the last line that was
     run, or 0 if none was. If code after that line was refused, ``refused`` holds the faults. ``error`` is the exception
-    that ended the cell, if any. ``cut`` is True if the reply broke off within the plan.
+    that ended the cell, if any. ``broke_off`` is True if the reply broke off within the plan.
     """
 
     code: str
@@ -217,7 +217,7 @@ class StreamedPlan:
     refused: Sequence[Fault] = ()
     last_run_line: int = 0
     error: BaseException | None = None
-    cut: bool = False
+    broke_off: bool = False
 
 
 def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
@@ -227,7 +227,7 @@ def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
         return check_feedback(streamed.refused, steps.environment)
     if streamed.refused:
         return part_feedback(result, streamed.refused, last_run_line, steps)
-    return cut_feedback(result, last_run_line, steps) if streamed.cut else result_feedback(result, steps)
+    return cut_feedback(result, last_run_line, steps) if streamed.broke_off else result_feedback(result, steps)
 
 
 class StreamingPlan:
@@ -293,7 +293,7 @@ class StreamingPlan:
             refused=self._refused,
             last_run_line=self._last_run_line,
             error=self.error,
-            cut=cut,
+            broke_off=cut,
         )
 
     def kept_part(self, reply: Reply) -> str:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         check_problem as check_problem,
         count_evidence as count_evidence,
         evidence_table as evidence_table,
-        rules_obeyed as rules_obeyed,
+        run_checks as run_checks,
         useless_rules as useless_rules,
     )
     from planbook.rules.found_types import (

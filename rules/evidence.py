@@ -18,7 +18,7 @@ from pydantic import Field
 from planbook.planner import Trajectory
 from planbook.rules.book import RuleBook
 from planbook.rules.types import Learned, Rule
-from planbook.sandbox import Limits, Sandbox, check
+from planbook.sandbox import Limits, Sandbox, check as check_plan
 
 MIN_EPISODES = 5
 """A rule is reported as never obeyed only if it applied in at least this many episodes."""
@@ -173,7 +173,7 @@ class BadCheck(ValueError):
     """A check cannot be run, fails, or does not return True, False or None."""
 
 
-def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
+def run_check(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
     """Run a check. Return True if the episode obeyed the rule, False if not, and None if the rule does not apply.
 
     Raises BadCheck if the check cannot be run or fails.
@@ -186,7 +186,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
     if "def obeyed(" not in rule_check:
         raise BadCheck("the check does not define obeyed(code, steps)")
     functions, code = {"answer": answer}, f"{rule_check.rstrip()}\n\nanswer(obeyed(code, steps))\n"
-    if faults := check(code, functions, names=frozenset({"code", "steps"})):
+    if faults := check_plan(code, functions, names=frozenset({"code", "steps"})):
         raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
     with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:
         result = session.run(code, "check")
@@ -201,13 +201,13 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
     A check cannot be used if it fails on one of these episodes, or returns None for all of them.
     """
     try:
-        answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
+        answers = [run_check(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:
         return str(bad)
     return "" if any(answer is not None for answer in answers) else DECIDES_NOTHING
 
 
-def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
+def run_checks(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
     """Return a dict from rule id to whether the episode obeyed the rule, judging by its check.
 
     A rule is left out if it has no check, if its check fails, or if it does not apply to the episode.
@@ -215,7 +215,7 @@ def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -
     answers: dict[str, bool] = {}
     for rule in rules:
         try:
-            answer = obeyed(sandbox, rule.check, episode) if rule.check else None
+            answer = run_check(sandbox, rule.check, episode) if rule.check else None
         except BadCheck:
             continue
         if answer is not None:

@@ -79,7 +79,7 @@ class LearnedMemory:
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
-            matched = found_type(self.knowledge, task)
+            matched = match_found_type(self.knowledge, task)
             recall = self._recall(with_type(task, matched))
             if matched and recall.procedure and not _fits(recall.procedure.code, matched, self.knowledge):
                 recall = recall.model_copy(update={"procedure": None})
@@ -134,7 +134,7 @@ class LearnedMemory:
         return selected, render_rules(selected.active)
 
 
-def found_type(knowledge: Knowledge, task: Task) -> Match | None:
+def match_found_type(knowledge: Knowledge, task: Task) -> Match | None:
     """Match a task with the found types. Return None if there are none, or if the task has some other type.
 
     If the task already has a found type and valid params, they are the match. Otherwise, its goal is matched. If this

@@ -293,7 +293,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
             if parsed is None or ANYTHING in expected:
                 continue
             parts, slots = parsed
-            if slots.keys() == {p.name for p in found.parameters} and _with_slots(parts) == _with_slots(expected):
+            if slots.keys() == {p.name for p in found.parameters} and _pair_words(parts) == _pair_words(expected):
                 places = {p.name: span for p in found.parameters for span in spans(slots[p.name], p.form, goal)}
                 doubtful = _is_unlike_examples(found, goal, places, wording.parts)
                 yield _Reading(found, {} if doubtful else slots, len(expected) - len(slots))
@@ -320,7 +320,7 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
     return parts, slots
 
 
-def _with_slots(parts: Sequence[str]) -> list[tuple[str, str]]:
+def _pair_words(parts: Sequence[str]) -> list[tuple[str, str]]:
     """Pair each word of a wording with the slot that follows it, or with the last slot if none follows."""
     pairs, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
     for part in reversed(parts):

@@ -164,7 +164,7 @@ class DirectEngine(GameEngine):
         for receptacle in scene.receptacles_at.get(self.state.at, ()):
             if self._fits(thing, receptacle):
                 yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
-            for verb, kinds in dialect.machines.items():
+            for verb, kinds in dialect.receptacle_kinds.items():
                 if scene.kinds[receptacle] in kinds and thing in scene.entities_with(TREATABLE[verb]):
                     yield f"{verb} {name} with {scene.names[receptacle]}"
 
@@ -273,7 +273,7 @@ class DirectEngine(GameEngine):
     def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> CommandResult:
         scene = self.scene
         can_treat = self.state.holding == thing and thing in scene.entities_with(TREATABLE[verb])
-        is_usable = scene.kinds.get(machine) in self.dialect.machines[verb] and self._is_here(machine)
+        is_usable = scene.kinds.get(machine) in self.dialect.receptacle_kinds[verb] and self._is_here(machine)
         if not can_treat or not is_usable:
             return None
         text = f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."

@@ -10,7 +10,7 @@ from planbook.envs.alfworld import generated, tasks, wording
 from planbook.envs.alfworld.engines import AlfworldGame, DirectEngine, GameEngine, GameReply, ReferenceEngine
 from planbook.envs.alfworld.generated import MACHINES, TYPES
 from planbook.envs.alfworld.preconditions import preconditions
-from planbook.envs.alfworld.tasks import SELECTIONS, checksums
+from planbook.envs.alfworld.tasks import PAPER_SPLITS, checksums
 from planbook.envs.alfworld.wording import (
     EMPTY_HANDED,
     HELPERS,
@@ -19,7 +19,7 @@ from planbook.envs.alfworld.wording import (
     START,
     as_action,
     first_text,
-    game_name,
+    name_in_game,
     paper_text,
 )
 from planbook.envs.base import Environment, action
@@ -82,8 +82,8 @@ class Alfworld(Environment):
         "'Nothing happens.' The episode ends by itself once the task is done."
     )
     types = TYPES
-    splits = (*tasks.DATA_SPLITS, generated.SPLIT, *SELECTIONS)
-    combined_splits = dict.fromkeys(SELECTIONS, tasks.DATA_SPLITS)
+    splits = (*tasks.DATA_SPLITS, generated.SPLIT, *PAPER_SPLITS)
+    combined_splits = dict.fromkeys(PAPER_SPLITS, tasks.DATA_SPLITS)
     object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent is at, or {START!r} before the first go_to",
@@ -200,7 +200,7 @@ class Alfworld(Environment):
         If the command succeeds, ``location`` and ``holding``, unless empty, replace the agent's location and what it
         holds. If one of the things is not an id, no command is sent, and the observation says that nothing happens.
         """
-        names = [game_name(thing) for thing in things]
+        names = [name_in_game(thing) for thing in things]
         reply = GameReply(NOTHING, self._won) if None in names else self._engine.step(command.format(*names))
         self._won = reply.won
         accepted = reply.text != NOTHING

@@ -170,7 +170,7 @@ def _game(
 
 _OPEN_WEIGHT = 3
 """An object is this many times as likely to be in a receptacle that is always open as in one that can be closed."""
-_COUNTS = (1, 1, 1, 2, 2, 3)
+_OBJECT_COUNTS = (1, 1, 1, 2, 2, 3)
 """For each kind, the number of objects is drawn from these numbers."""
 
 
@@ -186,7 +186,7 @@ def furnish(number: int, rng: Random) -> FurnishedRoom:
         if kind in can_hold and not room.receptacles(kind):
             room.locations[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
     for kind in kinds:
-        place_objects(room, kind, rng.choice(_COUNTS), rng)
+        place_objects(room, kind, rng.choice(_OBJECT_COUNTS), rng)
     return room
 
 

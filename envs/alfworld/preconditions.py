@@ -42,7 +42,7 @@ class KnownRoom:
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         problem = game.text("pddl_problem")
         self.scene, self._shared_open = read_scene(problem), shared_open
-        self._machines = read_dialect(game.text("pddl_domain"), game.text("grammar")).machines
+        self._receptacle_kinds = read_dialect(game.text("pddl_domain"), game.text("grammar")).receptacle_kinds
         names = self.scene.names
         self._receptacles = {names[entity].replace(" ", "_"): entity for entity in self.scene.places if entity in names}
         self._objects: dict[str, list[str]] = defaultdict(list)
@@ -124,7 +124,7 @@ class KnownRoom:
 
     def _treat(self, verb: str, thing: ArgValue, receptacle: ArgValue) -> Contract:
         reason, sure = self._check_ability(thing, TREATABLE[verb], _PARTICIPLES[verb])
-        kinds = sorted(self._machines[verb])
+        kinds = sorted(self._receptacle_kinds[verb])
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
             machines = " or ".join(kind.removesuffix("type") for kind in kinds)
             reason = reason or f"{receptacle} is not a {machines}"

@@ -129,7 +129,7 @@ DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 They stand in for the games in table 5 of the DEPS paper, which does not identify its games.
 """
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""For the selection ``adapt_dev``: the split of its games, and the number of games of each type.
+"""For the split ``adapt_dev``: the split of its games, and the number of games of each type.
 
 The ADaPT paper describes its development set, but does not identify the games. These are the first solvable games of
 each type, sorted by id.
@@ -152,8 +152,8 @@ def _adapt_dev() -> dict[str, list[str]]:
     return {kind: list(islice((game for game in ids if peek(game)[1]), DEV_GAMES)) for kind, ids in games}
 
 
-SELECTIONS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Maps the name of a selection to a function that returns the selected games.
+PAPER_SPLITS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
+"""Maps the name of a split to a function that returns its games.
 
 The function's result maps each task type to the ids of its games. It raises MissingRequirement if games are missing.
 """
@@ -186,7 +186,7 @@ def checksums(tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
-    games = SELECTIONS[split]() if split in SELECTIONS else list_games(split)
+    games = PAPER_SPLITS[split]() if split in PAPER_SPLITS else list_games(split)
     for game_id in interleave(games[kind] for kind in types):
         goal, solvable = peek(game_id)
         if solvable:

@@ -28,8 +28,8 @@ _OLD_WORDS = {
     "You put the {o.name} in/on the {r.name}.": "You move the {o.name} to the {r.name}.",
 }
 """Maps wordings of alfworld before 0.4 to the wordings that have replaced them."""
-_KNOWN_DOMAIN = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
-_KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
+_KNOWN_DOMAIN_DIGEST = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
+_KNOWN_GRAMMAR_DIGEST = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
 """Digests of the rules and of the grammar that the direct engine implements.
 
 The digests ignore the differences between the dialects.
@@ -46,7 +46,7 @@ class Dialect:
     """The word between the object and its new place: "in/on" (before alfworld 0.4) or "to"."""
     arrives_at_location: bool
     """True if the reply to ``go to`` names the location. False if it names the receptacle."""
-    machines: dict[str, frozenset[str]]
+    receptacle_kinds: dict[str, frozenset[str]]
     """Maps a treatment, such as ``heat``, to the kinds of receptacles with which it is done."""
 
 
@@ -74,7 +74,7 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
     Raises EnvironmentBroken if the direct engine does not implement this domain and this grammar.
     """
     grammar = TASK_LINE.sub("", grammar, count=1)
-    if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
+    if _domain_digest(domain) != _KNOWN_DOMAIN_DIGEST or _grammar_digest(grammar) != _KNOWN_GRAMMAR_DIGEST:
         raise EnvironmentBroken(
             "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
             "choose the engine 'textworld' for it"
@@ -84,7 +84,7 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
         put="put" if uses_put else "move",
         to="in/on" if uses_put else "to",
         arrives_at_location="{lend.name}" in grammar,
-        machines={
+        receptacle_kinds={
             "heat": frozenset({"microwavetype"}),
             "cool": frozenset({"fridgetype"}),
             "clean": frozenset({"sinkbasintype", *(["sinktype"] if _SINK in _COMMENT.sub("", domain) else [])}),
@@ -162,8 +162,8 @@ ID = re.compile(r"[a-z]+_\d+")
 """Matches an id, such as ``desk_1``."""
 _NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
 _REWORDED = tuple(
-    (re.compile(pattern), ours)
-    for pattern, ours in (
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
         (r"^You arrive at \w+\. ", ""),
         (r"^You open (\w+)\. \1 is open\. In it,", r"You open \1. In \1,"),
         (r"^(\w+) is open\. In it,", r"\1 is open. In \1,"),
@@ -191,7 +191,7 @@ def get_object_with_id(observation, object_name):
 '''
 
 
-def game_name(thing: object) -> str | None:
+def name_in_game(thing: object) -> str | None:
     """Return the game's name for an id, such as ``desk 1`` for ``desk_1``, or None if ``thing`` is not an id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
@@ -201,8 +201,8 @@ def paper_text(text: str) -> str:
     if text == NOTHING:
         return text
     text = _NAMED.sub(r"\1_\2", text)
-    for pattern, ours in _REWORDED:
-        text = pattern.sub(ours, text)
+    for pattern, replacement in _REWORDED:
+        text = pattern.sub(replacement, text)
     return text
 
 

@@ -223,10 +223,10 @@ class Crafter(Environment):
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game, and return its observation."""
         game, before = self.game, self.player_view
-        if act.code not in rules.tables().actions:
+        if act.game_name not in rules.tables().actions:
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
         reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
-        game.advance(act.code)
+        game.advance(act.game_name)
         outcome = "" if reason else rules.describe_outcome(game, act, faced, counts)
         accepted = bool(outcome)
         if not accepted:

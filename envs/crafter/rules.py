@@ -25,7 +25,7 @@ def tables() -> Any:
     return constants
 
 
-def limit_of(item: str) -> int:
+def max_count(item: str) -> int:
     """Return the maximum count of an item. Vitals are items, too."""
     return int(tables().items[item]["max"])
 
@@ -56,7 +56,7 @@ class CrafterAction(NamedTuple):
     thing: str = ""
 
     @property
-    def code(self) -> str:
+    def game_name(self) -> str:
         """The game's name for the action."""
         thing = MOVES.get(self.thing, "") if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
@@ -68,7 +68,7 @@ def refusal(game: "CrafterGame", act: CrafterAction) -> str:
     If the player cannot carry more of a material, collecting it counts as a failure here, although the game removes the
     material from the map and counts the achievement once more.
     """
-    fast_asleep = game.player.sleeping and game.player.inventory["energy"] < limit_of("energy")
+    fast_asleep = game.player.sleeping and game.player.inventory["energy"] < max_count("energy")
     if fast_asleep and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
     check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
@@ -128,12 +128,12 @@ def _do(game: "CrafterGame", _: str) -> str:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in portable_items() and held[name] >= limit_of(name)]
+    full = [name for name in recipe["receive"] if name in portable_items() and held[name] >= max_count(name)]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if game.player.inventory["energy"] < limit_of("energy") else "you are not tired"
+    return "" if game.player.inventory["energy"] < max_count("energy") else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, limit_of, portable_items, tables
+from planbook.envs.crafter.rules import EDGE, STEPS, VITALS, kind_at, max_count, portable_items, tables
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
@@ -133,7 +133,7 @@ def describe_view(player: PlayerView) -> str:
 
 def describe_status(player: PlayerView) -> str:
     """Describe the player's condition and inventory."""
-    vitals = ", ".join(f"{name} {value}/{limit_of(name)}" for name, value in player.vitals.items())
+    vitals = ", ".join(f"{name} {value}/{max_count(name)}" for name, value in player.vitals.items())
     items = ", ".join(f"{count} {name}" for name, count in player.inventory.items()) or "nothing"
     return f"Vitals: {vitals}. Inventory: {items}. You are {'asleep' if player.sleeping else 'awake'}."
 

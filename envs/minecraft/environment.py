@@ -203,7 +203,7 @@ class Minecraft(Environment):
         except GoalRefused as reason:
             return self._failure(f"Nothing happens: {reason}.")
         ticks, failure = self._outcome(effects)
-        self.player.tries += 1
+        self.player.goals_tried += 1
         if self.player.spot.tick + ticks > self._limit:
             self.player.wait(self.terrain, self._limit - int(self.player.spot.tick))
             return self._failure(f"In vain: the time is over before you {effects.text}.")
@@ -225,7 +225,7 @@ class Minecraft(Environment):
         limit = effects.time_limit
         if self.options.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks allowed"
-        if self.options.chances and self.task and not effects.succeeds(self.task.id, self.player.tries):
+        if self.options.chances and self.task and not effects.succeeds(self.task.id, self.player.goals_tried):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 

@@ -81,12 +81,12 @@ class GoalEffects:
         source = game_data.SOURCES.get(self.skill)
         return ORE_LIMIT if source is not None and source.tool == "pickaxe" and source.depth[1] else DEFAULT_LIMIT
 
-    def succeeds(self, task_id: str, tries: int) -> bool:
+    def succeeds(self, task_id: str, goals_tried: int) -> bool:
         """Return True if the current attempt at the goal succeeds.
 
-        ``tries`` is the number of goals tried so far. The result is random, but every replay of an episode repeats it.
+        ``goals_tried`` counts the goals tried so far. The result is random, but every replay of an episode repeats it.
         """
-        return random.Random(f"luck/{task_id}/{tries}").random() < self.chance
+        return random.Random(f"luck/{task_id}/{goals_tried}").random() < self.chance
 
 
 def _default_chance(skill: str) -> float:
@@ -116,7 +116,7 @@ class MinecraftPlayer:
     """
     first_held: dict[str, float] = field(default_factory=dict)
     """Maps an item to the tick at which the player first had it."""
-    tries: int = 0
+    goals_tried: int = 0
     """The number of goals tried so far."""
     _seen: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, and the spot from which it was computed.

@@ -28,7 +28,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, validation_faults
 from planbook.envs.requirements import missing_extra
-from planbook.envs.secrets import SECRET_LENGTH, holds_secret, literal_secrets
+from planbook.envs.secrets import SECRET_LENGTH, holds_secret, secrets_in_command
 from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolTimeout
 from planbook.envs.watchdog import Watchdog
 
@@ -104,8 +104,8 @@ class McpServer(BaseModel):
         texts = {"command": fill(self.command), "url": fill(self.url), "cwd": fill(self.cwd)}
         server = self.model_copy(update={**texts, "args": tuple(map(fill, self.args)), "env": env, "headers": headers})
         for name, value in (*self.env.items(), *self.headers.items()):
-            secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else literal_secrets([value])
-        secrets |= literal_secrets((self.command, *self.args, self.url))
+            secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else secrets_in_command([value])
+        secrets |= secrets_in_command((self.command, *self.args, self.url))
         long_enough = {secret for secret in secrets if len(secret) >= SECRET_LENGTH}
         in_json = {json.dumps(secret, ensure_ascii=ascii)[1:-1] for secret in long_enough for ascii in (True, False)}
         return server, tuple(sorted(long_enough | in_json, key=len, reverse=True))
@@ -119,7 +119,7 @@ class _ServerFile(BaseModel):
 
 def _refuse_secrets(words: Sequence[str]) -> None:
     """Raise UnknownEnvironment if ``words``, the words of a command or a single URL, seem to contain a secret."""
-    if literal_secrets(words):
+    if secrets_in_command(words):
         raise UnknownEnvironment(
             "mcp: this seems to contain a secret, which would be recorded with the run. Put it into a variable, "
             "and write '$NAME' in its place; or describe the server in a file: mcp:FILE.json"

@@ -28,8 +28,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac fails if it can import these
-    sys.modules[_other] = None  # type: ignore[assignment]
+# Trac fails if it can import these
+for _hidden_module in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):
+    sys.modules[_hidden_module] = None  # type: ignore[assignment]
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
 """The time at the start of an episode. Each call of ``now`` advances the time by one second."""

@@ -39,7 +39,7 @@ from planbook.rules import (
     citations,
     consolidate,
     count_evidence,
-    rules_obeyed,
+    run_checks,
     useless_rules,
     with_conclusion,
 )
@@ -187,7 +187,7 @@ class LearningStep:
         if "rules" in self._config.without or self._config.building.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         settings, sandbox, book = self._settings(episode.index), self.worker.sandbox, state.history.book
-        obeyed = rules_obeyed(sandbox, book.active, trajectory)
+        obeyed = run_checks(sandbox, book.active, trajectory)
         useless_before = useless_rules(count_evidence(state.citations))
         built = build_rules(
             scope.child("builder"), sandbox, book, trajectory, episode.conclusion, settings, episode.failure

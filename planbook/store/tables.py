@@ -165,7 +165,7 @@ class StoreLedger:
             connection.execute(sa.update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))
             return int(connection.execute(sa.select(LEDGER.c.calls).where(row)).scalar_one())
 
-    def reserve(self, call: str, amount: Amount, allows: AllowsCall) -> bool:
+    def reserve(self, key: str, amount: Amount, allows: AllowsCall) -> bool:
         """Reserve an amount for a model call if ``allows`` returns True, and return its result.
 
         ``allows`` is called with the amount spent so far and the amount reserved for other calls.
@@ -177,22 +177,22 @@ class StoreLedger:
             }
             spent = amounts.pop(SPENT)
             amounts.pop(ACTIONS, None)
-            amounts.pop(call, None)  # left by a worker that was lost during this call
+            amounts.pop(key, None)  # left by a worker that was lost during this call
             if allowed := allows(spent, sum(amounts.values(), Amount())):
-                connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == call))
-                _put(connection, call, amount)
+                connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == key))
+                _put(connection, key, amount)
             return allowed
 
-    def settle(self, call: str, spent: Amount) -> None:
+    def settle(self, key: str, spent: Amount) -> None:
         """Replace the amount that is reserved for a call with the call's actual cost."""
         with self._writing() as connection:
             _spend(connection, spent)
-            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == call))
+            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == key))
 
-    def release(self, call: str) -> None:
+    def release(self, key: str) -> None:
         """Remove the reservation for a call, if there is one."""
         with self._writing() as connection:
-            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == call))
+            connection.execute(sa.delete(LEDGER).where(LEDGER.c.call == key))
 
     def release_below(self, path: str) -> None:
         """Remove the reservations for all calls of an episode, after its worker was lost."""
@@ -205,8 +205,8 @@ def _spend(connection: sa.Connection, amount: Amount) -> None:
     connection.execute(sa.update(LEDGER).where(LEDGER.c.call == SPENT).values(spent))
 
 
-def _put(connection: sa.Connection, call: str, amount: Amount) -> None:
-    connection.execute(sa.insert(LEDGER).values(call=call, **vars(amount)))
+def _put(connection: sa.Connection, key: str, amount: Amount) -> None:
+    connection.execute(sa.insert(LEDGER).values(call=key, **vars(amount)))
 
 
 LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))

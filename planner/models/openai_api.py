@@ -23,13 +23,13 @@ from planbook.planner.models.openai_replies import (
     ReplyListener,
     ReplyParts,
     describe,
+    failure_kind_and_limit,
     final_error,
     is_rate_limited,
     is_retryable,
     is_too_long,
     read_chunks,
     read_stream,
-    request_limit,
     retry_after,
 )
 from planbook.planner.models.types import Message, OnText, Reply, Sampling, estimated_usage
@@ -112,7 +112,7 @@ class OpenAIModel:
                 self._gate.wait()
                 received = self._ask(messages, sampling, listener)
             except (openai.APIError, BrokenStream) as error:
-                kind, limit = request_limit(error, self._retries)
+                kind, limit = failure_kind_and_limit(error, self._retries)
                 failures[kind] += 1
                 self._was_reachable |= not _is_connection_refused(error)
                 if failures[kind] >= limit or not self._was_reachable or is_too_long(error) or not is_retryable(error):

@@ -87,7 +87,7 @@ def retry_after(error: Failure) -> float | None:
     return seconds if seconds > 0 else None
 
 
-def request_limit(error: Failure, retries: int) -> tuple[str, int]:
+def failure_kind_and_limit(error: Failure, retries: int) -> tuple[str, int]:
     """Return the kind of a failure, and the number of failures of this kind after which to give up.
 
     If the server limits the rate of requests, this number is higher. A server that sent nothing for ``Timeouts.idle``
@@ -357,10 +357,10 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _text(content: object, kind: str = "text") -> str:
-    """Return the content if it is a string. If it is a list, join the strings that its parts have under ``kind``."""
+def _text(content: object, key: str = "text") -> str:
+    """Return the content if it is a string. If it is a list, join the strings that its parts have under ``key``."""
     if isinstance(content, list):
-        return "".join(_text(_mapping(part).get(kind)) for part in content)
+        return "".join(_text(_mapping(part).get(key)) for part in content)
     return content if isinstance(content, str) else ""
 
 

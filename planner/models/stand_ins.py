@@ -102,7 +102,7 @@ def _checked_script(member: Any, file: str, name: str) -> Any:
 # Prompts and answers in files.
 
 LOG = logging.getLogger(__name__)
-KIND = "exchange"
+REPLY_MODEL_NAME = "exchange"
 """The name of the model in replies. It does not contain the folder, which may differ between machines."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
@@ -121,7 +121,7 @@ class ExchangeModel:
     """
 
     def __init__(self, folder: str | Path, poll: float = 0.2, stopped: IsStopped = never_stopped) -> None:
-        self.name, self.folder = f"{KIND}:{folder}", Path(folder)
+        self.name, self.folder = f"{REPLY_MODEL_NAME}:{folder}", Path(folder)
         self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
@@ -138,7 +138,7 @@ class ExchangeModel:
             raise ModelRefused(f"the exchange of prompts in {self.folder} failed: {error}") from error
         text, finish = pass_on(reply, on_text)
         usage = estimated_usage(messages, text)
-        return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
+        return Reply(text=text, finish=finish, usage=usage, model=REPLY_MODEL_NAME, seconds=time.monotonic() - start)
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
         """Return the path of the prompt's file. Write it if it does not exist yet."""

@@ -114,8 +114,8 @@ class CellRunner:
         to the cell's objects, no longer exist.
         """
         code: CodeType
-        tail: CodeType | None
-        code, tail = marshal.loads(a2b_base64(compiled))
+        last_expression: CodeType | None
+        code, last_expression = marshal.loads(a2b_base64(compiled))
         cell = self._cells.setdefault(code.co_filename, results.WorkerCell(name))
         cell.add(source)
         lines = [f"{line}\n" for line in cell.lines]
@@ -124,17 +124,17 @@ class CellRunner:
             cell.value = None
         self.link.file = code.co_filename
         try:
-            return self._execute(code, tail, is_part)
+            return self._execute(code, last_expression, is_part)
         finally:
             self.link.file = None
 
-    def _execute(self, code: CodeType, tail: CodeType | None, is_part: bool) -> bytes:
+    def _execute(self, code: CodeType, last_expression: CodeType | None, is_part: bool) -> bytes:
         cell, names = self._cells[code.co_filename], self._names
         value, cell.value = cell.value, None
         try:
             exec(code, names)
-            if tail is not None:
-                value = eval(tail, names)
+            if last_expression is not None:
+                value = eval(last_expression, names)
             end = PART_END if is_part else to_bytes(["end", value_for_host(value, MAX_VALUE), []])
         except BaseException as error:
             return to_bytes(["end", None, [results.fault_of(error, code.co_filename, self._cells, names)]])
@@ -148,7 +148,8 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     ``functions`` maps the name of each function, which may be dotted, to the names of its parameters. ``attributes``
     maps dotted names to values.
     """
-    members: dict[str, dict[str, object]] = {"": {}}  # of each object, and of the plan's namespace
+    # maps each object's name to its members; "" is the plan's namespace
+    members: dict[str, dict[str, object]] = {"": {}}
     for dotted, parameters in functions.items():
         owner, _, name = dotted.rpartition(".")
         members.setdefault(owner, {})[name] = HostFunction(dotted, partial(link.call, dotted, parameters))

@@ -10,7 +10,7 @@ import pytest
 
 from planbook.envs.alfworld import Alfworld, generated, tasks
 from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
-from planbook.envs.alfworld.tasks import DEPS_GAMES, SELECTIONS, paper_goal
+from planbook.envs.alfworld.tasks import DEPS_GAMES, PAPER_SPLITS, paper_goal
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
 from tests.envs.alfworld_games import SearchGoal, find_plan, loaded, search_goal, winning_commands
@@ -65,7 +65,7 @@ def test_unsolvable_games_and_those_with_sliced_things_are_left_out(data: Path) 
     assert [task.id for task in Alfworld.tasks(Selection(split="train"))] == [kept]
 
 
-@pytest.mark.parametrize("split", ["valid_unseen", *SELECTIONS])
+@pytest.mark.parametrize("split", ["valid_unseen", *PAPER_SPLITS])
 def test_missing_games_are_reported_with_the_remedy(data: Path, split: str) -> None:
     with pytest.raises(MissingRequirement, match=r"alfworld-download.*ALFWORLD_DATA") as missing:
         Alfworld.tasks(Selection(split=split))
@@ -216,7 +216,7 @@ def test_a_single_missing_game_is_named_with_the_remedy(data: Path) -> None:
         Alfworld.tasks(Selection(split="deps"))
 
 
-@pytest.mark.parametrize("split", sorted(SELECTIONS))
+@pytest.mark.parametrize("split", sorted(PAPER_SPLITS))
 def test_a_named_selection_takes_neither_seeds_nor_ids(data: Path, split: str) -> None:
     with pytest.raises(BadSelection, match="only generated games are made from seeds"):
         Alfworld.tasks(Selection(split=split, seeds=(1,)))

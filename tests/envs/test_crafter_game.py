@@ -23,7 +23,7 @@ def test_the_same_actions_give_the_same_game_as_the_package(seed: int, steps: in
     numbers = {name: number for number, name in enumerate(constants.actions)}
     for action in islice(random_actions(environment, seed), steps):
         last = environment.act(action)
-        _, gained, done, info = original.step(numbers[CrafterAction(action.name, *map(str, action.args)).code])
+        _, gained, done, info = original.step(numbers[CrafterAction(action.name, *map(str, action.args)).game_name])
         reward += gained
         assert_same_game(environment.game, original)
         assert environment.game.player.inventory == info["inventory"]
@@ -55,9 +55,9 @@ def test_an_episode_is_truncated_when_the_game_ends() -> None:
 
 
 def test_actions_and_achievements_are_those_of_the_package() -> None:
-    codes = [CrafterAction(each.name, *map(str, each.args)).code for each in ALL_ACTIONS]
-    assert sorted(codes) == sorted(constants.actions)
-    assert len(codes) == 17
+    names = [CrafterAction(each.name, *map(str, each.args)).game_name for each in ALL_ACTIONS]
+    assert sorted(names) == sorted(constants.actions)
+    assert len(names) == 17
     assert tuple(constants.achievements) == ACHIEVEMENTS
 
 

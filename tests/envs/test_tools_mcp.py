@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from planbook.envs import Environment, EnvironmentBroken, UnknownEnvironment, load_environment
-from planbook.envs.secrets import literal_secrets
+from planbook.envs.secrets import secrets_in_command
 from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_client import McpConnection, McpServer, read_servers, result_text
 from tests import executing
@@ -355,14 +355,14 @@ def test_a_secret_in_a_command_is_refused(command: str) -> None:
     ],
 )
 def test_a_command_without_a_secret_is_accepted(options: str) -> None:
-    assert literal_secrets(["server", *options.split(" ")]) == set()
+    assert secrets_in_command(["server", *options.split(" ")]) == set()
 
 
 def test_all_secrets_in_a_header_are_found() -> None:
     words = ["--header", "Cookie: session=abcd1234; csrf=zzzz9999, a1b2c3==", "--header=Authorization: Bearer abcd5678"]
-    assert literal_secrets(words) == {"abcd1234", "zzzz9999", "a1b2c3==", "abcd5678"}
+    assert secrets_in_command(words) == {"abcd1234", "zzzz9999", "a1b2c3==", "abcd5678"}
 
 
 def test_a_secret_in_a_url_is_found_as_written_and_as_decoded() -> None:
     words = ["https://me:pass%2Fword@localhost/mcp?api_key=ab%2Bcd+ef", "http://[broken", "--token=abcdef"]
-    assert literal_secrets(words) == {"pass%2Fword", "pass/word", "ab%2Bcd+ef", "ab+cd ef", "abcdef"}
+    assert secrets_in_command(words) == {"pass%2Fword", "pass/word", "ab%2Bcd+ef", "ab+cd ef", "abcdef"}

@@ -17,10 +17,10 @@ from planbook.rules import (
     count_evidence,
     evidence_table,
     rule_text,
-    rules_obeyed,
+    run_checks,
     useless_rules,
 )
-from planbook.rules.evidence import BadCheck, Obedience, obeyed
+from planbook.rules.evidence import BadCheck, Obedience, run_check
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, edits, episode, scripted_scope
 from tests.rules.example_book import BOOK
@@ -44,11 +44,11 @@ def episode_of(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Traj
 
 @pytest.mark.parametrize(("boxes", "answer"), [(("box_1", "box_2"), True), (("box_2",), False), ((), None)])
 def test_a_check_reads_the_steps_of_an_episode(sandbox: Sandbox, boxes: tuple[str, ...], answer: bool | None) -> None:
-    assert obeyed(sandbox, FIRST, episode_of(*boxes)) is answer
+    assert run_check(sandbox, FIRST, episode_of(*boxes)) is answer
 
 
 def test_a_check_reads_the_code_too(sandbox: Sandbox) -> None:
-    assert obeyed(sandbox, "def obeyed(code, steps):\n    return 'box_1' in code", episode(Outcome.FAILURE))
+    assert run_check(sandbox, "def obeyed(code, steps):\n    return 'box_1' in code", episode(Outcome.FAILURE))
 
 
 BROKEN_CHECKS = {
@@ -64,9 +64,9 @@ BROKEN_CHECKS = {
 @pytest.mark.parametrize(("check", "message"), BROKEN_CHECKS.items())
 def test_a_check_that_fails_is_refused_and_decides_nothing(sandbox: Sandbox, check: str, message: str) -> None:
     with pytest.raises(BadCheck, match=message):
-        obeyed(sandbox, check, episode_of("box_1"))
+        run_check(sandbox, check, episode_of("box_1"))
     assert message in check_problem(sandbox, check, [episode_of("box_1")])
-    assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], episode_of("box_1")) == {}
+    assert run_checks(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], episode_of("box_1")) == {}
 
 
 def test_a_check_must_apply_to_a_stored_episode(sandbox: Sandbox) -> None:
