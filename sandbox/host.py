@@ -51,7 +51,7 @@ class Mechanism:
 
 
 def read_mechanisms(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
-    """Return a dict that maps the name of every mechanism to the mechanism.
+    """Return all mechanisms, keyed by name.
 
     ``refusals`` maps the name of a mechanism to "" if it is granted, or to the reason why it is not.
     """
@@ -190,7 +190,7 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Return a dict that maps the name of every mechanism to the mechanism, whether or not it is granted here."""
+        """Return all mechanisms, granted here or not, keyed by name."""
         return self._mechanisms
 
     def close(self) -> None:
@@ -260,7 +260,7 @@ class Sandbox:
     def _record_mechanisms(self, message: list[object]) -> None:
         """Record which mechanisms restrict a worker. ``message`` is the worker's first message, "locked".
 
-        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if it is any other message.
+        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if the message is of another kind.
         """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")

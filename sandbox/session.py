@@ -3,8 +3,8 @@
 A cell is a piece of plan code that runs as a unit. If the worker crashes or is killed, the session is rebuilt: its
 cells run again in a new worker. Their calls to host functions get the recorded answers, so that no function is called
 twice. In this second run, each cell must make the same requests as in its first run, and have the same output and
-value. This is nearly always so, because random numbers, time and the order of sets are the same in every worker. Only
-the results of ``id``, and the order of a set of objects that define no hash, may differ.
+value. This is nearly always so, because random numbers, the time and the hashes of strings are the same in every
+worker. What can differ are the results of ``id``, and the order of a set of objects that define no hash.
 """
 
 import os
@@ -181,8 +181,8 @@ class Session:
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
         MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell reaches the limit "crashed". The
         same happens if this cell or an earlier one differs from its first run after a crash, or after a cell that
-        reached a limit. The limits hold for the time in all workers together, except for the first one if it was killed
-        from outside. Raises LimitReached, and what ``Session.run`` raises.
+        reached a limit. The time limits apply to all workers together, without the first one if it was killed from
+        outside. Raises LimitReached, and what ``Session.run`` raises.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         self._current = self._current or self._conversation(worker, cell, self._limits)
@@ -297,6 +297,7 @@ class Session:
 
 class GrowingCell:
     """A cell that ``Session.grow`` has begun. It runs in parts while its code is still being written.
+
     The parts share one file name, one output and one set of limits. If the worker is lost, all parts that have run so
     far run again. The time between two parts does not count towards the cell's limits.
     """

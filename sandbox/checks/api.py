@@ -42,7 +42,7 @@ class Function:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Describe a callable that plans call by the name ``name``.
+        """Describe a callable that plans call as ``name``.
 
         If an annotation is a string, it is evaluated if possible.
         """

@@ -1,10 +1,10 @@
 """Follow the statements of a plan in a dry run.
 
 At a condition that is unknown, the state is copied for each branch. After the branches, their states are merged. If the
-items of a loop are known, the loop is followed iteration by iteration. Otherwise iterations are followed until one
-of them changes nothing in the state. The walk becomes *blind* at code that it cannot follow and that may perform
-actions: from then on, nothing is known about the environment. Values that such code gets hold of *escape*: they may
-change, so they become unknown.
+items of a loop are known, the loop is followed iteration by iteration. Otherwise iterations are followed until one of
+them changes nothing in the state. Values *escape* when code that the walk cannot follow gets hold of them: they may
+change, so they become unknown. If such code may also perform actions, the walk becomes *blind*: from then on, nothing
+is known about the environment.
 """
 
 import ast
@@ -291,7 +291,7 @@ class DryWalk(Calls):
         self._follow_loop(follow, node.orelse)
 
     def _follow_loop(self, follow: Callable[[], None], orelse: list[ast.stmt]) -> None:
-        """Follow a loop: its iterations, its ``else`` block from where it ends without a ``break``, and its breaks."""
+        """Follow a loop, and its ``else`` block where it ends without a ``break``. Merge all paths that leave it."""
         self.loops.append(loop := LoopJumps())
         with suppress(PathEnded):
             follow()

@@ -46,7 +46,7 @@ class HostRef:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFunction:
-    """A built-in function, class or constant of Python, by name."""
+    """A built-in function, class or constant of Python, identified by its name."""
 
     name: str
 

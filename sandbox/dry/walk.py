@@ -102,7 +102,7 @@ class BaseWalk(ast.NodeVisitor):
     endless: set[ast.While] = field(default_factory=set)
     """The endless loops that some path has reached."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
-    """For the module and each function in ``entered_functions``, the states in which it returned, with the values."""
+    """The states and values with which the module, and each function or comprehension being followed, has returned."""
     call_chain: list[ast.Call] = field(default_factory=list)
     """The calls to plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)

@@ -52,7 +52,7 @@ _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80
 """The name of an imported module with more than 100 dotted parts. CPython keeps a copy of the name up to each dot."""
 MAX_FIELDS = 10_000
 """Maximum number of opening braces in a source that contains f-strings. Python up to 3.11 parses the expression in each
-pair of braces separately, which takes time.
+pair of braces separately, which is slow.
 """
 MAX_SHOWN = 300
 """Maximum number of characters of a source line that a fault shows."""
@@ -112,7 +112,7 @@ def shown_line(lines: list[str], number: int | None) -> str:
 # Compiling under the policy.
 
 MAX_CACHED = 16 << 20
-"""Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
+"""Maximum size of the cache, in characters: those of the sources, and of the compiled code in base64."""
 MAX_CODE = 1 << 20
 """Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants
 when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.

@@ -168,7 +168,7 @@ class PlanPolicy(RestrictingNodeTransformer):
     visit_TypeAlias = visit_Match = visit_match_case = _allow
 
     def visit_Try(self, node: ast.Try | ast.If | ast.With) -> ast.AST:
-        """Visit a statement. If it ignores failed imports, its body may import anything: imports fail at run time."""
+        """Visit a statement. If it ignores failed imports, its body may import anything: refused imports just fail."""
         ignores = _ignores_failed_imports(node)
         for field in node._fields:
             unchecked = ignores and field == "body"
@@ -256,7 +256,7 @@ class PlanPolicy(RestrictingNodeTransformer):
     # Attributes.
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check an attribute by its name, or replace it by a call to the guard, which checks it at run time."""
+        """Check the name of an attribute. Replace ``.format`` by a call to the guard, which checks the template."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:

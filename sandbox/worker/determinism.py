@@ -136,7 +136,7 @@ def make_deterministic() -> None:
 
 
 def set_in_class(cls: type, name: str, value: object) -> None:
-    """Replace an attribute of a class that is written in C. Python does not allow this by ``setattr``."""
+    """Replace an attribute of a class that is written in C, which ``setattr`` does not allow."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = value
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))

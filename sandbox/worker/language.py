@@ -50,7 +50,7 @@ as_builtin(PlanModule, "module")
 
 MAIN = "__main__"
 _ATTRIBUTE_READERS = frozenset({__name__, "functools", "logging"})
-"""Modules whose functions read attributes that a plan names: the guards here, ``wraps``, and formatters of logs."""
+"""Modules whose functions read attributes that a plan names: the guards here, ``wraps``, and log formatters."""
 _names_of: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 """Returns the ``__dict__`` of a module."""
 
@@ -274,7 +274,7 @@ def _imitation(real: Any, guard: Any) -> Any:
 def guard_library() -> None:
     """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, like ``getattr`` in plans.
 
-    Also hide the ``__dict__`` of modules from plans. This affects all code of the process.
+    Also hide the ``__dict__`` of modules from plans. This affects all code in the process.
     """
     operator.attrgetter = _imitation(_ATTRGETTER, _attrgetter)  # type: ignore[misc]
     vars(string)["getattr"] = _getattr  # used by string.Formatter

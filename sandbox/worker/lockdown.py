@@ -159,7 +159,7 @@ def _unshare(flag: int) -> None:
 def unprivileged_user() -> None:
     """Change to an unprivileged user if the host is root.
 
-    Raises OSError if the host lacks CAP_KILL, so that it could not kill a worker that has another user id.
+    Raises OSError if the host lacks CAP_KILL, since it could then not kill a worker that has another user id.
     """
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
@@ -175,7 +175,7 @@ def _capabilities() -> int:
 
 
 def no_file_writes() -> None:
-    """Allow no core dumps and no writes to files."""
+    """Forbid core dumps and writes to files."""
     resource.setrlimit(resource.RLIMIT_CORE, NO_RESOURCES)
     resource.setrlimit(resource.RLIMIT_FSIZE, NO_RESOURCES)
 

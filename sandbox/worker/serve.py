@@ -53,11 +53,11 @@ class WorkerSetup:
     idle_bytes: int
     """The address space in bytes that is in use before any plan runs."""
     isolated: bool
-    """True if the worker may open no file and start no process."""
+    """True if workers are not allowed to open files or start processes."""
     zygote_pidfd: int | None
     """The zygote's pidfd, with which a new worker checks that the zygote is alive.
 
-    None if workers live in a pid namespace: it ends with the zygote, and all its processes with it.
+    None in a pid namespace, since that namespace and every process in it end with the zygote.
     """
 
 
@@ -109,8 +109,8 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run a cell, or the next part of one, and return the "end" message.
 
-        The caller sends the message after this method has returned. By then, the method's local variables, which refer
-        to the cell's objects, no longer exist.
+        The caller sends the message after this method has returned, when its local variables no longer keep the cell's
+        objects alive.
         """
         code: CodeType
         tail: CodeType | None
@@ -145,7 +145,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     ``functions`` maps the name of each function, which may be dotted, to the names of its parameters. ``attributes``
     maps dotted names to values.
     """
-    members: dict[str, dict[str, object]] = {"": {}}  # of each object, and of the plan's namespace
+    members: dict[str, dict[str, object]] = {"": {}}  # of each object; "" stands for the plan's namespace
     for dotted, parameters in functions.items():
         owner, _, name = dotted.rpartition(".")
         members.setdefault(owner, {})[name] = HostFunction(dotted, partial(link.call, dotted, parameters))
@@ -159,7 +159,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
-    """Prepare what all workers share, and return the runner that they inherit. It sends messages over ``sock``."""
+    """Prepare what all workers share, and return the runner that they inherit. ``sock`` is its channel."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()

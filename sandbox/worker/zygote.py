@@ -12,7 +12,7 @@ descriptor that refers to the process. The kernel's parent-death signal would co
 the thread that started the zygote ends.
 
 If a pid namespace is available, workers live in it. Before the first worker, the zygote then forks process 1 of the
-namespace, which is called its init process. When the zygote dies, the init process dies, and with it every worker.
+namespace, its init process. When the zygote dies, the init process dies, and with it every worker.
 """
 
 import _socket
@@ -39,7 +39,7 @@ channel and the descriptors 0, 1 and 2, which all refer to the null device.
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 NAMESPACE_END_SECONDS = 1.0
 """Maximum seconds to wait, after a failed fork, for the end of the pid namespace's init process. The fork may have
-failed because this process is dying: no process can then be forked in the namespace.
+failed because the init process is dying: no process can then be forked in the namespace.
 """
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
