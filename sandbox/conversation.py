@@ -164,7 +164,7 @@ class CellRecord:
     """The names that this cell was the first to bind. While the cell runs: the names that earlier cells have bound."""
 
     def keep(self, record: T) -> T:
-        """Count the memory of a part of the record, and return the part. Raises LimitReached if it takes too much."""
+        """Count the memory of a part of the record, and return the part. Raises LimitReached if no memory is left."""
         self.bytes_left -= getsizeof(record) + sum(map(getsizeof, record))
         if self.bytes_left < 0:
             raise LimitReached("kept")
@@ -210,7 +210,7 @@ class Conversation:
         self.exchanges = self._parts = self.calls = 0
         """Numbers of exchanges with this worker, of parts that it has completed, and of calls that it has made."""
         self.line: int | None = None
-        """The line of the plan that made the current call."""
+        """The line of the plan that made the latest call, or None if that is not known."""
         self._output, self._reported = StringIO(), 0
         """The output so far, and how many of its characters belong to earlier exchanges."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0

@@ -162,13 +162,13 @@ class Sandbox:
     ) -> Session:
         """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
-        - ``functions`` maps the names that plans use to functions, which run in this process. A dotted name such as
-          ``agent.open`` becomes the method ``open`` of an object ``agent`` that the plan sees. Arguments are checked
-          against the annotations. The time that a function takes is not limited, so a function that may block forever
-          needs its own timeout.
+        - ``functions`` maps names to functions, which plans call by these names and which run in this process. A dotted
+          name such as ``agent.open`` becomes the method ``open`` of an object ``agent`` that the plan sees. Arguments
+          are checked against the annotations. The time that a function takes is not limited, so a function that may
+          block forever needs its own timeout.
         - ``values`` maps the names of additional variables to their values. A dict becomes a record: its keys can be
           read as attributes (``task.goal``).
-        - ``attributes`` is called to read the attributes that plans cannot set. It returns a dict that maps their
+        - ``attributes`` is called to read the attributes, which plans cannot set. It returns a dict that maps their
           dotted names (``agent.location``) to their current values.
         - ``limits`` apply to each cell. ``seed`` seeds the plan's ``random``.
         - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an

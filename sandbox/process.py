@@ -267,7 +267,7 @@ class Zygote:
                 raise
 
     def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration through the socket. Command-line arguments are visible to all users of the machine."""
+        """Send the configuration through the socket, since all users of the machine can see command-line arguments."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}

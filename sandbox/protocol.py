@@ -1,7 +1,7 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
 The host is the process that opens sessions. A worker is the process in which the plan code of one session runs. A cell
-is a piece of plan code that runs as a unit. Both sides import this module, so it needs nothing beyond the standard
+is a piece of plan code that runs as a unit. Both sides import this module, so it may import only the standard
 library. The host trusts no frame from a worker: ``sandbox/conversation.py`` checks them all.
 
 From the host                                       From the worker

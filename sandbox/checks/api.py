@@ -125,7 +125,7 @@ def _signature(function: Callable[..., object], *, bound: bool) -> tuple[inspect
 
 
 class Report:
-    """Collects the faults of one plan. The checks stop soon after it ``is_full``, at MAX_PROBLEMS faults."""
+    """Collects the faults of one plan. At MAX_PROBLEMS faults it ``is_full``, and the checks stop soon after."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)

@@ -350,7 +350,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def _differing(first: dict[K, Value] | dict[K, Content], second: dict[K, Value] | dict[K, Content]) -> list[K]:
-    """Return the sorted keys whose values are not the same objects in both dicts, or that only one dict has.
+    """Return, sorted, the keys that only one dict has, and those whose values are different objects.
 
     Comparing the objects by identity is enough to skip most values, since copies of a state share them.
     """

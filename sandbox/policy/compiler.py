@@ -1,7 +1,7 @@
 """Compile the source of a *cell*, a piece of plan code that runs as a unit, or list its problems.
 
 The size of the source and the depth of its syntax tree are checked first, so that no function here recurses too deeply.
-Only the host, the process that opens sessions, compiles code. A worker, the process that runs the plan, never does.
+Plan code is compiled by the host, the process that opens sessions, and never by the worker, the process that runs it.
 CPython has one recursion counter for all threads that parse or compile, so a switch between threads can raise
 SystemError for valid code. Therefore only one thread at a time parses or compiles. Warnings about a plan's style, such
 as ``x is 1``, are suppressed.

@@ -231,7 +231,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         return node
 
     def _annotation(self, node: ast.AST) -> ast.AST:
-        """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
+        """Check and return an annotation, as a string if a name in it is undefined: models often forget imports."""
         defined = (self.bound, self.modules, self.earlier_names, BUILTINS)
         names = [part.id for part in ast.walk(node) if isinstance(part, ast.Name)]
         if self.postponed or all(any(name in group for group in defined) for name in names):

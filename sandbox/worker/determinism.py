@@ -23,8 +23,7 @@ MICROSECONDS_PER_SECOND, NANOSECONDS_PER_MICROSECOND = 1_000_000, 1_000
 class LogicalClock:
     """The clock that plans see, in microseconds since 1970, UTC.
 
-    With each message, the host sends the time, which is set as ``host_time``. In addition, each reading of the clock
-    advances it by one microsecond.
+    Messages from the host set ``host_time``. In addition, each reading of the clock advances it by one microsecond.
     """
 
     def __init__(self) -> None:

@@ -275,7 +275,7 @@ def run_namespace_init(zygote_pidfd: int) -> NoReturn:
 
 
 def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
-    """Limit the processor time and the address space, in bytes, of the worker with this pid.
+    """Limit the processor time and the address space (in bytes) of the worker whose pid is ``worker``.
 
     If ``isolated``, also keep the worker from opening files and starting processes. The zygote, not the worker
     itself, calls this, since the worker would first have to copy the memory pages to which the call writes.

@@ -34,7 +34,7 @@ from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
 """The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has only its
-channel and the descriptors 0, 1 and 2, which all refer to the null device.
+channel, and the null device as descriptors 0, 1 and 2.
 """
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 NAMESPACE_END_SECONDS = 1.0
