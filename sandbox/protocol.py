@@ -108,7 +108,7 @@ class Channel:
     """One end of a stream socket, read and written frame by frame.
 
     While a frame is incomplete, ``on_wait`` is called after each timeout of the socket (SO_RCVTIMEO, SO_SNDTIMEO) and
-    after each chunk. So it can enforce time limits even if the other side sends or reads slowly. If ``on_wait`` raises
+    after each chunk. So ``on_wait`` can enforce time limits even if the other side sends or reads slowly. If it raises
     an exception, the channel stops in the middle of a frame and can no longer be used.
     """
 

@@ -181,7 +181,7 @@ class Session:
         A single lost worker is not held against the plan, since the worker may have been killed from outside. If
         MAX_CRASHES workers crash at the same place, the plan is to blame, and the cell reaches the limit "crashed". The
         same happens if this cell or an earlier one differs from its first run after a crash, or after a cell that
-        reached a limit. The time limits apply to all workers together, without the first one if it was killed from
+        reached a limit. The time limits apply to the time in all workers, except the first one if it was killed from
         outside. Raises LimitReached, and what ``Session.run`` raises.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
@@ -308,8 +308,8 @@ class GrowingCell:
     def run(self, source: str) -> Fault | None:
         """Run the next part, and return its first fault, or None if it has none. After a fault, no part may follow.
 
-        ``source`` contains whole statements. In front of them it has one empty line for each line of the earlier parts,
-        so that line numbers refer to the whole cell. Raises the same errors as ``Session.run``. An error also ends the
+        ``source`` contains whole statements, preceded by one empty line for each line of the earlier parts, so that
+        line numbers refer to the whole cell. Raises the same errors as ``Session.run``. An error also ends the
         cell.
         """
         with self._session._exclusive(self):

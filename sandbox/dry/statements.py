@@ -33,7 +33,7 @@ MAX_ITERATIONS = 300
 MAX_ENDLESS_ITERATIONS = 4
 """Maximum number of iterations that are followed in a loop with a constant condition, such as ``while True``."""
 MAX_UNKNOWN_ITERATIONS = 3
-"""Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
+"""Maximum number of iterations that are followed if their number is unknown. One that changes nothing is the last."""
 
 _LOOP_EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 

@@ -215,7 +215,7 @@ FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
     """Call a function and return its result.
 
-    Raises ErrorRaised if the call fails, as it does in the plan, or NotKnown if a value is too large.
+    Raises ErrorRaised if the call fails, as it would in the plan, or NotKnown if a value is too large.
     """
     for argument in (*args, *named.values()):
         _size(argument)
@@ -232,7 +232,7 @@ def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Pl
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
     """Return the result of a binary operation.
 
-    Raises ErrorRaised if it fails, or NotKnown if it is not among those that are computed, or if a value is too large.
+    Raises ErrorRaised if it fails, or NotKnown if a dry run does not compute it, or if a value is too large.
     """
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown

@@ -46,7 +46,7 @@ from planbook.sandbox.types import Fault, FaultKind
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
-"""A word that begins a function, class or comprehension. ``for`` also counts directly after a digit, as in ``1for``."""
+"""A word that may begin a function, class or comprehension. ``for`` counts even after a digit, as in ``1for``."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
 """The name of an imported module with more than 100 dotted parts. CPython keeps a copy of the name up to each dot."""

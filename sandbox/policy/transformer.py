@@ -100,7 +100,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         """Modules beyond the standard library that plans may import, with their submodules."""
         self.problems: list[Fault] = []
         self.bound: set[str] = set()
-        """Names that the source binds, except by ``import``."""
+        """Names that the source binds, except by ``import module``."""
         self.bound_elsewhere = frozenset(bound)
         """Names that other parts of the cell bind."""
         self.unavailable: list[ast.Name] = []

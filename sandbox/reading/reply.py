@@ -242,7 +242,7 @@ def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Remove the indentation of the fence, and then that of the first line, from all lines. Return the lines joined."""
+    """Return the lines joined, without the indentation of the fence, and then that of the first non-blank line."""
     lines = [line.removeprefix(indent) for line in lines]
     indentation = indent_of(next((line for line in lines if line.strip()), ""))
     return "\n".join(line.removeprefix(indentation) for line in lines)

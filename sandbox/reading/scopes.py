@@ -28,7 +28,7 @@ class ScopeKind(Enum):
 
 
 class Guard(IntEnum):
-    """How a ``try`` statement around the use of a name catches the error if the name is undefined."""
+    """Whether and how a ``try`` statement around the use of a name catches the error if the name is undefined."""
 
     NONE = 0
     ANY_ERROR = 1
