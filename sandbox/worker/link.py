@@ -107,7 +107,7 @@ HostFunction.__doc__ = None
 
 
 class PlanRecord(ReadOnly):
-    """A value of the session that is a dict. Its keys can be read as ``record.key`` or ``record["key"]``."""
+    """A session value that is a dict. Its keys can be read as ``record.key`` or ``record["key"]``."""
 
     __slots__ = ()
 

@@ -139,7 +139,7 @@ CAP_KILL = 5
 NOBODY = 65534
 """The user and group id of workers if the host is root."""
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
-"""Numbers of system calls, the same on x86_64 and aarch64."""
+"""System call numbers, the same on x86_64 and aarch64."""
 LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
 """Maps the version of Landlock's ABI to its number of file access rights. From version 5 on there are 16."""

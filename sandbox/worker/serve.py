@@ -53,7 +53,7 @@ class WorkerSetup:
     idle_bytes: int
     """The address space in bytes that is in use before any plan runs."""
     isolated: bool
-    """True if workers are not allowed to open files or start processes."""
+    """True if resource limits keep workers from opening files and starting processes."""
     zygote_pidfd: int | None
     """The zygote's pidfd, with which a new worker checks that the zygote is alive.
 

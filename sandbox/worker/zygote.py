@@ -1,4 +1,4 @@
-"""The zygote: the process that workers are forked from. It is started once per sandbox, with an empty environment.
+"""The zygote: the process that workers are forked from. Each sandbox starts one, with a fixed environment.
 
 Workers are the processes in which plan code runs. The host is the process that opens sessions. The zygote imports what
 plans need, drops the privileges that no worker may have, and then serves two kinds of requests on its control socket:
