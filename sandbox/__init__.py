@@ -3,14 +3,14 @@
 Plan code runs in a separate process, the worker. The process that opens sessions is the host. A cell is a piece of plan
 code that runs as a unit. The modules, in order of use:
 
-- ``reading`` finds the code in a model's reply. ``checks`` reports the faults of the code, ``policy`` refuses what
-  plans may not use, and ``dry`` finds actions that cannot succeed, without executing any.
+- ``reading`` finds the code in a model's reply. ``checks`` reports its faults, ``policy`` refuses what plans
+  may not use, and ``dry`` finds actions that cannot succeed, without executing any.
 - ``host`` starts the sandbox and opens a ``session``. ``functions`` describes the functions that plans may call.
 - ``conversation`` exchanges the messages of one cell with the worker. ``answers`` carries out the calls, imports and
   sleeps that the worker requests. ``types`` defines limits, faults, results and exceptions.
 - ``protocol`` defines the frames that carry the messages. ``process`` starts and ends the worker processes, and
   ``worker`` is the code that runs in them. The worker processes are the security boundary (``THREAT_MODEL.md``).
-- ``caching`` limits the memory of caches, and ``suggest`` finds the name that a misspelt name probably means.
+- ``caching`` is a cache with a size limit, and ``suggest`` finds the name that a misspelt name probably means.
 
 Other packages import only what this module exports.
 """

@@ -157,7 +157,7 @@ class PlanView(NamedTuple):
 class Answers:
     """Carries out the requests of one session's worker, and builds the messages that the host sends to it.
 
-    If ``guarded``, the policy refuses code that plans may not use. ``modules`` names the packages beyond the standard
+    If ``guarded``, the language policy applies to the plan's code. ``modules`` names the packages beyond the standard
     library that plans may import.
     """
 

@@ -147,7 +147,7 @@ class CellRecord:
     title: str
     """The name of the cell in errors."""
     view: PlanView
-    """The view of the plan when the cell ended."""
+    """The plan's view when the cell ended. While the cell runs: the view when it began."""
     bytes_left: int
     """Number of bytes of memory that the records of the session may still take."""
     starts: list[bytes] = field(default_factory=list)
@@ -166,7 +166,7 @@ class CellRecord:
     """The names that this cell was the first to bind. While the cell runs: the names that earlier cells have bound."""
 
     def keep(self, record: T) -> T:
-        """Count the memory of a part of the record, and return the part. Raises LimitReached if it takes too much."""
+        """Count the memory of a part of the record, and return the part. Raises LimitReached if no memory is left."""
         self.bytes_left -= getsizeof(record) + sum(map(getsizeof, record))
         if self.bytes_left < 0:
             raise LimitReached("kept")
@@ -194,8 +194,8 @@ def _excerpt(text: str, index: int) -> str:
 class Conversation:
     """The exchange of messages for one cell with one worker, from the first "run" or "part" to the last "end".
 
-    ``cell`` records it. If the cell or the beginning of it has already run in another worker, the worker gets the
-    recorded answers, and must send the recorded messages. After that, ``answer`` carries out the requests.
+    ``cell`` records it. If the cell or the beginning of it has already run in another worker, this worker gets
+    the recorded answers, and must send the recorded messages. After that, ``answer`` carries out the requests.
 
     ``on_wait`` is called regularly while the plan runs.
     """
@@ -212,9 +212,9 @@ class Conversation:
         self.exchanges = self._parts = self.calls = 0
         """Numbers of exchanges with this worker, of parts that it has completed, and of calls that it has made."""
         self.line: int | None = None
-        """The line of the plan that made the current call."""
+        """The line of the plan that made the latest call, or None if that is not known."""
         self._output, self._reported = StringIO(), 0
-        """The output so far, and how many of its characters are in an exchange."""
+        """The output so far, and how many of its characters belong to earlier exchanges."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0
         wall, self._cpu = cell.spent
         self._is_running, self._paused = False, 0.0
@@ -292,7 +292,7 @@ class Conversation:
         return expected.answer
 
     def _divergence(self, expected: Exchange, printed: str, payload: bytes) -> RebuildDiverged:
-        """Return the error for a message that differs from the recorded one, or comes after other output."""
+        """Return the error for a message that differs from the recorded one, or that follows different output."""
         verb, old, new = "printed", expected.printed, printed
         if old == new:
             number = sum(bool(exchange.answer) for exchange in self._cell.exchanges[: self.exchanges + 1])

@@ -1,4 +1,4 @@
-"""Functions of the host that plans may call: their signatures, and the check of the arguments of every call.
+"""Functions of the host that plans may call: their signatures, and the checks of the arguments of each call.
 
 The host is the process that opens sessions. A plan runs in another process, so every argument arrives as JSON.
 """
@@ -24,8 +24,8 @@ HostCallable = Callable[..., object]
 MAX_INT = 1 << 63
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
 PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
-"""Annotations whose arguments need not be converted back to JSON for the check: for them, pydantic's strict mode gives
-the same result for a Python value as for JSON.
+"""Annotations whose arguments can be checked without converting them back to JSON, since pydantic's strict mode treats
+the Python value and the JSON alike.
 """
 EXACT = {str, int, bool}
 """Annotations that a value of exactly the same type satisfies without a further check."""
@@ -171,7 +171,7 @@ def _argument_checker(signature: inspect.Signature) -> ArgumentChecker:
 
 
 class ParameterChecker:
-    """Checks the arguments for one parameter in pydantic's strict mode, which converts no strings to numbers."""
+    """Checks the arguments for one parameter in pydantic's strict mode, which does not convert strings to numbers."""
 
     def __init__(self, name: str, annotation: Any) -> None:
         self._name = name

@@ -51,7 +51,7 @@ class Mechanism:
 
 
 def read_mechanisms(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
-    """Return a dict that maps the name of every mechanism to the mechanism.
+    """Return all mechanisms, keyed by name.
 
     ``refusals`` maps the name of a mechanism to "" if it is granted, or to the reason why it is not.
     """
@@ -162,13 +162,13 @@ class Sandbox:
     ) -> Session:
         """Open and return a session; ``with sandbox.session(...) as session`` closes it.
 
-        - ``functions`` maps the names that plans use to functions, which run in this process. A dotted name such as
-          ``agent.open`` becomes the method ``open`` of an object ``agent`` that the plan sees. Arguments are checked
-          against the annotations. The time that a function takes is not limited, so a function that may block forever
-          needs its own timeout.
+        - ``functions`` maps names to functions, which plans call by these names and which run in this process. A dotted
+          name such as ``agent.open`` becomes the method ``open`` of an object ``agent`` that the plan sees. Arguments
+          are checked against the annotations. The time that a function takes is not limited, so a function that may
+          block forever needs its own timeout.
         - ``values`` maps the names of additional variables to their values. A dict becomes a record: its keys can be
           read as attributes (``task.goal``).
-        - ``attributes`` is called to read the attributes that plans cannot set. It returns a dict that maps their
+        - ``attributes`` is called to read the attributes, which plans cannot set. It returns a dict that maps their
           dotted names (``agent.location``) to their current values.
         - ``limits`` apply to each cell. ``seed`` seeds the plan's ``random``.
         - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an
@@ -190,7 +190,7 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Return a dict that maps the name of every mechanism to the mechanism, whether or not it is granted here."""
+        """Return all mechanisms, granted here or not, keyed by name."""
         return self._mechanisms
 
     def close(self) -> None:
@@ -260,7 +260,7 @@ class Sandbox:
     def _record_mechanisms(self, message: list[object]) -> None:
         """Record which mechanisms restrict a worker. ``message`` is the worker's first message, "locked".
 
-        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if it is any other message.
+        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if the message is of another kind.
         """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")

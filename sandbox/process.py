@@ -77,7 +77,8 @@ class WorkerLosses:
     """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
     The place is the number of exchanges between the worker and the host. If a worker gets further than all workers
-    before it, the counts start from zero, since the plan does not crash every worker there. ``any_crash`` stays true.
+    before it, ``crashes`` and ``kills`` start from zero, since the plan does not crash every worker there. The other
+    attributes keep their values.
     """
 
     def __init__(self) -> None:
@@ -148,7 +149,7 @@ class WorkerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time that the process has used, or infinity if it has ended.
 
-        The clock is found by the pid, which may belong to another process once the worker has ended. A pidfd always
+        The pid identifies the clock, but may belong to another process once the worker has ended. A pidfd always
         refers to the same process. So a signal 0, which has no effect, is sent to the pidfd: it fails if the worker has
         ended.
         """
@@ -266,7 +267,7 @@ class Zygote:
                 raise
 
     def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration through the socket. Command-line arguments are visible to all users of the machine."""
+        """Send the configuration through the socket, since all users of the machine can see command-line arguments."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}

@@ -1,7 +1,7 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
 The host is the process that opens sessions. A worker is the process in which the plan code of one session runs. A cell
-is a piece of plan code that runs as a unit. Both sides import this module, so it needs nothing beyond the standard
+is a piece of plan code that runs as a unit. Both sides import this module, so it may import only the standard
 library. The host trusts no frame from a worker: ``sandbox/conversation.py`` checks them all.
 
 From the host                                       From the worker
@@ -12,10 +12,10 @@ From the host                                       From the worker
 ["error", type, message, attributes, clock]         ["import", module]
                                                     ["end", value, faults]
 
-``attributes`` contains the attributes of the plan's objects that changed since the last frame, or is null if none did.
-``clock`` is the logical time in microseconds. The first frame is the worker's "locked", which maps each mechanism of
-the kernel to "" if it restricts the worker, or to the reason why it does not. The host then sends "open", which gets no
-answer.
+``attributes`` maps the dotted name of each attribute that has changed since the last frame to its value, or is null if
+none has. ``clock`` is the logical time in microseconds. The first frame is the worker's "locked". It covers only the
+mechanism that each worker applies itself, seccomp, and maps it to "" or to the reason why the kernel refused it. The
+host then sends "open", which gets no answer.
 
 The host answers each "call", "sleep" and "import" with one "answer" or "error". The worker answers each "run" and
 "part" with any number of "print", "call", "sleep" and "import" frames, and then one "end". A cell that is run in parts
@@ -29,7 +29,7 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Maximum size of a frame from the worker, in bytes of JSON. Once parsed, it takes up to about 30 MB of memory."""
+"""Maximum size of a frame from the worker, in bytes of JSON. Once parsed, a frame takes up to about 30 MB."""
 MAX_FROM_HOST = 64 << 20
 """Maximum size of a frame from the host, in bytes of JSON."""
 MAX_DEPTH = 32
@@ -39,7 +39,7 @@ MAX_STRING = 100_000
 MAX_MODULE = 100
 """Maximum number of characters in the name of a module or time zone that a worker asks for."""
 MAX_CALLERS = 5
-"""A fault in a function lists the lines of the calls that led to it: at most this many, the innermost ones."""
+"""Maximum number of a fault's ``callers``. If there are more, the innermost are kept."""
 MAX_FAULTS = 50
 """Maximum number of faults of one cell."""
 MAX_FAULT_TEXT = 5_000
@@ -56,13 +56,13 @@ other processes may run.
 SLEEPS = 10
 """After polling has found no data, this many reads do not poll, since the other side is probably busy."""
 MEMORY_BYTES = 4
-"""Size in bytes of the host's request to fork a worker, which consists of the worker's memory limit in MB."""
+"""Size in bytes of the host's request to fork a worker. The request is the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
-"""Processor time limit of a new worker. It is enough for a cell with the default limit, so that no request for more is
-needed before the first such cell.
+"""Processor time limit of a new worker: enough for one cell with the default limit, so the first such cell needs no
+request for more.
 """
 CPU_LIMIT_REQUEST = Struct("=ii")
-"""The host's request to limit a worker: its process id, and its processor time in seconds."""
+"""The host's request to limit a worker's processor time: the worker's process id, and the limit in seconds."""
 
 
 class FrameTooLong(Exception):
@@ -108,7 +108,7 @@ class Channel:
     """One end of a stream socket, read and written frame by frame.
 
     While a frame is incomplete, ``on_wait`` is called after each timeout of the socket (SO_RCVTIMEO, SO_SNDTIMEO) and
-    after each chunk. So it can enforce time limits even if the other side sends or reads slowly. If ``on_wait`` raises
+    after each chunk. So ``on_wait`` can enforce time limits even if the other side sends or reads slowly. If it raises
     an exception, the channel stops in the middle of a frame and can no longer be used.
     """
 

@@ -3,8 +3,8 @@
 A cell is a piece of plan code that runs as a unit. If the worker crashes or is killed, the session is rebuilt: its
 cells run again in a new worker. Their calls to host functions get the recorded answers, so that no function is called
 twice. In this second run, each cell must make the same requests as in its first run, and have the same output and
-value. This is nearly always so, because random numbers, time and the order of sets are the same in every worker. Only
-the results of ``id``, and the order of a set of objects that define no hash, may differ.
+value. This is nearly always so, because random numbers, the time and the hashes of strings are the same in every
+worker. What can differ are the results of ``id``, and the order of a set of objects that define no hash.
 """
 
 import os
@@ -303,6 +303,7 @@ class Session:
 
 class GrowingCell:
     """A cell that ``Session.grow`` has begun. It runs in parts while its code is still being written.
+
     The parts share one file name, one output and one set of limits. If the worker is lost, all parts that have run so
     far run again. The time between two parts does not count towards the cell's limits.
     """
@@ -313,8 +314,8 @@ class GrowingCell:
     def run(self, source: str) -> Fault | None:
         """Run the next part, and return its first fault, or None if it has none. After a fault, no part may follow.
 
-        ``source`` contains whole statements. In front of them it has one empty line for each line of the earlier parts,
-        so that line numbers refer to the whole cell. Raises the same errors as ``Session.run``. An error also ends the
+        ``source`` contains whole statements, preceded by one empty line for each line of the earlier parts, so that
+        line numbers refer to the whole cell. Raises the same errors as ``Session.run``. An error also ends the
         cell.
         """
         with self._session._exclusive(self):

@@ -20,7 +20,7 @@ class Limits(BaseModel):
     """Limits on the resources of one cell. The host and the kernel enforce them, if necessary by ending the worker.
 
     A cell that reaches a limit ends with a fault of the kind LIMIT, and the session continues. Raises pydantic's
-    ValidationError for an unknown limit or an impossible value.
+    ValidationError for an unknown limit or an invalid value.
 
     >>> Limits(wall_seconds=2).memory_mb
     256
@@ -93,7 +93,7 @@ class Fault:
 
     @property
     def summary(self) -> str:
-        """The message and the advice, in one line."""
+        """The message and the hint, in one line."""
         return "; ".join(filter(None, (self.message, self.hint)))
 
     def __str__(self) -> str:

@@ -184,7 +184,7 @@ def _may_precede(binding: Binding, use: Use) -> bool:
 
 
 def _is_deleted(use: Use, scope: NameScope) -> bool:
-    """Return whether a ``del`` in an enclosing block comes between the last binding and the use."""
+    """Return whether a ``del`` in a block around the use comes between it and the last binding."""
     last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
     deletions = scope.deletions.get(use.node.id, ())
     return any(last < order < use.order and block in use.blocks for order, block in deletions)

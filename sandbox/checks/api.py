@@ -42,7 +42,7 @@ class Function:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Describe a callable that plans call by the name ``name``.
+        """Describe a callable that plans call as ``name``.
 
         If an annotation is a string, it is evaluated if possible.
         """
@@ -125,7 +125,7 @@ def _signature(function: Callable[..., object], *, bound: bool) -> tuple[inspect
 
 
 class Report:
-    """Collects the faults of one plan. The checks stop soon after it ``is_full``, at MAX_PROBLEMS faults."""
+    """Collects the faults of one plan. At MAX_PROBLEMS faults it ``is_full``, and the checks stop soon after."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)

@@ -18,7 +18,7 @@ from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
 
-# Arguments. In ``f(*items, x, n=1)``, ``x`` is not checked: after a starred argument, its parameter is unknown.
+# Arguments. In ``f(*items, x, n=1)``, ``x`` is not checked, since its parameter depends on the number of items.
 
 _MAX_SOURCE_SHOWN = 60
 _COLLECTS = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
@@ -180,8 +180,8 @@ MAX_PARAMETERS = 50
 class ApiUsage:
     """Finds and checks the uses of the session's objects.
 
-    A plan may use an object by its name, by a parameter of the same name, or by another variable to which the plan has
-    assigned the object.
+    A plan may refer to an object through its name, a parameter of the same name, or another variable to which the plan
+    has assigned the object.
     """
 
     def __init__(self, scopes: Scopes, api: Api) -> None:

@@ -1,9 +1,9 @@
 """Dry run: find actions in a plan that cannot succeed, and endless loops, before any action is taken.
 
 A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
-known values. The result of an action is unknown. So if a condition depends on such a result, both branches
-are followed and their states are merged. A call is reported only if it cannot succeed on any path that reaches it. A
-path ends where the plan certainly raises an exception. The exception is reported if no other path gets past that line.
+known values. The result of an action is unknown. So if a condition depends on such a result, both branches are followed
+and their states are merged. A call is reported only if it cannot succeed on any path that reaches it. A path ends where
+the plan certainly raises an exception. The exception is reported if no other path gets past that line.
 
 Some code cannot be followed, such as a call to an unknown function. Values that are passed to such code *escape*: they
 may change, so they become unknown. If the code may also *act*, that is, call actions, the walk is *blind* from then on:
@@ -75,6 +75,7 @@ def dry_run(
     earlier: Iterable[str] = (),
 ) -> DryRun:
     """Follow a plan and return the faults that are found. Never raises. The plan must have passed the static check.
+
     - ``code`` is a cell: a piece of plan code that runs as a unit.
     - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` are the dotted names
       of the session's attributes.
@@ -167,7 +168,7 @@ def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[as
 def _faults(walk: DryWalk) -> Iterator[tuple[str, str, int, int | None]]:
     """Yield the type, message, line and column of each fault of a complete walk.
 
-    A fault in a helper is at the line of the innermost call in the plan itself that led to it.
+    A fault in a helper is reported at the innermost call in the plan itself that led to it.
     """
     in_plan = {*walk.plan_nodes}
     for place, impossible in walk.visits.items():

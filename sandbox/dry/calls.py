@@ -271,7 +271,7 @@ class Calls(Expressions):
     ) -> Value:
         """Carry out a method of a list or dict, and return its result.
 
-        Raises ErrorRaised if the method fails, or NotKnown if its effect is not known. Then nothing is changed.
+        Raises ErrorRaised if the method fails, or NotKnown if its effect is not known. Nothing is then changed.
         """
         content = self.content(container)
         method = _METHODS.get((type(content), name))

@@ -1,8 +1,8 @@
 """Facts about code that can be found without a dry run: the names that it binds and reads, and its calls that may act.
 
 ``roots`` are the names through which plan code reaches the session, such as ``agent``. Code *acts* if it calls one of
-the session's functions. Parameters named ``nodes`` expect all nodes of the code, including inner ones. Only
-``bound_names`` finds the inner nodes itself.
+the session's functions. Parameters named ``nodes`` expect all nodes of the code, including inner ones, except
+in ``bound_names``, which finds the inner nodes itself.
 """
 
 import ast

@@ -62,7 +62,7 @@ class Expressions(BaseWalk):
     def flat(self, value: Value) -> Plain:
         """Convert a value as ``plain`` does, but raise NotKnown if it contains lists or dicts.
 
-        ``plain`` copies inner lists and dicts, so a result such as ``max(lists)`` would be a copy of the list.
+        ``plain`` copies inner lists and dicts, so a result such as ``max(lists)`` would be a copy, not the list itself.
         """
         plain = self.plain(value)
         if not isinstance(value, str) and any(map(_holds_container, self.items(value) or ())):

@@ -1,10 +1,10 @@
 """Follow the statements of a plan in a dry run.
 
 At a condition that is unknown, the state is copied for each branch. After the branches, their states are merged. If the
-items of a loop are known, the loop is followed iteration by iteration. Otherwise iterations are followed until one
-of them changes nothing in the state. The walk becomes *blind* at code that it cannot follow and that may perform
-actions: from then on, nothing is known about the environment. Values that such code gets hold of *escape*: they may
-change, so they become unknown.
+items of a loop are known, the loop is followed iteration by iteration. Otherwise iterations are followed until one of
+them changes nothing in the state. Values *escape* when code that the walk cannot follow gets hold of them: they may
+change, so they become unknown. If such code may also perform actions, the walk becomes *blind*: from then on, nothing
+is known about the environment.
 """
 
 import ast
@@ -33,7 +33,7 @@ MAX_ITERATIONS = 300
 MAX_ENDLESS_ITERATIONS = 4
 """Maximum number of iterations that are followed in a loop with a constant condition, such as ``while True``."""
 MAX_UNKNOWN_ITERATIONS = 3
-"""Maximum number of iterations over unknown items that are followed. An iteration that changes nothing is the last."""
+"""Maximum number of iterations that are followed if their number is unknown. One that changes nothing is the last."""
 
 _LOOP_EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 
@@ -291,7 +291,7 @@ class DryWalk(Calls):
         self._follow_loop(follow, node.orelse)
 
     def _follow_loop(self, follow: Callable[[], None], orelse: list[ast.stmt]) -> None:
-        """Follow a loop: its iterations, its ``else`` block from where it ends without a ``break``, and its breaks."""
+        """Follow a loop, and its ``else`` block where it ends without a ``break``. Merge all paths that leave it."""
         self.loops.append(loop := LoopJumps())
         with suppress(PathEnded):
             follow()

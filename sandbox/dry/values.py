@@ -47,7 +47,7 @@ class HostRef:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFunction:
-    """A built-in function, class or constant of Python, by name."""
+    """A built-in function, class or constant of Python, identified by its name."""
 
     name: str
 
@@ -234,7 +234,7 @@ FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
     """Call a function and return its result.
 
-    Raises ErrorRaised if the call fails, as it does in the plan, or NotKnown if a value is too large.
+    Raises ErrorRaised if the call fails, as it would in the plan, or NotKnown if a value is too large.
     """
     for argument in (*args, *named.values()):
         _size(argument)
@@ -251,7 +251,7 @@ def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Pl
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
     """Return the result of a binary operation.
 
-    Raises ErrorRaised if it fails, or NotKnown if it is not among those that are computed, or if a value is too large.
+    Raises ErrorRaised if it fails, or NotKnown if a dry run does not compute it, or if a value is too large.
     """
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
@@ -369,7 +369,7 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
 
 
 def _differing(first: dict[K, Value] | dict[K, Content], second: dict[K, Value] | dict[K, Content]) -> list[K]:
-    """Return the sorted keys whose values are not the same objects in both dicts, or that only one dict has.
+    """Return, sorted, the keys that only one dict has, and those whose values are different objects.
 
     Comparing the objects by identity is enough to skip most values, since copies of a state share them.
     """

@@ -1,8 +1,8 @@
 """The base class of a dry run's walk over a plan's syntax tree: branches, escaped values, names, lists and dicts.
 
-The walk *follows* code that it can evaluate. Values that other code gets hold of *escape*: they may change, so they
-become unknown. If such code may also *act*, that is, call the session's functions, the walk is *blind* from then on:
-nothing is known about the environment. Code of the plan is *exposed* if such other code may run it at any time. A
+The walk *follows* code that it can evaluate. Values *escape* when other code gets hold of them: they may change, so
+they become unknown. If such code may also *act*, that is, call the session's functions, the walk is *blind* from then
+on: nothing is known about the environment. Code of the plan is *exposed* if such other code may run it at any time. A
 *frame* holds the local variables of one call, or those of the module. A *path* is one way through the branches of the
 plan.
 """
@@ -102,7 +102,7 @@ class BaseWalk(ast.NodeVisitor):
     endless: set[ast.While] = field(default_factory=set)
     """The endless loops that some path has reached."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
-    """For the module and each function in ``entered_functions``, the states in which it returned, with the values."""
+    """The states and values with which the module, and each function or comprehension being followed, has returned."""
     call_chain: list[ast.Call] = field(default_factory=list)
     """The calls to plan functions that led to the current statement, outermost first."""
     entered_functions: list[ast.AST] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Compile the source of a *cell*, a piece of plan code that runs as a unit, or list its problems.
 
 The size of the source and the depth of its syntax tree are checked first, so that no function here recurses too deeply.
-Only the host, the process that opens sessions, compiles code. A worker, the process that runs the plan, never does.
+Plan code is compiled by the host, the process that opens sessions, and never by the worker, the process that runs it.
 CPython has one recursion counter for all threads that parse or compile, so a switch between threads can raise
 SystemError for valid code. Therefore only one thread at a time parses or compiles. Warnings about a plan's style, such
 as ``x is 1``, are suppressed.
@@ -47,7 +47,7 @@ from planbook.sandbox.types import Fault, FaultKind
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
-"""A word that begins a function, class or comprehension. ``for`` also counts directly after a digit, as in ``1for``."""
+"""A word that may begin a function, class or comprehension. ``for`` counts even after a digit, as in ``1for``."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
 """The name of an imported module with more than 100 dotted parts. CPython keeps a copy of the name up to each dot."""
@@ -63,7 +63,7 @@ refuses these in decimal notation, and cannot show them.
 """
 MAX_FIELDS = 10_000
 """Maximum number of opening braces in a source that contains f-strings. Python up to 3.11 parses the expression in each
-pair of braces separately, which takes time.
+pair of braces separately, which is slow.
 """
 MAX_SHOWN = 300
 """Maximum number of characters of a source line that a fault shows."""
@@ -144,7 +144,7 @@ def shown_line(lines: list[str], number: int | None) -> str:
 # Compiling under the policy.
 
 MAX_CACHED = 16 << 20
-"""Maximum size of the cache: the characters of all sources and of the compiled code in base64."""
+"""Maximum size of the cache, in characters: those of the sources, and of the compiled code in base64."""
 MAX_CODE = 1 << 20
 """Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants
 when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.

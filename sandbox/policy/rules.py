@@ -81,7 +81,7 @@ PARTIAL_MODULES = {
 }
 """Maps a module to the names that plans can use. All other names of the module are missing in plans."""
 MISSING_MEMBERS = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
-"""Maps a module to names that it does not have in plans. OpenSSL implements these names, and workers do not load it."""
+"""Maps a module to names that it lacks in plans, since they need OpenSSL, which workers do not load."""
 
 
 # Hints for alternatives.
@@ -110,7 +110,7 @@ ATTRIBUTE_HINTS = {
 }
 """Maps the names of refused attributes and variables to hints."""
 INTERNAL_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
-"""Maps the prefixes of attributes of frames, tracebacks, generators and code objects to hints."""
+"""Maps prefixes to hints, for the attributes of frames, tracebacks, generators and code objects."""
 ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
 """Hint for any attribute that is in neither of these two tables."""
 
@@ -255,7 +255,10 @@ def syntax_hint(message: str) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read from a module. Submodules are left out: MODULES says which are allowed."""
+    """Return the names that plans may read from a module.
+
+    In the standard library, submodules are left out: MODULES says which are allowed.
+    """
     if module in PARTIAL_MODULES:
         return PARTIAL_MODULES[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)

@@ -100,7 +100,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         """Modules beyond the standard library that plans may import, with their submodules."""
         self.problems: list[Fault] = []
         self.bound: set[str] = set()
-        """Names that the source binds, except by ``import``."""
+        """Names that the source binds, except by ``import module``."""
         self.bound_elsewhere = frozenset(bound)
         """Names that other parts of the cell bind."""
         self.unavailable: list[ast.Name] = []
@@ -168,7 +168,7 @@ class PlanPolicy(RestrictingNodeTransformer):
     visit_TypeAlias = visit_Match = visit_match_case = _allow
 
     def visit_Try(self, node: ast.Try | ast.If | ast.With) -> ast.AST:
-        """Visit a statement. If it ignores failed imports, its body may import anything: imports fail at run time."""
+        """Visit a statement. If it ignores failed imports, its body may import anything: refused imports just fail."""
         ignores = _ignores_failed_imports(node)
         for field in node._fields:
             unchecked = ignores and field == "body"
@@ -231,7 +231,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         return node
 
     def _annotation(self, node: ast.AST) -> ast.AST:
-        """Check an annotation. Return it, as a string if a name in it is undefined: models often forget an import."""
+        """Check and return an annotation, as a string if a name in it is undefined: models often forget imports."""
         parts = list(ast.walk(node))
         own = {part.arg for part in parts if isinstance(part, ast.arg)}  # of a lambda, or of a comprehension
         own |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
@@ -259,7 +259,7 @@ class PlanPolicy(RestrictingNodeTransformer):
     # Attributes.
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check an attribute by its name, or replace it by a call to the guard, which checks it at run time."""
+        """Check the name of an attribute. Replace ``.format`` by a call to the guard, which checks the template."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:

@@ -39,7 +39,7 @@ ANY_NAME = "*"
 
 
 def bound_names(code: str) -> frozenset[str]:
-    """Return the names that a cell defines for later cells. If the code cannot be parsed, there are none."""
+    """Return the names that a cell defines for later cells, or an empty set if the code cannot be parsed."""
     return bound_by_part(code) - {ANY_NAME}
 
 

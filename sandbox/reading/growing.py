@@ -1,9 +1,9 @@
 """Find the statements in a reply that is still being written, so that they can run before the reply is complete.
 
-A block is the code between two Markdown fences (lines with ```). A statement is returned as soon as it certainly
-belongs to the plan. Before the end of the reply, this is certain only in the first block that is marked as Python,
-since the plan begins with this block whatever follows. Other code has to wait for the end of the reply: unmarked
-blocks, later blocks, and a block whose end is uncertain because a string in it contains a fence.
+A block is the code between two Markdown fences (lines with ```). A statement is returned as soon as it is known to
+belong to the plan. Before the end of the reply, this is known only in the first block that is marked as Python: the
+plan begins with it, unless a later block revises it, which the caller must detect. Other code has to wait for the end
+of the reply: unmarked blocks, later blocks, and a block whose end is uncertain because a string contains a fence.
 """
 
 import ast
@@ -23,7 +23,7 @@ _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryS
 _MAX_FAILED = 400_000
 """Maximum total number of characters in all failed attempts to parse.
 
-After that, a new attempt is made only when the pending code has grown by half. Without this maximum, broken code would
+Beyond that, a new attempt is made only when the pending code has grown by half. Without this maximum, broken code would
 be parsed again at every new line.
 """
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
@@ -32,9 +32,9 @@ _HARMLESS = frozenset(
     """ABCMeta abstractmethod auto cache cached_property classmethod compile contextmanager dataclass dict field
     frozenset list lru_cache namedtuple override property set setter staticmethod total_ordering tuple wraps""".split()
 )
-"""Decorators, metaclasses and functions that do not call what a definition gives them."""
+"""Decorators, metaclasses and functions that do not call what they are given in a definition."""
 _SUBCLASS_HOOKS = frozenset({"__init_subclass__", "__class_getitem__"})
-"""Methods that run when a subclass is defined."""
+"""Methods that may run when a subclass is defined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class StatementFinder:
     def close(self) -> list[Statement]:
         """Return the remaining statements of the block.
 
-        Leave out the last one if a later block may continue it, for example with an ``else``.
+        The last one is left out if a later block may continue it, for example with an ``else``.
         """
         return self._take_statements(len(self._lines), excluded_last=_MAY_CONTINUE)
 
     def _take_statements(self, line_count: int, excluded_last: UnionType | None = None) -> list[Statement]:
-        """Return the new statements in the first ``line_count`` lines, or [] if CPython cannot parse these lines."""
+        """Return the new statements in the first ``line_count`` lines, or [] if CPython cannot parse them."""
         statements = statements_of(self._lines[:line_count], self._taken_lines, excluded_last)
         if len(statements) == 1 and not self._taken_lines and _is_docstring(statements[0]):
             return []
@@ -102,7 +102,7 @@ class StatementFinder:
 
 
 def statements_of(lines: Sequence[str], skip: int = 0, excluded_last: UnionType | None = None) -> list[Statement]:
-    """Return the statements after the first ``skip`` lines, or [] if CPython cannot parse these lines.
+    """Return the statements in ``lines[skip:]``, or [] if CPython cannot parse these lines.
 
     The last statement is left out if its type is among ``excluded_last``. A docstring and the statement after it are
     returned as one statement, since a string that is run alone would not be the docstring of the code.
@@ -141,7 +141,7 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 def acts(statement: ast.stmt) -> bool:
     """Return whether a top-level statement may do more than define something.
 
-    Imports only define something, as do functions, classes and assignments that call nothing when they are defined.
+    Imports only define something, as do functions, classes and assignments whose definition calls nothing.
     """
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         annotation = getattr(statement, "annotation", None)

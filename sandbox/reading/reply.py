@@ -27,7 +27,7 @@ _CALL_OR_ASSIGNMENT = ast.Call | ast.Assign | ast.AugAssign
 class FencedBlock:
     """A fenced block. ``language`` is the language that its opening fence names, in lower case, or "".
 
-    ``opening`` and ``closing`` are the line numbers of its fences, which start at 0. If no fence closes the block,
+    ``opening`` and ``closing`` are the line numbers of its fences, counted from 0. If no fence closes the block,
     ``closed`` is False and ``closing`` is the number of lines of the reply.
     """
 
@@ -42,7 +42,7 @@ class FencedBlock:
 class ReadReply:
     """A model's reply: the plan's ``code``, the prose ``before`` and ``after`` it, and a ``problem`` if there is one.
 
-    ``places`` says where the blocks of the plan are. Each item is a pair for one block: the number of its first line in
+    ``places`` says where the blocks of the plan are. It has a pair for each block: the number of its first line in
     ``code``, and the number of the same line in the reply. ``closed`` is True if a fence closes the last block, so that
     the code is certainly complete.
     """
@@ -207,9 +207,9 @@ def indent_of(line: str) -> str:
 def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
     """Return the block that opens at the line ``start``, and the budget that is left.
 
-    The block ends at the first fence up to which its code can be parsed, since earlier fences may be inside a string.
-    If there is no such fence, the block ends at the first fence. ``budget`` is the number of characters that may
-    still be parsed without success.
+    The block ends at the first fence for which the code above it can be parsed, since earlier fences may be inside a
+    string. If there is none, it ends at the very first fence. ``budget`` is the number of characters that may still be
+    parsed without success.
     """
     language = language_of(info)
     closings = _closings(lines, start, fence, first_only=language not in PYTHON)
@@ -242,7 +242,7 @@ def _closings(lines: list[str], opening: int, fence: str, *, first_only: bool) -
 
 
 def _dedent(indent: str, lines: list[str]) -> str:
-    """Remove the indentation of the fence, and then that of the first line, from all lines. Return the lines joined."""
+    """Return the lines joined, without the indentation of the fence, and then that of the first non-blank line."""
     lines = [line.removeprefix(indent) for line in lines]
     indentation = indent_of(next((line for line in lines if line.strip()), ""))
     return "\n".join(line.removeprefix(indentation) for line in lines)

@@ -2,7 +2,7 @@
 
 The *order* of a binding or use is a number. The walk counts while it visits the code, so that what is evaluated earlier
 has a lower number. The body of a function runs at an unknown time after its definition. So if the body uses a name from
-outside the function, the use is *deferred*: any binding may come before it. If the body binds a name outside the
+outside the function, the use is *deferred*: any binding may run before it. If the body binds a name outside the
 function (``global``, ``nonlocal``), the binding has the order ANY_TIME.
 """
 
@@ -28,7 +28,7 @@ class ScopeKind(Enum):
 
 
 class Guard(IntEnum):
-    """The errors that a ``try`` statement around the use of a name catches if the name is undefined."""
+    """Whether and how a ``try`` statement around the use of a name catches the error if the name is undefined."""
 
     NONE = 0
     ANY_ERROR = 1
@@ -53,7 +53,7 @@ class Binding:
     """For ``except ... as name``: the order at which the handler ends, and Python deletes the name."""
     text_order: int = 0
     """The position in the source, as an order, even if ``order`` is ANY_TIME. A use before this position sees the
-    binding only if one loop contains the use and the binding.
+    binding only if one loop contains both.
     """
 
 

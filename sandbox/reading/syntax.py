@@ -57,7 +57,7 @@ def _too_long(code: str) -> str:
 
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
-    """Return a fault that CPython finds only after parsing, such as ``return`` outside a function, or None."""
+    """Return the fault if the parsed code cannot be compiled, as with ``return`` outside a function, else None."""
     if problem := too_large(tree):
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
@@ -137,7 +137,7 @@ def _tree_sitter_message(code: str, line: int) -> str | None:
 
 
 def _last_statement_lines(lines: list[str]) -> list[str]:
-    """Return the lines from the beginning of a statement to the end, with at most MAX_EXPLAINED characters.
+    """Return the last lines, beginning with an unindented one, with at most MAX_EXPLAINED characters.
 
     The number of characters is limited, because tree-sitter can take 15 s for 40,000 characters.
     """

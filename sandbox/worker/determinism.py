@@ -23,8 +23,7 @@ MICROSECONDS_PER_SECOND, NANOSECONDS_PER_MICROSECOND = 1_000_000, 1_000
 class LogicalClock:
     """The clock that plans see, in microseconds since 1970, UTC.
 
-    With each message, the host sends the time, which is set as ``host_time``. In addition, each reading of the clock
-    advances it by one microsecond.
+    Messages from the host set ``host_time``. In addition, each reading of the clock advances it by one microsecond.
     """
 
     def __init__(self) -> None:
@@ -97,7 +96,7 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
     return function
 
 
-class BuiltinFunction:
+class ReplacedBuiltin:
     """A function in place of one that is written in C. Like that one, it does not become a method in a class."""
 
     __slots__ = ("__qualname__", "__weakref__")
@@ -112,13 +111,13 @@ class BuiltinFunction:
 
 
 def builtin_function(function: Any, name: str, module: str = "builtins") -> Any:
-    """Return a BuiltinFunction that does what a function does.
+    """Return a ReplacedBuiltin that does what a function does.
 
     Each has a class of its own, whose ``__call__`` is the function, so that a call needs only one frame.
     """
     call = staticmethod(as_builtin(function, name, module))
     members = {"__call__": call, "__name__": name, "__module__": module, "__doc__": function.__doc__, "__slots__": ()}
-    result = type("builtin_function_or_method", (BuiltinFunction,), members)()
+    result = type("builtin_function_or_method", (ReplacedBuiltin,), members)()
     result.__qualname__ = name
     return result
 
@@ -162,7 +161,7 @@ def make_deterministic() -> None:
 
 
 def set_in_class(cls: type, name: str, value: object) -> None:
-    """Replace an attribute of a class that is written in C. Python does not allow this by ``setattr``."""
+    """Replace an attribute of a class that is written in C, which ``setattr`` does not allow."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = value
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))

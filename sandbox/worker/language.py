@@ -52,7 +52,7 @@ as_builtin(PlanModule, "module")
 
 MAIN = "__main__"
 _ATTRIBUTE_READERS = frozenset({__name__, "functools", "logging"})
-"""Modules whose functions read attributes that a plan names: the guards here, ``wraps``, and formatters of logs."""
+"""Modules whose functions read attributes that a plan names: the guards here, ``wraps``, and log formatters."""
 _names_of: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 """Returns the ``__dict__`` of a module."""
 

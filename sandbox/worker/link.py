@@ -69,7 +69,7 @@ class ReadOnly:
 
 
 class HostObject(ReadOnly):
-    """An object with the functions and attributes that have dotted names, such as ``agent`` for ``agent.go_to``."""
+    """An object of the session, such as ``agent``, with members such as ``agent.go_to``."""
 
     __slots__ = ()
 
@@ -107,7 +107,7 @@ HostFunction.__doc__ = None
 
 
 class PlanRecord(ReadOnly):
-    """A value of the session that is a dict. Its keys can be read as ``record.key`` or ``record["key"]``."""
+    """A session value that is a dict. Its keys can be read as ``record.key`` or ``record["key"]``."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
 # The channel.
 
 SPARE_DEPTH = 100
-"""Additional levels of recursion for reading an answer. Without them, a plan near the recursion limit would lose it."""
+"""Additional levels of recursion for reading an answer, which a plan near the recursion limit would otherwise lose."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY_FAULT]])
 """The "end" message of a cell that needs too much memory. It is built in advance, since there may be no memory for
 building it when it is needed.
@@ -155,7 +155,7 @@ class Link:
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._receiver = sock, Receiver(sock)
         self.file: str | None = None
-        """The file name of the running cell, or None when it has ended. Plan code can then send nothing."""
+        """The file name of the running cell, or None between cells, when plan code can send nothing."""
         self.objects: dict[str, object] = {}
 
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:

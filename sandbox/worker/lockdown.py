@@ -139,7 +139,7 @@ CAP_KILL = 5
 NOBODY = 65534
 """The user and group id of workers if the host is root."""
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
-"""Numbers of system calls, the same on x86_64 and aarch64."""
+"""System call numbers, the same on x86_64 and aarch64."""
 LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
 """Maps the version of Landlock's ABI to its number of file access rights. From version 5 on there are 16."""
@@ -159,7 +159,7 @@ def _unshare(flag: int) -> None:
 def unprivileged_user() -> None:
     """Change to an unprivileged user if the host is root.
 
-    Raises OSError if the host lacks CAP_KILL, so that it could not kill a worker that has another user id.
+    Raises OSError if the host lacks CAP_KILL, since it could then not kill a worker that has another user id.
     """
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
@@ -175,7 +175,7 @@ def _capabilities() -> int:
 
 
 def no_file_writes() -> None:
-    """Allow no core dumps and no writes to files."""
+    """Forbid core dumps and writes to files."""
     resource.setrlimit(resource.RLIMIT_CORE, NO_RESOURCES)
     resource.setrlimit(resource.RLIMIT_FSIZE, NO_RESOURCES)
 
@@ -275,7 +275,7 @@ def run_namespace_init(zygote_pidfd: int) -> NoReturn:
 
 
 def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
-    """Limit the processor time and the address space, in bytes, of the worker with this pid.
+    """Limit the processor time and the address space (in bytes) of the worker whose pid is ``worker``.
 
     If ``isolated``, also keep the worker from opening files and starting processes. The zygote, not the worker
     itself, calls this, since the worker would first have to copy the memory pages to which the call writes.

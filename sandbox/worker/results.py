@@ -43,7 +43,7 @@ def decode(text: str) -> Any:
 
 
 def as_json(value: object, depth: int = 0) -> object:
-    """Return the value with lists for tuples. Raises TypeError or ValueError if JSON cannot represent it."""
+    """Return the value with tuples replaced by lists. Raises TypeError or ValueError if JSON cannot represent it."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -183,8 +183,8 @@ def _raised_by_plan(trace: TracebackType | None, files: Container[str]) -> bool:
 def _locate(trace: TracebackType | None, file: str, cells: Mapping[str, WorkerCell]) -> tuple[list[int], str]:
     """Return the numbers of the cell's lines in the traceback, outermost first, and a note for the message.
 
-    If the exception was raised in a function that an earlier cell defined, the note names the line there. Otherwise it
-    is "".
+    If the exception was raised in a function that an earlier cell defined, the note names the line there. Otherwise the
+    note is "".
     """
     lines, origin = list[int](), None
     while trace is not None:

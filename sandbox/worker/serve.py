@@ -54,11 +54,11 @@ class WorkerSetup:
     idle_bytes: int
     """The address space in bytes that is in use before any plan runs."""
     isolated: bool
-    """True if the worker may open no file and start no process."""
+    """True if resource limits keep workers from opening files and starting processes."""
     zygote_pidfd: int | None
     """The zygote's pidfd, with which a new worker checks that the zygote is alive.
 
-    None if workers live in a pid namespace: it ends with the zygote, and all its processes with it.
+    None in a pid namespace, since that namespace and every process in it end with the zygote.
     """
 
 
@@ -110,8 +110,8 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run a cell, or the next part of one, and return the "end" message.
 
-        The caller sends the message after this method has returned. By then, the method's local variables, which refer
-        to the cell's objects, no longer exist.
+        The caller sends the message after this method has returned, when its local variables no longer keep the cell's
+        objects alive.
         """
         code: CodeType
         last_expression: CodeType | None
@@ -163,7 +163,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
-    """Prepare what all workers share, and return the runner that they inherit. It sends messages over ``sock``."""
+    """Prepare what all workers share, and return the runner that they inherit. ``sock`` is its channel."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()

@@ -1,4 +1,4 @@
-"""The zygote: the process that workers are forked from. It is started once per sandbox, with an empty environment.
+"""The zygote: the process that workers are forked from. Each sandbox starts one, with a fixed environment.
 
 Workers are the processes in which plan code runs. The host is the process that opens sessions. The zygote imports what
 plans need, drops the privileges that no worker may have, and then serves two kinds of requests on its control socket:
@@ -12,7 +12,7 @@ descriptor that refers to the process. The kernel's parent-death signal would co
 the thread that started the zygote ends.
 
 If a pid namespace is available, workers live in it. Before the first worker, the zygote then forks process 1 of the
-namespace, which is called its init process. When the zygote dies, the init process dies, and with it every worker.
+namespace, its init process. When the zygote dies, the init process dies, and with it every worker.
 """
 
 import _socket
@@ -34,12 +34,12 @@ from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
 """The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has only its
-channel and the descriptors 0, 1 and 2, which all refer to the null device.
+channel, and the null device as descriptors 0, 1 and 2.
 """
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 NAMESPACE_END_SECONDS = 1.0
 """Maximum seconds to wait, after a failed fork, for the end of the pid namespace's init process. The fork may have
-failed because this process is dying: no process can then be forked in the namespace.
+failed because the init process is dying: no process can then be forked in the namespace.
 """
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
