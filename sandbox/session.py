@@ -175,8 +175,10 @@ class Session:
             self._run(cell, source, kind)
             cell.faults = read_faults(cell.end[2])
         except LimitReached as reached:
+            self._kill()
             cell.faults = (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:
+            self._kill()
             cell.faults = (limit_fault("protocol", self._limits, str(error)),)
 
     def _run(self, cell: CellRecord, source: str, kind: CellKind) -> None:

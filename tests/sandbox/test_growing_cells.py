@@ -89,6 +89,14 @@ def test_limits_apply_to_all_parts_together(sandbox: Sandbox) -> None:
             assert (result.fault.type, session.mark()) == (limit, 0)
 
 
+def test_a_part_that_reaches_a_limit_ends_the_worker_immediately(sandbox: Sandbox) -> None:
+    with World().session(sandbox, limits=Limits(wall_seconds=0.3)) as session:
+        fault = session.grow().run("while True: pass")
+        assert fault is not None
+        assert fault.type == "wall"
+        assert session._worker is None, "it does not compute until the cell is finished"
+
+
 def test_the_clock_stops_between_parts(sandbox: Sandbox) -> None:
     with World().session(sandbox, limits=Limits(wall_seconds=1)) as session:
         cell = session.grow()
