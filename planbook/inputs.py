@@ -29,7 +29,7 @@ from planbook.planner import (
 from planbook.runs import CONFIG_FILE, PROMPT_DIGITS, Run, RunInputs, is_run
 
 COMMON_TEMPLATES = ("repair.j2", "action_docs.j2")
-"""Templates that every method uses if it asks a model."""
+"""Templates that every method uses if it calls a model."""
 LEARNING_TEMPLATES = ("automanual/conclu*.j2", "trajectory.j2")
 """The planner's templates for learning from an episode. They are used for the episodes of every planning method."""
 CODE_FOLDERS = ("procedures", "helpers")
@@ -64,7 +64,7 @@ def inputs_of_graph(config: Config, prices: Path | None = None) -> RunInputs:
 
 
 def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digests of the tasks' data and, unless it ships with planbook, of the environment's code."""
+    """Return the digests of the tasks' data and of the environment's code, unless that ships with planbook."""
     by_id = {task.id: task for task in tasks}
     digests = dict(config.environment.checksums(list(by_id.values()), config.environment_options))
     kind, _, target = config.env.partition(":")
@@ -115,7 +115,7 @@ def _digest_if_file(path: Path) -> str:
 
 
 def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
-    """Return the digest of the price table, or an empty dict if the run asks no model."""
+    """Return the digest of the price table, or an empty dict if the run calls no model."""
     return {"price table": file_digest(prices or SHIPPED_PRICES)} if config.models else {}
 
 
@@ -129,7 +129,7 @@ def seeds_of(config: Config) -> dict[str, int | None]:
 
 
 def prompt_digests(config: Config) -> dict[str, str]:
-    """Return the digests of all templates and graphs and, unless it ships with planbook, of the method's code."""
+    """Return the digests of all templates and graphs and of the method's code, unless that ships with planbook."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     digests: dict[str, str] = {}
@@ -186,7 +186,7 @@ def _library_digests(config: Config) -> dict[str, str]:
 
 
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
-    """Return the digests of the knowledge of a run of `planbook build` after ``config.after`` tasks."""
+    """Return the digests of what a `planbook build` run had learned after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
@@ -199,8 +199,8 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
 def _start_names(config: Config) -> tuple[str, ...]:
     """Return the names of the examples with which the run starts.
 
-    The configuration of a build names them. Any other run starts with the default examples if it asks a model, or else
-    with none.
+    The configuration of a build names them. Any other run starts with the default examples if it calls a model, or
+    else with none.
     """
     if config.learning is not None:
         return config.learning.start
@@ -219,7 +219,10 @@ def _demonstration_digests(config: Config) -> dict[str, str]:
 
 
 def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield the name and the digest of each file with this demonstration, in the order of the search."""
+    """Yield the name and the digest of each file with this demonstration.
+
+    The files come in the order in which the folders are searched.
+    """
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
@@ -227,16 +230,16 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def imported_modules(file: Path, owner: str) -> dict[str, Path]:
-    """Return the modules and packages in a file's folder that it imports, directly or indirectly."""
+    """Return the modules and packages that a file imports, directly or indirectly, from its own folder."""
     modules: dict[str, Path] = {}
-    open_files = [file.resolve()]
-    while open_files:
-        for name in _imported_names(open_files.pop()):
+    pending = [file.resolve()]
+    while pending:
+        for name in _imported_names(pending.pop()):
             path = _find_module(file.resolve().parent, name)
             if path is None or (key := f"the {owner}'s module {name}") in modules:
                 continue
             modules[key] = path
-            open_files += path.rglob("*.py") if path.is_dir() else [path]
+            pending += path.rglob("*.py") if path.is_dir() else [path]
     return modules
 
 

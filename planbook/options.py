@@ -29,7 +29,7 @@ BOUNDS = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "excl
 
 @dataclass(frozen=True)
 class Option:
-    """Marks a field as a command-line option in the help's section ``group``.
+    """Marks a field as a command-line option in the ``group`` section of the help.
 
     If ``many`` is true, the option may be given several times. If ``on_resume`` is true, its value may change when a
     run is resumed.
@@ -63,8 +63,8 @@ _FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
 def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
     """Return the option that determines a setting of a run, given the dotted name, such as ``limits.wall_seconds``.
 
-    ``fields`` maps names of settings to the fields that are options. A setting of a planning method keeps its dotted
-    name, since commands determine it in different ways. So does ``learning``, which only `build` has.
+    ``fields`` maps names of settings to the fields that are options. The dotted name of a planning method's setting
+    is returned unchanged, since commands set it through different options; so is ``learning``, which only `build` has.
     """
     field, _, part = name.removeprefix("selection.").removeprefix("learning.").partition(".")
     details = option_of(field, fields[field]) if field in fields else None

@@ -2,7 +2,7 @@
 
 Each event belongs to a scope, which is a place in the journal such as ``task/17/round/0``. To resume an episode, its
 method is run again from the beginning. Each new event is compared with the recorded one, if there is one. A recorded
-reply of a model is read from the journal, so the model is not asked again.
+reply of a model is read from the journal, so the model is not called again.
 
 A span is a named part of a method's work, such as a subtask, a goal, a branch or a node of a graph. One event records
 its beginning, and another its end. A method writes, for example:
@@ -52,7 +52,7 @@ class Journal(Protocol):
     """A record to which events can only be added. No two events have the same scope, kind and number."""
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """Return the body of a recorded event, or None if it is not recorded."""
+        """Return the body of an event, or None if it is not recorded."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
         """Add an event. Once this returns, the event must survive even if the process is killed."""
@@ -65,7 +65,7 @@ class MemoryJournal:
         self.events: dict[tuple[str, EventKind, int], Body] = {}
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """Return the body of a recorded event, or None if it is not recorded."""
+        """Return the body of an event, or None if it is not recorded."""
         return self.events.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
@@ -74,7 +74,7 @@ class MemoryJournal:
 
 
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
-"""The values of ``at`` in an event of a span. A "moment" is the only event of a span without duration."""
+"""The values of ``at`` in an event of a span. A span without duration has a single event, "moment"."""
 OLD_SPAN_KINDS: tuple[OldSpanKind, ...] = get_args(OldSpanKind)
 """Kinds of events that planbook 0.1 wrote. Each such event is read as a span without duration, named after the kind."""
 
@@ -176,7 +176,7 @@ class Span(Generic[AnyPayload]):
 
 
 def instant_event(payload: Payload) -> dict[str, JsonValue]:
-    """Return the only event of a span that has no duration."""
+    """Return the single event that records a span without duration."""
     return {"at": SPAN_MOMENT, "name": payload.span, **_labels(payload), "data": payload.model_dump(mode="json")}
 
 
@@ -231,17 +231,17 @@ class Spans:
             self._begin((event.scope, number), order, end, body)
             return
         span = self._spans[event.scope, body["of"]]
-        span["data"] |= self._without_left_out(span["name"], body["data"])
+        span["data"] |= self._kept_fields(span["name"], body["data"])
         span |= {"title": body["title"], "status": body["status"]}
         if body["at"] == SPAN_END:
             span["end"] = order
 
     def _begin(self, key: tuple[str, int], order: int, end: int | None, body: Mapping[str, Any]) -> None:
         head = {"title": body.get("title", ""), "status": body.get("status", "")}
-        data = self._without_left_out(body["name"], body["data"])
+        data = self._kept_fields(body["name"], body["data"])
         self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **head, "data": data}
 
-    def _without_left_out(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    def _kept_fields(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         left_out = self._left_out.get(name, frozenset())
         return {field: value for field, value in data.items() if field not in left_out}
 

@@ -46,8 +46,8 @@ def split_folder(split: str) -> Path:
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
         raise MissingRequirement(
-            f"alfworld: the games of the split {split!r} are not installed ({folder} does not exist). Instead, "
-            f"play games made from seeds (--split generated), or {REMEDY}"
+            f"alfworld: the games of the split {split!r} are not installed ({folder} does not exist). Play "
+            f"generated games instead (--split generated), or {REMEDY}"
         )
     return folder
 
@@ -111,9 +111,9 @@ def peek(game_id: str) -> tuple[str, bool]:
     path, text = game_path(game_id), b""
     with suppress(OSError):
         text = path.read_bytes()
-    task, solvable = _TASK.search(text), text.rfind(b'"solvable"')
+    task, position = _TASK.search(text), text.rfind(b'"solvable"')
     goal = task[1].decode(errors="replace").strip().removesuffix(".") if task else ""
-    return goal, solvable < 0 or _SOLVABLE.match(text, solvable) is not None
+    return goal, position < 0 or _SOLVABLE.match(text, position) is not None
 
 
 def requirements() -> Iterator[Requirement]:
@@ -123,12 +123,12 @@ def requirements() -> Iterator[Requirement]:
         yield Requirement(f"alfworld {split}", str(folder) if folder.is_dir() else None, REMEDY)
 
 
-DEPS_GAMES = Path(__file__).with_name("deps_games.json")
+DEPS_GAMES_FILE = Path(__file__).with_name("deps_games.json")
 """The file that lists the ten games of the split ``deps``.
 
 They stand in for the games in table 5 of the DEPS paper, which does not identify its games.
 """
-DEV_SPLIT, DEV_GAMES = "valid_seen", 10
+DEV_SPLIT, DEV_GAMES_PER_TYPE = "valid_seen", 10
 """For the split ``adapt_dev``: the split of its games, and the number of games of each type.
 
 The ADaPT paper describes its development set, but does not identify the games. These are the first solvable games of
@@ -138,7 +138,7 @@ each type, sorted by id.
 
 def _deps() -> dict[str, list[str]]:
     ids: dict[str, list[str]] = {kind: [] for kind in TYPES}
-    for game in json.loads(DEPS_GAMES.read_text())["games"]:
+    for game in json.loads(DEPS_GAMES_FILE.read_text())["games"]:
         game_id = game["ours"]["id"]
         split, _, rest = game_id.partition("/")
         if not (split_folder(split) / rest / GAME_FILE).is_file():
@@ -149,7 +149,7 @@ def _deps() -> dict[str, list[str]]:
 
 def _adapt_dev() -> dict[str, list[str]]:
     games = list_games(DEV_SPLIT).items()
-    return {kind: list(islice((game for game in ids if peek(game)[1]), DEV_GAMES)) for kind, ids in games}
+    return {kind: list(islice((game for game in ids if peek(game)[1]), DEV_GAMES_PER_TYPE)) for kind, ids in games}
 
 
 PAPER_SPLITS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}

@@ -299,16 +299,16 @@ def _towers_of_hanoi(rng: random.Random) -> TableScene:
 def _put_block_in_bowl(rng: random.Random) -> TableScene:
     """Return a scene with pairs of a block and a bowl of the same colour, and with other blocks and bowls.
 
-    One of the blocks may start in a wrong bowl.
+    One of the blocks may start in the wrong bowl.
     """
     colours = rng.sample(COLOURS, 8)
     pairs = rng.randint(2, 4)
-    paired, lone_bowls, lone_blocks = colours[:pairs], colours[4 : 4 + rng.randint(1, 2)], colours[6:]
-    scene = _scene(row("bowl", [f"{colour}_bowl" for colour in sorted([*paired, *lone_bowls])]))
+    paired, lone_bowl_colours, lone_block_colours = colours[:pairs], colours[4 : 4 + rng.randint(1, 2)], colours[6:]
+    scene = _scene(row("bowl", [f"{colour}_bowl" for colour in sorted([*paired, *lone_bowl_colours])]))
     first, *others = [block(colour) for colour in rng.sample(paired, pairs)]
-    alone = [block(colour) for colour in lone_blocks[: rng.randint(1, 2)]]
+    alone = [block(colour) for colour in lone_block_colours[: rng.randint(1, 2)]]
     if rng.random() < 0.5:
-        scene.place(first, f"{rng.choice([*paired, *lone_bowls])}_bowl")
+        scene.place(first, f"{rng.choice([*paired, *lone_bowl_colours])}_bowl")
     if scene.layout.get(first.name) in (None, (f"{first.colour}_bowl",)):
         scene.scatter(rng, [first])
     scene.scatter(rng, others)
@@ -362,14 +362,14 @@ GOALS: Mapping[str, str] = {
 
 
 def make_scene(kind: str, seed: int) -> TableScene:
-    """Return the start of a task. It depends only on the type and the seed."""
+    """Return the scene of a task. It depends only on the type and the seed."""
     scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
     # The things are sorted, since the order in which they were created would reveal which are part of the task.
     scene.layout = dict(sorted(scene.layout.items()))
     return scene
 
 
-PYRAMID = 6
+PYRAMID_BLOCKS = 6
 """Number of blocks in a pyramid of three levels."""
 
 
@@ -379,7 +379,7 @@ def fraction_done(scene: TableScene, table: Table) -> float:
     A ring counts only if all rings below it are in place, too.
     """
     if not scene.targets:
-        return sum(_in_pyramid(table, name) for name in table.layout) / PYRAMID
+        return sum(_in_pyramid(table, name) for name in table.layout) / PYRAMID_BLOCKS
     settled: set[str] = set()
     for name, supports in scene.targets.items():  # supports come before the things that they carry
         movable = {support for support in supports if support in table.layout}

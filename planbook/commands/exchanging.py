@@ -64,7 +64,7 @@ def export(
     exported = write_episodes(runs, form, out, solved=solved, everything=everything, roles=split_names(roles))
     ERRORS.print(_describe_export(exported))
     if roles and not exported.conversations:
-        ERRORS.print(f"--roles {roles}: these episodes have no conversation in this role", style="yellow")
+        ERRORS.print(f"--roles {roles}: these episodes have no conversation in any of these roles", style="yellow")
     return errors.OK, exported
 
 
@@ -73,7 +73,7 @@ def export(
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder of the new run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None) -> CommandResult:
-    """Make a run from exported episodes, to report, compare and learn from."""
+    """Turn exported episodes into a run that can be reported on, compared and learned from."""
     from planbook.export.importing import import_files
 
     imported = import_files(files, out)
@@ -142,7 +142,7 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
     """Describe the result of verifying a skill in one line."""
     verdicts = f"changed verdicts: {', '.join(skill.changed) or 'none'}"
     files = f"changed files: {', '.join(skill.changed_files) or 'none'}"
-    reduced = f"; played with planbook's own {', '.join(skill.reduced_limits)}" if skill.reduced_limits else ""
+    reduced = f"; limits reduced to planbook's own: {', '.join(skill.reduced_limits)}" if skill.reduced_limits else ""
     solved = f"{skill.solved} of {counted(skill.tasks, 'task')} solved"
     return f"{solved}; {verdicts}; {files}{reduced}; the run is in {skill.run}"
 
@@ -172,8 +172,9 @@ def _describe_export(exported: "ExportResult") -> str:
     task_only = tally(exported.task_only)
     location = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    kept = "nothing" if exported.form == "chat" else "only the task and ending"
-    partial = f"; {kept} of {task_only}" if task_only else ""
+    partial = ""
+    if task_only:
+        partial = f"; {task_only} omitted" if exported.form == "chat" else f"; only the task and ending of {task_only}"
     return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}."
 
 
@@ -220,13 +221,13 @@ def mcp(settings: Settings) -> int:
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     with redirect_stdout(sys.stderr):  # modules may print when they are loaded
         config = settings.with_learned_library().config(PROCEDURES)
-        environment, chosen = config.environment, config.environment_options
+        environment, environment_options = config.environment, config.environment_options
         tasks, learned = _tasks_to_serve(config), [*library_knowledge(config).values()]
     limits = EpisodeSettings(actions, config.limits, str(config.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(
-            lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
-            render_environment(environment, chosen),
+            lambda: PlanSession(environment(environment_options), sandbox, tasks, limits),
+            render_environment(environment, environment_options),
             tasks,
             learned,
         )
@@ -240,8 +241,8 @@ def _tasks_to_serve(config: Config) -> Sequence[Task]:
     """
     from planbook.envs import ToolEnvironment
 
-    environment, chosen = config.environment, config.environment_options
-    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
+    environment, environment_options = config.environment, config.environment_options
+    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(environment_options):
         split, goal = environment.splits[0], "Do what the client asks for."
         return [Task(id=SESSION_TASK, env=environment.name, split=split, type=SESSION_TASK, goal=goal)]
-    return environment.select(config.selection, chosen)
+    return environment.select(config.selection, environment_options)

@@ -36,7 +36,7 @@ NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Maximum lengths of a skill's name and description in the specification of Agent Skills."""
 EXAMPLES = 3
 """Maximum number of goals that a skill's description quotes as examples."""
-NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
+NEEDS_MATCHING = "its params are extracted from the goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
 """Matches the folders in an absolute path."""
 TEMPLATE = Prompts(Path(__file__).parent)["skill.md"]
@@ -88,7 +88,7 @@ class SkillEvidence(EvidenceModel):
 def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[str, str]]:
     """Write a skill for each verified procedure of a run of `planbook build`. Raises BadArgument if there is none.
 
-    Return a dict from the name of each skill to its folder, and a dict from task types without a skill to the reasons.
+    Return a dict from the name of each skill to its folder, and a dict that maps each task type left out to the reason.
     """
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
@@ -118,7 +118,7 @@ def _verifications(run: Run) -> Iterator[Trajectory]:
 
 
 def _verified_tasks(procedure: Procedure, verifications: list[Trajectory]) -> tuple[VerifiedTask, ...]:
-    """Return the tasks on which exactly the code of this procedure was played, each with its latest verdict."""
+    """Return the tasks on which exactly this procedure's code was played, each with its latest verdict."""
     code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
     for episode in verifications:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]

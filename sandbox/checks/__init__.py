@@ -94,7 +94,8 @@ def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(scopes, api)
     problems = find_problems(code, bound, tree, api.modules)
-    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])  # the report has better ones
+    # The report describes syntax errors better.
+    refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])
     positions = {(fault.line, fault.column) for fault in refused if fault.line}
     return in_order([*refused, *(fault for fault in report.faults if (fault.line, fault.column) not in positions)])
 
@@ -184,7 +185,7 @@ def _may_precede(binding: Binding, use: Use) -> bool:
 
 
 def _is_deleted(use: Use, scope: NameScope) -> bool:
-    """Return whether a ``del`` in a block around the use comes between it and the last binding."""
+    """Return whether a ``del`` in an enclosing block follows the last binding before the use, and precedes the use."""
     last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
     deletions = scope.deletions.get(use.node.id, ())
     return any(last < order < use.order and block in use.blocks for order, block in deletions)
@@ -197,7 +198,10 @@ def _order_hint(name: str, scope: NameScope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """Return a hint for an undefined name. It suggests a member of an object, a visible name, or quotes around it."""
+    """Return a hint for an undefined name.
+
+    It suggests a member of an object, a visible name, or quotes around the name.
+    """
     members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
@@ -278,7 +282,7 @@ def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
             message = "solve must have exactly the parameters agent and task"
             report.add(node, "procedure", message, "def solve(agent, task):")
     for call, scope in usage.scopes.calls:
-        in_function = any(around.kind is ScopeKind.FUNCTION for around in scope.outward())
+        in_function = any(enclosing.kind is ScopeKind.FUNCTION for enclosing in scope.outward())
         if not in_function and usage.path_of(call.func, scope) in usage.api.functions_by_name:
             message = "a procedure may call actions only inside solve and its helpers"
             report.add(call, "procedure", message, "move the call into solve")

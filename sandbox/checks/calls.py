@@ -21,7 +21,7 @@ from planbook.sandbox.suggest import Guess, closest
 # Arguments. In ``f(*items, x, n=1)``, ``x`` is not checked, since its parameter depends on the number of items.
 
 _MAX_SOURCE_SHOWN = 60
-_COLLECTS = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
+_VARIADIC_KINDS = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 _DISPLAY_TYPES: dict[type[ast.expr], type] = {
     ast.JoinedStr: str,
     ast.List: list,
@@ -100,9 +100,9 @@ def _bind(
     problems += keyword_problems
     if not any(keyword.arg is None for keyword in call.keywords) and not any(hint for _, hint in problems):
         passed = {p.name for p, _ in bound}
-        required = [p for p in parameters if p.default is NO_DEFAULT and p.kind not in _COLLECTS]
-        reachable = [p for p in required if starred is None or p.kind is Kind.KEYWORD_ONLY]
-        if missing := [p.name for p in reachable if p.name not in passed]:
+        required = [p for p in parameters if p.default is NO_DEFAULT and p.kind not in _VARIADIC_KINDS]
+        checkable = [p for p in required if starred is None or p.kind is Kind.KEYWORD_ONLY]
+        if missing := [p.name for p in checkable if p.name not in passed]:
             problems.append((f"is missing {' and '.join(missing)}", ""))
     return bound, problems
 
@@ -281,7 +281,8 @@ def _function_of(node: ast.FunctionDef) -> Function:
     args, parameters = node.args, list[inspect.Parameter]()
     named = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
     if len(named) > MAX_PARAMETERS or any(iskeyword(argument.arg) for argument in named):
-        return Function(node.name)  # Python normalizes unusual letters, perhaps to a keyword, which inspect refuses
+        # Python normalizes non-ASCII letters; the result may be a keyword, which inspect rejects.
+        return Function(node.name)
 
     def add(kind: Kind, arguments: Sequence[ast.arg], defaults: Sequence[ast.expr | None] = ()) -> None:
         required = len(arguments) - len(defaults)

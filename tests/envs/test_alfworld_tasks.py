@@ -10,7 +10,7 @@ import pytest
 
 from planbook.envs.alfworld import Alfworld, generated, tasks
 from planbook.envs.alfworld.generated import GAME_TYPES, TYPES
-from planbook.envs.alfworld.tasks import DEPS_GAMES, PAPER_SPLITS, paper_goal
+from planbook.envs.alfworld.tasks import DEPS_GAMES_FILE, PAPER_SPLITS, paper_goal
 from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
 from tests.envs.alfworld_games import SearchGoal, find_plan, loaded, search_goal, winning_commands
@@ -147,7 +147,7 @@ def test_generated_games_need_no_data(data: Path) -> None:
     assert [task.type for task in Alfworld.tasks(Selection(split="generated", limit=6))] == list(TYPES)
 
 
-DEPS = json.loads(DEPS_GAMES.read_text())["games"]
+DEPS = json.loads(DEPS_GAMES_FILE.read_text())["games"]
 
 
 def on_disk(split: str) -> bool:

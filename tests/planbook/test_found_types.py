@@ -125,7 +125,7 @@ def test_found_types_cannot_be_combined_with_rules_per_type_or_exported_skills(b
     per_type, exported = invoke(*BUILD, *MODEL, "--per-type"), invoke("skills", "export", built)
     assert (per_type.returncode, exported.returncode) == (2, 2)
     assert "leave it out with --types found" in per_type.stderr
-    assert "its params are matched from goals" in exported.printed
+    assert "its params are extracted from the goals" in exported.printed
 
 
 LATE_GOALS = """

@@ -123,7 +123,7 @@ def test_an_export_of_solved_episodes_does_not_pass_for_a_run_that_solved_everyt
     assert (row["solved"], row["tasks"], row["without_costs"]) == (2, 4, 2)
     assert "for 2 episodes, only the endings were exported" in shown.printed
     chats = invoke("export", folder, "--format", "chat", "--roles", "nobody", "--out", tmp_path / "x.chat")
-    assert "--roles nobody: these episodes have no conversation in this role" in chats.printed
+    assert "--roles nobody: these episodes have no conversation in any of these roles" in chats.printed
     assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
 
 

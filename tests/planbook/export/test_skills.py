@@ -248,7 +248,7 @@ def test_evidence_cannot_raise_the_limits(skill: Path) -> None:
     finished = verify(skill)
     assert finished.returncode == 1
     assert finished.result["skills"][0]["reduced_limits"] == ["wall_seconds", "memory_mb"]
-    assert "played with planbook's own wall_seconds, memory_mb" in finished.printed
+    assert "limits reduced to planbook's own: wall_seconds, memory_mb" in finished.printed
     with closing(Run.open(skill.parent / "again" / "toy-fetch")) as run:
         assert (run.config.limits.memory_mb, run.config.limits.wall_seconds) == (256, 10)
 
