@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 
 from planbook import lazy_getattr
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.envs.base import Environment as Environment, action as action, query as query
     from planbook.envs.checking import check_environment as check_environment
     from planbook.envs.errors import (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from planbook import lazy_getattr
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.manuals.coverage import (
         Coverage as Coverage,
         coverage_table as coverage_table,

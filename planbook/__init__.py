@@ -75,7 +75,7 @@ def _modules_by_name(package: str) -> dict[str, str]:
     }
 
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.api import PlayedRun as PlayedRun, build as build, run as run, test as test
 else:
     __getattr__ = lazy_getattr(__name__)

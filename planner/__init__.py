@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING
 
 from planbook import lazy_getattr
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.planner.agent import (
         AGENT as AGENT,
         TASK as TASK,

@@ -147,8 +147,7 @@ class Episode:
         ``role`` is one of ``Method.roles``. ``variables`` must be exactly the variables of the template ``prompt``.
         ``history`` is the conversation to continue, from an earlier ``Answer``. A different ``sample`` asks for a
         different reply to the same prompt. If a reply has no usable code, the model is asked to repair it, up to
-        ``Roles.repairs`` times. If no reply is usable, a cell whose feedback has the kind PARSE is recorded, and NoPlan
-        is raised.
+        ``Roles.repairs`` times. After that, a cell with feedback of the kind PARSE is recorded, and NoPlan is raised.
         """
         try:
             return self._innermost().scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)

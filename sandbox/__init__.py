@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from planbook import lazy_getattr
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.sandbox.caching import cached_up_to as cached_up_to
     from planbook.sandbox.checks import check as check, check_part as check_part, check_procedure as check_procedure
     from planbook.sandbox.dry import UNKNOWN as UNKNOWN, DryRun as DryRun, Impossible as Impossible, dry_run as dry_run

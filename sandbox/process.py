@@ -55,8 +55,7 @@ not held responsible, since it cannot send SIGKILL.
 def was_killed(pidfd: int) -> bool:
     """Return whether the process that the pidfd refers to was ended by SIGKILL. It need not be a child of this process.
 
-    Linux 6.15 and later report how a process ended, as long as a pidfd for the process is open. The result is False if
-    the kernel does not report this.
+    Linux 6.15 and later report this as long as a pidfd for the process is open. For other kernels, return False.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)

@@ -203,13 +203,8 @@ TEXT_METHODS = frozenset(
     "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
     "startswith strip title upper".split()
 )
-
-
 MAX_PLACES = 400
-"""Maximum number of decimal places to which a dry run rounds, and of characters that it converts to a number.
-
-Python may need quadratic time for both.
-"""
+"""Maximum number of places to which a dry run rounds, and of characters that it converts: both take quadratic time."""
 
 
 def _round(number: Any, ndigits: Any = None) -> object:

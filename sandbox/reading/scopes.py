@@ -114,19 +114,14 @@ class Scopes:
     """True if there is a star import, or a use of ``globals`` or the like, which may bind any name."""
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
-        """Return the scope that binds a name used in ``scope``, and whether the use is deferred.
-
-        The returned scope is None if the code does not bind the name.
-        """
-        current: NameScope | None = scope
+        """Return the scope that binds a name used in ``scope``, or None, and whether the use is deferred."""
         deferred = False
-        while current is not None:
+        for current in scope.outward():
             if name in current.globals:
                 return (self.module if name in self.module.bindings else None), True
             if name in current.bindings and (current is scope or current.kind is not ScopeKind.CLASS):
                 return current, deferred
             deferred = deferred or current.deferred
-            current = current.parent
         return None, deferred
 
     @cached_property

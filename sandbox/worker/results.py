@@ -135,19 +135,21 @@ class WorkerCell:
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: list[str] = []
+        """The lines so far, each with its newline. The module ``linecache`` shows them in tracebacks."""
         self.value: object = None
         """The value of the last part, while the cell is not complete."""
 
     def add(self, source: str) -> None:
         """Add the source of the cell or of its next part."""
-        while self.lines and not self.lines[-1]:
-            self.lines.pop()
-        lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
-        self.lines += lines[len(self.lines) :]
+        text = source.lstrip("\n")
+        before = len(source) - len(text)
+        self.lines += ["\n"] * (before - len(self.lines))
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as CPython counts them
+        self.lines[before:] = [f"{line}\n" for line in lines]
 
     def line(self, number: int) -> str:
         """Return the text of a line, or "" if there is no such line. Lines are numbered from 1."""
-        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+        return self.lines[number - 1].removesuffix("\n") if 0 < number <= len(self.lines) else ""
 
 
 def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], names: Mapping[str, object]) -> RawFault:

@@ -117,11 +117,10 @@ class CellRunner:
         last_expression: CodeType | None
         code, last_expression = marshal.loads(a2b_base64(compiled))
         cell = self._cells.setdefault(code.co_filename, results.WorkerCell(name))
-        cell.add(source)
-        lines = [f"{line}\n" for line in cell.lines]
-        linecache.cache[code.co_filename] = len(source), None, lines, code.co_filename  # for the module traceback
         if source:
             cell.value = None
+            cell.add(source)
+            linecache.cache[code.co_filename] = len(source), None, cell.lines, code.co_filename
         self.link.file = code.co_filename
         try:
             return self._execute(code, last_expression, is_part)
