@@ -25,6 +25,8 @@ TEXT_KEY = "$text"
 """Key of the object ``{"$text": HASH}``, which replaces a long string in the body of an event."""
 ESCAPE = "\\"
 """Prefix that is added to a key in a body if the key begins with ``$`` or with this prefix."""
+MAYBE_CHANGED = re.compile(r'"(\$|\\\\)')
+"""Matches in the JSON of every packed body that differs from the original. Other bodies need not be unpacked."""
 
 
 def pack(body: Body, texts: dict[str, str]) -> str:
@@ -116,12 +118,13 @@ def read_events(
     texts: dict[str, str] = {}
     for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
         try:
-            packed = [json.loads(row.body) for row in rows]
-            missing = sorted({digest for body in packed for digest in texts_of(body)} - texts.keys())
+            packed = [(json.loads(row.body), MAYBE_CHANGED.search(row.body)) for row in rows]
+            hashes = {digest for body, changed in packed if changed for digest in texts_of(body)}
+            missing = sorted(hashes - texts.keys())
             for start in range(0, len(missing), ROWS):
                 chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
                 texts.update({row.hash: row.body for row in connection.execute(chunk)})
-            bodies = [dict(unpack(body, texts)) for body in packed]
+            bodies = [dict(unpack(body, texts) if changed else body) for body, changed in packed]
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise damaged_run(run, error) from error
         for row, body in zip(rows, bodies, strict=True):

@@ -67,6 +67,8 @@ class OpenEpisodes:
         Rereading finds an ending that PostgreSQL committed only after a later ending had been read.
         """
         with self._lock:
+            if not self._open:
+                return
             self._row = 0 if reread else self._row
             for row, event in self._run.store.events_of_kind_after(self._row, "outcome"):
                 self._row = row
