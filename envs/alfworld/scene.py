@@ -229,8 +229,9 @@ class GoalTest:
         """Return whether some values for the variables make every condition true in this state."""
         choices: list[dict[str, str]] = [{}]
         for name, arguments in self._relations:
-            facts = _FACTS[name]
-            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts(self._scene, state))
+            first = self._domains.get(arguments[0])
+            facts = [fact for fact in _FACTS[name](self._scene, state) if first is None or fact[0] in first]
+            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
             choices = [bound for bound in extended if bound]
         return any(all(bound[first] != bound[second] for first, second in self._scene.unequal) for bound in choices)
 

@@ -209,8 +209,15 @@ def _put(connection: sa.Connection, key: str, amount: Amount) -> None:
     connection.execute(sa.insert(LEDGER).values(call=key, **vars(amount)))
 
 
-LEASE_OF = sa.select(LEASE).where(LEASE.c.episode == sa.bindparam("of"))
-ADD_LEASE = sa.insert(LEASE)
+THIS_EPISODE = LEASE.c.episode == sa.bindparam("of")
+LOST_BEFORE = sa.select(LEASE.c.lost).where(THIS_EPISODE)
+NEW_LEASE = sa.select(sa.bindparam("of", type_=sa.Integer), sa.bindparam("by", type_=sa.Text), sa.literal(0))
+ADD_LEASE = (
+    sa.insert(LEASE)
+    .from_select(["episode", "worker", "lost"], NEW_LEASE.where(~sa.exists().where(THIS_EPISODE)))
+    .returning(LEASE.c.episode)
+)
+"""Adds a lease, unless the episode already has one. Both statements are compiled once, and used for all episodes."""
 
 
 class Leases:
@@ -228,22 +235,24 @@ class Leases:
         with self._writing() as connection:
             connection.execute(sa.delete(LEASE))
 
-    def losses(self, episode: int) -> int:
-        """Return how many workers in a row were lost while playing an episode, provided that it has not ended.
+    def take(self, episode: int, worker: str) -> bool:
+        """Lease an episode to a worker. Return False, and do nothing, if the episode already has a lease."""
+        with self._writing() as connection:
+            return connection.execute(ADD_LEASE, {"of": episode, "by": worker}).first() is not None
 
-        The caller must hold the episode's lock. So if there is a lease, the worker that it names has ended the episode,
-        or was lost.
+    def losses(self, episode: int) -> int:
+        """Return how many workers in a row were lost while playing an episode that has a lease, but has not ended.
+
+        The caller must hold the episode's lock. So the worker that the lease names was lost.
         """
         with self._reading() as connection:
-            lease = connection.execute(LEASE_OF, {"of": episode}).first()
-        return 0 if lease is None else int(lease.lost) + 1
+            return int(connection.execute(LOST_BEFORE, {"of": episode}).scalar_one()) + 1
 
-    def take(self, episode: int, worker: str, lost: int) -> None:
-        """Lease an episode to a worker, after ``lost`` workers in a row were lost while playing it."""
+    def take_over(self, episode: int, worker: str, lost: int) -> None:
+        """Lease an episode to another worker, after ``lost`` workers in a row were lost while playing it."""
         with self._writing() as connection:
-            if lost:
-                connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
-            connection.execute(ADD_LEASE, {"episode": episode, "worker": worker, "lost": lost})
+            values = {"worker": worker, "lost": lost}
+            connection.execute(sa.update(LEASE).where(LEASE.c.episode == episode).values(values))
 
     def give_back(self, episode: int) -> None:
         """Delete the lease of a worker that leaves an episode before its end, so that it does not count as lost."""

@@ -156,28 +156,45 @@ class EpisodeQueue:
             for entry in self.open_episodes:
                 if self._switches.stopped:
                     raise EpisodeStopped
-                with self._run.store.lock(entry.index) as acquired:
-                    lost = self._losses(entry) if acquired else None
-                    if lost is not None:
-                        with self._lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
-                            self._run.store.leases.take(entry.index, self._name, lost)
-                            yield entry
+                with self._run.store.lock(entry.index) as acquired, self._leased(entry, acquired) as leased:
+                    if leased:
+                        yield entry
                         return
             self.open_episodes.wait()
         yield None
 
+    @contextmanager
+    def _leased(self, entry: Entry, acquired: bool) -> Iterator[bool]:
+        """Lease an episode if its lock was acquired and it has not ended. Yield whether it was leased.
+
+        Before the lease is taken, this waits until the thread may play: a worker that is lost while it waits must not
+        count as lost while playing the episode.
+        """
+        leases = self._run.store.leases
+        if acquired:
+            with self._lock.acquire(alone=False):
+                if leases.take(entry.index, self._name):
+                    with self._end_lease_on_error(entry):
+                        yield True
+                    return
+            if (lost := self._losses(entry)) is not None:
+                with self._lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
+                    leases.take_over(entry.index, self._name, lost)
+                    yield True
+                return
+        yield False
+
     def _losses(self, entry: Entry) -> int | None:
-        """Return how many workers were lost while playing a locked episode, or None if the episode has ended.
+        """Return how many workers were lost while playing a leased episode, or None if the episode has ended.
 
         If too many were lost, give up the episode, which ends it.
         """
+        self.open_episodes.refresh()
+        if entry not in self.open_episodes:
+            return None
         store = self._run.store
+        store.ledger.release_below(entry.path)
         lost = store.leases.losses(entry.index)
-        if lost:
-            self.open_episodes.refresh()
-            if entry not in self.open_episodes:
-                return None
-            store.ledger.release_below(entry.path)
         if lost < MAX_LOST:
             return lost
         self.open_episodes.mark_ended(entry, give_up(self._run, entry, LOST))
