@@ -15,7 +15,7 @@ from pathlib import Path
 
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, can_be_equipped
+from planbook.envs.minecraft.game_data import DATA, RECIPES, SOURCES, VERSION, can_be_equipped
 from planbook.envs.minecraft.goals import RECORDED, making_goal
 from planbook.envs.minecraft.player import GoalRefused, NoneLeft, effects_of
 from planbook.envs.optional_members import Features
@@ -118,7 +118,7 @@ def _making_goals(environment: Minecraft) -> list[Action]:
 
 def _gathering_goals(environment: Minecraft, rng: random.Random) -> list[Action]:
     """Return a goal for each source. If the source needs a pickaxe, the goal uses the best pickaxe in the inventory."""
-    held = [name for name in PICKAXES if name in environment.player.inventory]
+    held = [name for name in DATA.pickaxe_tiers if name in environment.player.inventory]
     return [
         Action(source.verb, ({source.goal_name: rng.randint(1, MAX_COUNT)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()

@@ -4,7 +4,7 @@ Each action pursues a whole goal, such as mining three logs. The *horizon* of a 
 
 - ``environment``: the environment class, its options and its actions.
 - ``tasks``: the tasks of the paper's groups, and tasks with several goals that can be reached in any order.
-- ``game_data``: trees, animals and ores, and the tools they require; biomes; recipes.
+- ``game_data``: trees, animals and ores, and the tools they require; biomes; recipes; the paper's groups of tasks.
 - ``terrain``: the map generated from a seed, what the player sees at each place, and how long trips take.
 - ``player``: the player's state, how goals change it, why goals are refused, and how likely they are to succeed.
 - ``goals``: the features of goals, for the selectors that choose the next goal, and their preconditions, for dry runs.

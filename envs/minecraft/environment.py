@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.game_data import RECIPES_FILE, STARTING_TOOL, VERSION, milestones
+from planbook.envs.minecraft.game_data import DATA, RECIPES_FILE, STARTING_TOOL, VERSION, milestones
 from planbook.envs.minecraft.goals import RECORDED, MinecraftGoals, preconditions
 from planbook.envs.minecraft.player import GoalEffects, GoalRefused, MinecraftPlayer, effects_of, format_counts
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
@@ -119,7 +119,7 @@ class Minecraft(Environment):
         parallel = task.type in tasks.PARALLEL
         inventory = dict(tasks.PARALLEL_START) if parallel else {}
         self.player = MinecraftPlayer(inventory, first_held=dict.fromkeys(inventory, 0))
-        self._limit = self.options.ticks or (tasks.PARALLEL_TICKS if parallel else tasks.GROUPS[task.type].ticks)
+        self._limit = self.options.ticks or (tasks.PARALLEL_TICKS if parallel else DATA.groups[task.type].ticks)
         self.player.look(self.terrain)
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 

@@ -1,4 +1,4 @@
-"""Minecraft 1.11.2 as data: trees, animals and ores, the tools they require, biomes, and all recipes.
+"""Minecraft 1.11.2 and the paper's tasks as data, read from ``game_data.json`` and ``recipes.json``.
 
 Lengths are in blocks, and times are in ticks. A second has 20 ticks. A tier is the game's level of a pickaxe: harder
 ores need a higher tier. In the game, quartz exists only in another dimension. Here it is found in ordinary ground, so
@@ -11,27 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import TypeAdapter
+
 STARTING_TOOL = "axe"
 """The tool that the agent has from the start (table 1 of the DEPS paper).
 
 This tool is not an item: it is never in the inventory, and no recipe makes it.
 """
-PICKAXES: Mapping[str, int] = {
-    "wooden_pickaxe": 1,
-    "golden_pickaxe": 1,
-    "stone_pickaxe": 2,
-    "iron_pickaxe": 3,
-    "diamond_pickaxe": 4,
-}
-"""Maps a pickaxe to its tier."""
-DIGGING: Mapping[str, int] = {
-    "wooden_pickaxe": 23,
-    "golden_pickaxe": 5,
-    "stone_pickaxe": 12,
-    "iron_pickaxe": 8,
-    "diamond_pickaxe": 6,
-}
-"""Maps a pickaxe to the number of ticks that it needs to dig a block of stone."""
 
 
 class Source(NamedTuple):
@@ -60,73 +46,11 @@ class Source(NamedTuple):
     @property
     def lowest_tool(self) -> str:
         """The tool that is needed, or "". If a pickaxe is needed, the one with the lowest sufficient tier."""
-        return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
+        return next(name for name, tier in DATA.pickaxe_tiers.items() if tier == self.tier) if self.tier else self.tool
 
     def yielded_item(self, item: str) -> str:
         """Return the item that a goal for ``item`` yields, such as ``log`` for ``birch_log``."""
         return item if item in self.gives else self.gives[0]
-
-
-def _tree(wood: str) -> Source:
-    return Source(f"{wood}_tree", "mine", f"{wood}_log", ("log",), 30, amount=(5, 14))
-
-
-def _animal(name: str, *gives: str) -> Source:
-    return Source(name, "kill", gives[0], gives, 40, amount=(1, 4))
-
-
-def _plain(name: str, work: int = 15, tool: str = "") -> Source:
-    return Source(name, "mine", name, (name,), work, tool)
-
-
-def _ore(
-    name: str, tier: int, depth: tuple[int, int], amount: tuple[int, int], item: str = "", goal_name: str = ""
-) -> Source:
-    item = item or name
-    return Source(name, "mine", goal_name or item, (item,), 2, "pickaxe", tier, depth, amount)
-
-
-STONE = Source("stone", "mine", "cobblestone", ("cobblestone",), 1, "pickaxe", 1)
-DIRT = _plain("dirt", 10)
-EVERYWHERE = (STONE.name, DIRT.name)
-"""The sources that are under the agent's feet wherever it is."""
-TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
-_ALL_SOURCES = (
-    *(_tree(tree.removesuffix("_tree")) for tree in TREES),
-    _animal("sheep", "wool", "mutton"),
-    _animal("cow", "beef", "leather"),
-    _animal("pig", "porkchop"),
-    _animal("chicken", "chicken", "feather"),
-    _animal("rabbit", "rabbit", "rabbit_hide"),
-    _animal("spider", "string"),
-    _animal("skeleton", "bone"),
-    _animal("creeper", "gunpowder"),
-    STONE,
-    DIRT,
-    *(_plain(name) for name in "sand gravel clay_ball reeds red_flower yellow_flower cactus wheat_seeds".split()),
-    *(_plain(name) for name in "brown_mushroom red_mushroom pumpkin flint".split()),
-    _plain("leaves", 10, "shears"),
-    _plain("vine", 10, "shears"),
-    _ore("coal_ore", 1, (3, 30), (4, 10), "coal"),
-    _ore("quartz_ore", 1, (5, 35), (4, 9), "quartz"),
-    _ore("iron_ore", 2, (6, 40), (4, 9)),
-    _ore("lapis_ore", 2, (40, 52), (2, 6), "dye", "lapis_lazuli"),
-    _ore("gold_ore", 3, (35, 52), (3, 7)),
-    _ore("redstone_ore", 3, (45, 56), (4, 8), "redstone"),
-    _ore("diamond_ore", 3, (48, 58), (2, 5), "diamond"),
-    _ore("obsidian", 4, (45, 54), (4, 9)),
-)
-SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL_SOURCES}
-ANIMALS = tuple(source.name for source in _ALL_SOURCES if source.verb == "kill")
-_SOURCE_OF = {item: source for source in reversed(_ALL_SOURCES) for item in (*source.gives, source.goal_name)}
-
-
-def source_of(item: str) -> Source | None:
-    """Return the source that an item in a goal refers to, or None if there is none.
-
-    An item that several sources give refers to the first of them: ``log`` refers to the oak tree.
-    """
-    return _SOURCE_OF.get(item)
 
 
 class Biome(NamedTuple):
@@ -140,22 +64,68 @@ class Biome(NamedTuple):
     """Maps a source to the number of its sites in a region with this biome."""
 
 
-def _biome(weight: int, soil: int, sites: str) -> Biome:
-    return Biome(weight, soil, {name: int(count) for name, count in (pair.split(":") for pair in sites.split())})
+class Group(NamedTuple):
+    """One of the paper's groups of tasks. In each task, the agent must obtain one object."""
+
+    ticks: int
+    """The length of an episode."""
+    objects: tuple[str, ...]
 
 
-BIOMES: Mapping[str, Biome] = {
-    "plains": _biome(4, 3, "oak_tree:1 sheep:1 cow:1 pig:1 yellow_flower:2 red_flower:2 wheat_seeds:5"),
-    "forest": _biome(4, 3, "oak_tree:5 birch_tree:1 pig:1 spider:1 red_flower:2 brown_mushroom:2 leaves:4"),
-    "birch_forest": _biome(2, 3, "birch_tree:5 chicken:1 rabbit:1 spider:1 yellow_flower:2 leaves:4"),
-    "roofed_forest": _biome(1, 3, "dark_oak_tree:5 spider:1 creeper:2 brown_mushroom:4 red_mushroom:4 leaves:4"),
-    "taiga": _biome(2, 3, "spruce_tree:5 sheep:1 rabbit:2 brown_mushroom:2 pumpkin:1 leaves:2 clay_ball:1"),
-    "savanna": _biome(2, 4, "acacia_tree:4 cow:1 sheep:1 wheat_seeds:4 skeleton:1"),
-    "jungle": _biome(1, 4, "jungle_tree:5 chicken:1 pig:1 vine:4 leaves:5 reeds:1"),
-    "desert": _biome(2, 5, "sand:4 cactus:4 rabbit:2 skeleton:2 reeds:1 creeper:1"),
-    "swamp": _biome(1, 4, "oak_tree:3 reeds:2 clay_ball:3 spider:1 vine:2 red_mushroom:2 creeper:1"),
-    "mountains": _biome(2, 0, "spruce_tree:1 oak_tree:1 sheep:1 gravel:3 flint:2 skeleton:1"),
-}
+class ParallelItem(NamedTuple):
+    """An item that a task with parallel goals may require."""
+
+    verb: str
+    """The action by which the item is obtained: mine or kill."""
+    max_count: int
+    """The maximum number of pieces that a task may require."""
+
+
+class GameData(NamedTuple):
+    """The content of ``game_data.json``.
+
+    The order of entries matters: with another order, the same seed gives another map and other parallel goals.
+    """
+
+    pickaxe_tiers: Mapping[str, int]
+    """Maps a pickaxe to its tier."""
+    digging_ticks: Mapping[str, int]
+    """Maps a pickaxe to the number of ticks that it needs to dig a block of stone."""
+    sources: tuple[Source, ...]
+    biomes: Mapping[str, Biome]
+    veins: Mapping[str, int]
+    """Maps an ore to the number of its veins, which are spread under the whole map, whatever the biome."""
+    guaranteed_amounts: Mapping[str, int]
+    """Maps a source to the amount at its permanent site, which every map has so that no task depends on luck alone."""
+    chances: Mapping[str, float]
+    """Maps a skill to the probability that it succeeds, as measured in the paper."""
+    groups: Mapping[str, Group]
+    """The tasks of the paper. Items are named as in Minecraft 1.11.2.
+
+    Six have other names in the paper's tables: wooden_pressure, door, stone_brick, stonebrick_stairs, level and
+    heavy_weighted_plate.
+    """
+    not_in_table_21: frozenset[str]
+    """The objects in ``groups`` that table 21 of the paper omits."""
+    parallel_items: Mapping[str, ParallelItem]
+    """The items that parallel goals may require, by name."""
+
+
+DATA = TypeAdapter(GameData).validate_json(Path(__file__).with_name("game_data.json").read_bytes())
+SOURCES: Mapping[str, Source] = {source.name: source for source in DATA.sources}
+STONE = SOURCES["stone"]
+EVERYWHERE = ("stone", "dirt")
+"""The sources that are under the agent's feet wherever it is."""
+ANIMALS = tuple(source.name for source in DATA.sources if source.verb == "kill")
+_SOURCE_OF = {item: source for source in reversed(DATA.sources) for item in (*source.gives, source.goal_name)}
+
+
+def source_of(item: str) -> Source | None:
+    """Return the source that an item in a goal refers to, or None if there is none.
+
+    An item that several sources give refers to the first of them: ``log`` refers to the oak tree.
+    """
+    return _SOURCE_OF.get(item)
 
 
 RECIPES_FILE = Path(__file__).with_name("recipes.json")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planbook.envs.minecraft import game_data, player, tasks
-from planbook.envs.minecraft.game_data import Recipe, Source
+from planbook.envs.minecraft.game_data import DATA, Recipe, Source
 from planbook.envs.minecraft.player import GoalEffects, GoalRefused, NoneLeft
 from planbook.envs.minecraft.terrain import distance_word
 from planbook.envs.optional_members import Features, Goals
@@ -43,7 +43,7 @@ def _tools(source: Source) -> list[str | None]:
     """
     if not source.tier:
         return [source.tool or None]
-    better = [name for name, tier in game_data.PICKAXES.items() if tier >= source.tier]
+    better = [name for name, tier in DATA.pickaxe_tiers.items() if tier >= source.tier]
     return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
 
 
@@ -128,7 +128,7 @@ class MinecraftGoals(Goals):
             "remembered_distance": remembered,
             "depth": float(spot.depth),
             "usual_depth": sum(source.depth) / 2 if source else 0.0,
-            "tier": float(game_data.PICKAXES.get(str(tool), 0)),
+            "tier": float(DATA.pickaxe_tiers.get(str(tool), 0)),
             "tick": float(spot.tick),
         }
 

@@ -15,31 +15,11 @@ from math import ceil
 from pydantic import JsonValue
 
 from planbook.envs.minecraft import game_data
-from planbook.envs.minecraft.game_data import Recipe, Source
+from planbook.envs.minecraft.game_data import DATA, Recipe, Source
 from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, trip, visible
 from planbook.envs.types import Action
 
 START = Spot(0.0, 0.0, 0, 0)
-CHANCES: Mapping[str, float] = {
-    "oak_tree": 0.39,
-    "birch_tree": 0.29,
-    "stone": 0.95,
-    "wheat_seeds": 0.18,
-    "leaves": 0.68,
-    "vine": 0.68,
-    "dirt": 0.54,
-    "iron_ore": 0.40,
-    "diamond_ore": 0.35,
-    "sheep": 0.44,
-    "cow": 0.60,
-    "chicken": 0.46,
-    "pig": 0.49,
-    "equip": 1.0,
-    "craft": 1.0,
-    "craft at crafting_table": 0.90,
-    "smelt at furnace": 0.80,
-}
-"""Maps a skill to the probability that it succeeds, as measured in the paper."""
 THREE_IRON_ORES = 0.16
 """The probability of mining three pieces of iron ore or more."""
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
@@ -71,7 +51,7 @@ class GoalEffects:
         """The probability that the goal is reached within its time limit."""
         if self.skill == "iron_ore" and sum(self.gains.values()) >= 3:
             return THREE_IRON_ORES
-        return CHANCES.get(self.skill, _default_chance(self.skill))
+        return DATA.chances.get(self.skill, _default_chance(self.skill))
 
     @property
     def time_limit(self) -> int:
@@ -214,7 +194,7 @@ def _gather(
     source = find_source(verb, item)
     held_tool = _held_tool(player, tool)
     check_tool(source, held_tool, item)
-    route = trip(terrain, player.spot, player.taken, source, count, game_data.DIGGING.get(held_tool, 0))
+    route = trip(terrain, player.spot, player.taken, source, count, DATA.digging_ticks.get(held_tool, 0))
     if route is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
     text = f"mine {count} {source.yielded_item(item)}" + ("" if item in source.gives else f" from {source.name}")
@@ -352,7 +332,7 @@ def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
 
 def check_tool(source: Source, tool: str, item: str) -> None:
     """Raise GoalRefused if the source cannot be mined with the tool. The error message names ``item``."""
-    enough = tool == source.tool if not source.tier else game_data.PICKAXES.get(tool, 0) >= source.tier
+    enough = tool == source.tool if not source.tier else DATA.pickaxe_tiers.get(tool, 0) >= source.tier
     if source.tool and not enough:
         needed = source.lowest_tool + (" or better" if source.tier else "")
         raise GoalRefused(f"it takes {needed} to mine {item}, and the plan uses {tool or 'none'}")

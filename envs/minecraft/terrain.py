@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import sqrt
 from typing import NamedTuple
 
-from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, EVERYWHERE, SOURCES, STONE, Source
+from planbook.envs.minecraft.game_data import ANIMALS, DATA, EVERYWHERE, SOURCES, STONE, Source
 
 EDGE = 180
 """The map extends this many blocks from the spawn in each direction."""
@@ -20,38 +20,12 @@ REGIONS = 10
 """Number of regions, each of which has one biome."""
 FOREVER = 10**9
 """A tick that is later than the end of any episode."""
-ORES: Mapping[str, int] = {
-    "coal_ore": 60,
-    "iron_ore": 55,
-    "quartz_ore": 40,
-    "lapis_ore": 14,
-    "gold_ore": 18,
-    "redstone_ore": 24,
-    "diamond_ore": 20,
-    "obsidian": 16,
-}
-"""Maps an ore to the number of its veins, which are spread under the whole map, whatever the biome."""
-GUARANTEED: Mapping[str, int] = {
-    "oak_tree": 14,
-    "sheep": 8,
-    "cow": 10,
-    "pig": 6,
-    "chicken": 6,
-    "spider": 6,
-    "sand": 8,
-    "reeds": 6,
-    "pumpkin": 4,
-}
-"""Maps a source to the amount at its permanent site, which every map has so that no task depends on luck alone.
-
-The permanent sites are on meadows. Each map has a few meadows, not far from the spawn.
-"""
 MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
 """The number of meadows, the range of their distances from the spawn, and the maximum distance, along each axis, of a
-site from the middle of its meadow."""
+permanent site from the middle of its meadow. Every permanent site is on a meadow."""
 P_CLOSE, CLOSE_DISTANCE, CLOSE_HERD_GONE_AT = 0.6, (5, 20), (200, 600)
-"""The probability that a source in GUARANTEED also has a site close to the spawn, the range of that site's distance
-from the spawn, and the range of ticks in which a herd leaves that site."""
+"""The probability that a source with a permanent site also has a site close to the spawn, the range of that site's
+distance from the spawn, and the range of ticks in which a herd leaves that site."""
 HERD_GONE_AT = (300, 3000)
 """The range of ticks in which other herds leave. Herds at permanent sites neither move nor leave."""
 
@@ -111,28 +85,28 @@ class Terrain:
 
     def soil(self, x: float, y: float) -> int:
         """Return the depth of the soil at a position, in blocks."""
-        return BIOMES[self.biome(x, y)].soil
+        return DATA.biomes[self.biome(x, y)].soil
 
 
 @lru_cache(maxsize=128)
 def terrain_of(seed: int) -> Terrain:
     """Return the map that is generated from a seed."""
     rng = random.Random(f"minecraft/{seed}")
-    names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
+    names, weights = list(DATA.biomes), [biome.weight for biome in DATA.biomes.values()]
     regions = tuple(
         (rng.uniform(-EDGE, EDGE), rng.uniform(-EDGE, EDGE), rng.choices(names, weights)[0]) for _ in range(REGIONS)
     )
     sites = [_site(*place, rng) for place in _site_positions(regions, rng)]
-    sites += [_close_site(source, rng) for source in GUARANTEED if rng.random() < P_CLOSE]
+    sites += [_close_site(source, rng) for source in DATA.guaranteed_amounts if rng.random() < P_CLOSE]
     meadows = [_random_position(rng, *MEADOW_DISTANCE) for _ in range(MEADOW_COUNT)]
-    sites += [_guaranteed_site(source, *rng.choice(meadows), rng) for source in GUARANTEED]
+    sites += [_guaranteed_site(source, *rng.choice(meadows), rng) for source in DATA.guaranteed_amounts]
     sites = [_number_site(site, number, regions) for number, site in enumerate(sites)]
     by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
     return Terrain(regions, tuple(sites), by_source)
 
 
 def _number_site(site: Site, number: int, regions: Regions) -> Site:
-    soil = BIOMES[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
+    soil = DATA.biomes[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
     return replace(site, number=number, soil=min(soil, site.depth))
 
 
@@ -142,12 +116,12 @@ def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
 
 
 def _site_positions(regions: Regions, rng: random.Random) -> Iterator[tuple[str, float, float]]:
-    """Yield the source and the position of each site, except the additional sites of GUARANTEED sources."""
+    """Yield the source and the position of each site, except permanent sites and extra sites close to the spawn."""
     for x, y, name in regions:
-        for source, count in BIOMES[name].sites.items():
+        for source, count in DATA.biomes[name].sites.items():
             for _ in range(count):
                 yield source, *_position_near(x, y, regions, rng)
-    for source, count in ORES.items():
+    for source, count in DATA.veins.items():
         for _ in range(count):
             yield source, rng.uniform(-EDGE, EDGE), rng.uniform(-EDGE, EDGE)
 
@@ -171,7 +145,7 @@ def _site(source: str, x: float, y: float, rng: random.Random) -> Site:
 
 def _close_site(source: str, rng: random.Random) -> Site:
     x, y = _random_position(rng, *CLOSE_DISTANCE)
-    return _with_movement(Site(source, x, y, 0, GUARANTEED[source] // 2), CLOSE_HERD_GONE_AT, rng)
+    return _with_movement(Site(source, x, y, 0, DATA.guaranteed_amounts[source] // 2), CLOSE_HERD_GONE_AT, rng)
 
 
 def _with_movement(site: Site, gone_at: tuple[int, int], rng: random.Random) -> Site:
@@ -187,7 +161,7 @@ def _with_movement(site: Site, gone_at: tuple[int, int], rng: random.Random) -> 
 
 def _guaranteed_site(source: str, x: float, y: float, rng: random.Random) -> Site:
     near = rng.uniform(-SPREAD, SPREAD), rng.uniform(-SPREAD, SPREAD)
-    return Site(source, x + near[0], y + near[1], 0, GUARANTEED[source])
+    return Site(source, x + near[0], y + near[1], 0, DATA.guaranteed_amounts[source])
 
 
 def _random_position(rng: random.Random, least: float, most: float) -> tuple[float, float]:

@@ -6,7 +6,8 @@ import pytest
 
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft
-from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS, parallel_goals, required_items
+from planbook.envs.minecraft.game_data import DATA
+from planbook.envs.minecraft.tasks import parallel_goals, required_items
 from tests.minecraft_plans import start_task
 
 
@@ -18,7 +19,7 @@ def test_the_splits_have_the_tasks_of_the_paper() -> None:
         14, 12, 7, 6, 9, 7, 13, 1,
     ]  # fmt: skip
     assert {task.id for task in table21} < {task.id for task in full}
-    assert [GROUPS[kind].ticks for kind in GROUPS] == [3000, 3000, 6000, 3000, 6000, 6000, 6000, 12000]
+    assert [group.ticks for group in DATA.groups.values()] == [3000, 3000, 6000, 3000, 6000, 6000, 6000, 12000]
 
 
 def test_a_task_states_the_wanted_item() -> None:
@@ -56,7 +57,7 @@ def test_a_type_of_another_split_is_refused() -> None:
 
 def test_parallel_tasks_draw_from_all_candidates() -> None:
     tasks = Minecraft.select(Selection(split="parallel", seeds=tuple(range(40))))
-    assert {item for task in tasks for item in required_items(task)} == set(CANDIDATES)
+    assert {item for task in tasks for item in required_items(task)} == set(DATA.parallel_items)
 
 
 def test_a_parallel_task_is_solved_when_all_its_items_are_held() -> None:

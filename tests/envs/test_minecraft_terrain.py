@@ -4,11 +4,10 @@ from math import hypot
 
 import pytest
 
-from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, RECIPES, SOURCES, TREES, best_recipe, source_of
+from planbook.envs.minecraft.game_data import ANIMALS, DATA, RECIPES, SOURCES, best_recipe, source_of
 from planbook.envs.minecraft.terrain import (
     CLIMB_TICKS,
     FOREVER,
-    GUARANTEED,
     MEADOW_DISTANCE,
     SPREAD,
     WALK_TICKS,
@@ -26,12 +25,12 @@ SEEDS = range(30)
 
 def test_maps_differ_by_seed_and_have_every_biome() -> None:
     assert len({terrain_of(seed).regions for seed in SEEDS}) == len(SEEDS)
-    assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
+    assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(DATA.biomes)
 
 
 def test_needed_sources_are_within_reach_and_never_disappear() -> None:
     for seed in SEEDS:
-        for source, amount in GUARANTEED.items():
+        for source, amount in DATA.guaranteed_amounts.items():
             lasting = [site for site in terrain_of(seed).by_source[source] if site.gone_at == FOREVER]
             assert any(
                 site.amount == amount and hypot(site.x, site.y) <= MEADOW_DISTANCE[1] + 2 * SPREAD and not site.dx
@@ -42,9 +41,9 @@ def test_needed_sources_are_within_reach_and_never_disappear() -> None:
 def test_trees_grow_in_their_biomes() -> None:
     for seed in SEEDS:
         layout = terrain_of(seed)
-        for tree in TREES:
-            if tree not in GUARANTEED and layout.by_source[tree]:
-                assert any(tree in BIOMES[name].sites for _, _, name in layout.regions)
+        for tree in (name for name in SOURCES if name.endswith("_tree")):
+            if tree not in DATA.guaranteed_amounts and layout.by_source[tree]:
+                assert any(tree in DATA.biomes[name].sites for _, _, name in layout.regions)
 
 
 def test_sites_lie_in_the_depth_of_their_source() -> None:

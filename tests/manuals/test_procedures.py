@@ -9,8 +9,7 @@ import pytest
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Selection, load_environment
 from planbook.envs.crafter.environment import make_task
-from planbook.envs.minecraft.game_data import best_recipe, milestones, source_of
-from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
+from planbook.envs.minecraft.game_data import DATA, best_recipe, milestones, source_of
 from planbook.envs.registry import SHIPPED as ENVIRONMENTS
 from planbook.envs.web.tasks import load_tasks, types_of
 from planbook.manuals import ProcedureLibrary
@@ -244,7 +243,7 @@ def constant_in_minecraft(name: str) -> object:
 
 
 def test_recipes_in_the_procedures_are_those_of_minecraft() -> None:
-    needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)}
+    needed = {each for group in DATA.groups.values() for item in group.objects for each in milestones(item)}
     recipes = {item: best_recipe(item) for item in needed if source_of(item) is None}
     assert constant_in_minecraft("RECIPES") == {
         item: (recipe.verb, recipe.makes, dict(recipe.ingredients), recipe.station)
@@ -260,6 +259,8 @@ def test_tools_in_the_procedures_are_those_of_minecraft() -> None:
         source = source_of(item)
         assert source is not None
         assert (source.verb, source.lowest_tool or None) == ("mine", tool)
-    needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)} | {*CANDIDATES}
+    needed = {each for group in DATA.groups.values() for item in group.objects for each in milestones(item)} | {
+        *DATA.parallel_items
+    }
     found = {item for item in needed if (source := source_of(item)) and source.verb == "mine"}
     assert found <= set(mined)
