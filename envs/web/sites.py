@@ -127,9 +127,9 @@ class SiteNames:
     """Maps the short name of a site to its real address, without a slash at the end."""
 
     def shorten(self, text: str) -> str:
-        """Return the text with the address of each site replaced by the site's short name."""
+        """Return the text with the host and port of each site replaced by the site's short name."""
         for name, base in self.sites.items():
-            text = text.replace(base, f"http://{name}")
+            text = text.replace(base.removeprefix("http://"), name)
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
