@@ -4,10 +4,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from string import ascii_letters, digits
+from string import ascii_uppercase, digits
 from typing import Any
 
 from pydantic import JsonValue
@@ -181,102 +180,65 @@ SHIFT = 8
 """The protocol's bit for the shift key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key of the keyboard, possibly together with shift."""
+def _press(key: str, code: str, key_code: int, text: str = "", modifiers: int = 0) -> list[Command]:
+    """Return the commands that press and release a key.
 
-    key: str
-    """The name of the key, as pages see it."""
-    code: str
-    """The name of the key's position on the keyboard."""
-    key_code: int
-    """The key's Windows key code, which pages see as ``keyCode``."""
-    text: str = ""
-    """The text that the key types, or ""."""
-    modifiers: int = 0
-    """SHIFT if the shift key is held down, otherwise 0."""
-
-    def commands(self) -> Iterator[Command]:
-        """Yield the commands that press and release the key."""
-        common: dict[str, JsonValue] = {
-            "key": self.key,
-            "code": self.code,
-            "windowsVirtualKeyCode": self.key_code,
-            "nativeVirtualKeyCode": self.key_code,
-            "modifiers": self.modifiers,
-        }
-        down = (
-            {"type": "keyDown", "text": self.text, "unmodifiedText": self.text} if self.text else {"type": "rawKeyDown"}
-        )
-        yield "Input.dispatchKeyEvent", common | down
-        yield "Input.dispatchKeyEvent", common | {"type": "keyUp"}
+    ``key`` is the name of the key, ``code`` the name of its position on the keyboard, and ``key_code`` its Windows key
+    code, which pages see as ``keyCode``. ``text`` is what the key types. ``modifiers`` is SHIFT or 0.
+    """
+    key_codes = {"windowsVirtualKeyCode": key_code, "nativeVirtualKeyCode": key_code}
+    common = {"key": key, "code": code, **key_codes, "modifiers": modifiers}
+    down = {"type": "keyDown", "text": text, "unmodifiedText": text} if text else {"type": "rawKeyDown"}
+    return [("Input.dispatchKeyEvent", common | down), ("Input.dispatchKeyEvent", common | {"type": "keyUp"})]
 
 
-KEYS: Mapping[str, Key] = {
-    "enter": Key("Enter", "Enter", 13, "\r"),
-    "tab": Key("Tab", "Tab", 9),
-    "space": Key(" ", "Space", 32, " "),
-    "backspace": Key("Backspace", "Backspace", 8),
-    "delete": Key("Delete", "Delete", 46),
-    "escape": Key("Escape", "Escape", 27),
-    "home": Key("Home", "Home", 36),
-    "end": Key("End", "End", 35),
-    "page_up": Key("PageUp", "PageUp", 33),
-    "page_down": Key("PageDown", "PageDown", 34),
-    "arrow_left": Key("ArrowLeft", "ArrowLeft", 37),
-    "arrow_up": Key("ArrowUp", "ArrowUp", 38),
-    "arrow_right": Key("ArrowRight", "ArrowRight", 39),
-    "arrow_down": Key("ArrowDown", "ArrowDown", 40),
+KEYS: Mapping[str, list[Command]] = {
+    "enter": _press("Enter", "Enter", 13, "\r"),
+    "tab": _press("Tab", "Tab", 9),
+    "space": _press(" ", "Space", 32, " "),
+    "backspace": _press("Backspace", "Backspace", 8),
+    "delete": _press("Delete", "Delete", 46),
+    "escape": _press("Escape", "Escape", 27),
+    "home": _press("Home", "Home", 36),
+    "end": _press("End", "End", 35),
+    "page_up": _press("PageUp", "PageUp", 33),
+    "page_down": _press("PageDown", "PageDown", 34),
+    "arrow_left": _press("ArrowLeft", "ArrowLeft", 37),
+    "arrow_up": _press("ArrowUp", "ArrowUp", 38),
+    "arrow_right": _press("ArrowRight", "ArrowRight", 39),
+    "arrow_down": _press("ArrowDown", "ArrowDown", 40),
 }
+"""Maps the name of a key to the commands that press it."""
 
-PUNCTUATION = (
-    ("Semicolon", 186, ";", ":"),
-    ("Equal", 187, "=", "+"),
-    ("Comma", 188, ",", "<"),
-    ("Minus", 189, "-", "_"),
-    ("Period", 190, ".", ">"),
-    ("Slash", 191, "/", "?"),
-    ("Backquote", 192, "`", "~"),
-    ("BracketLeft", 219, "[", "{"),
-    ("Backslash", 220, "\\", "|"),
-    ("BracketRight", 221, "]", "}"),
-    ("Quote", 222, "'", '"'),
+_CHARACTERS = (
+    *((f"Key{letter}", ord(letter), letter.lower() + letter) for letter in ascii_uppercase),
+    *((f"Digit{digit}", ord(digit), digit + shifted) for digit, shifted in zip(digits, ")!@#$%^&*(", strict=True)),
+    ("Semicolon", 186, ";:"),
+    ("Equal", 187, "=+"),
+    ("Comma", 188, ",<"),
+    ("Minus", 189, "-_"),
+    ("Period", 190, ".>"),
+    ("Slash", 191, "/?"),
+    ("Backquote", 192, "`~"),
+    ("BracketLeft", 219, "[{"),
+    ("Backslash", 220, "\\|"),
+    ("BracketRight", 221, "]}"),
+    ("Quote", 222, "'\""),
 )
-"""For each punctuation key: its code, its Windows key code, and the characters that it types without and with shift."""
+"""For each key that types characters: its code, its Windows key code, and its characters without and with shift."""
 
-
-def _characters() -> Iterator[Key]:
-    for letter in ascii_letters:
-        upper = letter.upper()
-        yield Key(letter, f"Key{upper}", ord(upper), letter, SHIFT if letter == upper else 0)
-    for digit, shifted in zip(digits, ")!@#$%^&*(", strict=True):
-        yield Key(digit, f"Digit{digit}", ord(digit), digit)
-        yield Key(shifted, f"Digit{digit}", ord(digit), shifted, SHIFT)
-    for code, number, plain, shifted in PUNCTUATION:
-        yield Key(plain, code, number, plain)
-        yield Key(shifted, code, number, shifted, SHIFT)
-
-
-CHARACTER_KEYS: Mapping[str, Key] = {key.text: key for key in _characters()} | {
-    " ": KEYS["space"],
-    "\n": KEYS["enter"],
-    "\t": KEYS["tab"],
-}
-"""Maps a character to the key that types it."""
-
-
-def find_key(name: str) -> Key | None:
-    """Return the key for a character or a name such as ``arrow_down``. Return None if there is no such key."""
-    return CHARACTER_KEYS.get(name) or KEYS.get(name)
+CHARACTER_KEYS: Mapping[str, list[Command]] = {
+    character: _press(character, code, key_code, character, modifiers)
+    for code, key_code, characters in _CHARACTERS
+    for character, modifiers in zip(characters, (0, SHIFT), strict=True)
+} | {" ": KEYS["space"], "\n": KEYS["enter"], "\t": KEYS["tab"]}
+"""Maps a character to the commands that type it."""
 
 
 def typing_commands(text: str) -> Iterator[Command]:
     """Yield the commands that type ``text``. Characters that no key types are inserted directly."""
     for character in text:
-        if key := CHARACTER_KEYS.get(character):
-            yield from key.commands()
-        else:
-            yield "Input.insertText", {"text": character}
+        yield from CHARACTER_KEYS.get(character, [("Input.insertText", {"text": character})])
 
 
 def mouse(kind: str, x: float, y: float, *, held: bool = False) -> Command:

@@ -181,12 +181,12 @@ class Miniwob(Environment):
 
         The names are enter, space, tab, backspace, delete, escape, home, end, page_up, page_down, arrow_up,
         arrow_down, arrow_left and arrow_right."""
-        named = devtools.find_key(key)
-        if named is None:
+        commands = devtools.CHARACTER_KEYS.get(key) or devtools.KEYS.get(key)
+        if commands is None:
             return self._refuse(
                 f"there is no key named {key!r}; there are {', '.join(devtools.KEYS)}, and single characters"
             )
-        return self._do(lambda tab: tab.press(named))
+        return self._do(lambda tab: tab.send(commands))
 
     @action("agent.move_mouse_on('//li[2]') -> the page's HTML")
     def move_mouse_on(self, xpath: str) -> Observation:

@@ -124,11 +124,13 @@ class MiniwobTab:
     def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
         answer = self._ask("typable")
-        return PageState(**answer) if "refused" in answer else self._send(list(devtools.typing_commands(text)))
+        return PageState(**answer) if "refused" in answer else self.send(list(devtools.typing_commands(text)))
 
-    def press(self, key: devtools.Key) -> PageState:
-        """Press and release a key."""
-        return self._send(list(key.commands()))
+    def send(self, commands: list[Command]) -> PageState:
+        """Send mouse and keyboard events, wait until the page has finished reacting, and return its state."""
+        if commands:
+            self._connection.call_all(commands)
+        return PageState(**self._ask("settle", self._episode))
 
     def _load(self, url: str) -> None:
         self._url = ""
@@ -150,17 +152,11 @@ class MiniwobTab:
         return answer
 
     def _send_at(self, point: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:
-        return PageState(**point) if "refused" in point else self._send(commands(point["x"], point["y"]))
+        return PageState(**point) if "refused" in point else self.send(commands(point["x"], point["y"]))
 
     def _do(self, function: str, *arguments: JsonValue) -> PageState:
         answer = self._ask(function, *arguments)
-        return PageState(**answer) if "refused" in answer else self._send([])
-
-    def _send(self, commands: list[Command]) -> PageState:
-        """Send mouse and keyboard events, wait until the page has finished reacting, and return its state."""
-        if commands:
-            self._connection.call_all(commands)
-        return PageState(**self._ask("settle", self._episode))
+        return PageState(**answer) if "refused" in answer else self.send([])
 
 
 def _drag(x: float, y: float, end_x: float, end_y: float) -> list[Command]:

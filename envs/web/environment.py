@@ -193,7 +193,7 @@ class Web(WebActions):
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} with these options")
         if web_task.site:
-            self._site = self._site or sites.take_trac()
+            self._site = self._site or TracSite()
             self._site.reset()
         site: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
         self._web_task = with_site_addresses(web_task, {**self.options.sites, **site})
@@ -221,7 +221,7 @@ class Web(WebActions):
         return observation
 
     def close(self) -> None:
-        """Close the tabs, and return the site's server to the pool.
+        """Close the tabs, and end the site's server.
 
         The browser stays open for other episodes until the process ends.
         """

@@ -3,8 +3,7 @@
 Our own site is an issue tracker for tasks that change data on a server. Trac 1.6 serves it on this machine. It contains
 Tidemark, a fictional software project whose data is in the file ``trac_project.sql``.
 
-Trac calls a folder with a project's database and settings an *environment*. We create one such environment, the *seed*,
-and every server has its own copy of it.
+Trac calls a folder with a project's database and settings an *environment*. Every server creates its own.
 """
 
 import ipaddress
@@ -15,14 +14,11 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from itertools import count
 from pathlib import Path
-from typing import IO
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import JsonValue
@@ -127,9 +123,9 @@ class SiteNames:
     """Maps the short name of a site to its real address, without a slash at the end."""
 
     def shorten(self, text: str) -> str:
-        """Return the text with the address of each site replaced by the site's short name."""
+        """Return the text with the host and port of each site replaced by the site's short name."""
         for name, base in self.sites.items():
-            text = text.replace(base, f"http://{name}")
+            text = text.replace(base.removeprefix("http://"), name)
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -201,10 +197,10 @@ def _to_text(value: str | int) -> str:
 CONTENT, SETTINGS, PROGRAM = (
     Path(__file__).with_name(name) for name in ("trac_project.sql", "trac_project.ini", "trac_process.py")
 )
-DATABASE = Path("db", "trac.db")
-TIMEOUT = 60
-"""Seconds to wait for a server's answer. A server usually answers within a second, but the machine may be busy."""
-
+DATABASE, SEEDED_DATABASE = Path("site", "db", "trac.db"), Path("seeded.db")
+"""The database that a server serves and the one with its original content, in the server's folder."""
+TIMEOUT = 180
+"""Seconds to wait for a server's answer. A server usually answers within seconds, but the machine may be busy."""
 
 PACKAGE = PackageData("trac", "browser", prefixes=("setuptools", "trac"))
 
@@ -220,27 +216,35 @@ def checksum() -> str:
 
 
 class TracSite:
-    """A server with its own Trac environment. ``close`` returns the server to the pool.
+    """A server with its own Trac environment.
 
-    The server exits when its standard input closes, at the latest when this process ends.
+    The server removes its folder and exits when its standard input closes, at the latest when this process ends.
     """
 
-    def __init__(self, seed: Path, folder: Path) -> None:
-        """Copy the Trac environment ``seed`` into ``folder``, and start a server for it."""
-        self.seed, self.folder = seed, folder
-        self._seeded = read_state(seed / DATABASE)
-        shutil.rmtree(folder, ignore_errors=True)  # an earlier start may have failed
-        shutil.copytree(seed, folder)
+    def __init__(self) -> None:
+        """Start a server. Raises MissingRequirement if Trac is missing, or EnvironmentBroken if it does not start."""
+        PACKAGE.folder()
         self._start()
 
     def _start(self) -> None:
-        with (self.folder / "log" / "server.log").open("w", encoding="utf-8") as log:
-            self.server = _run("serve", self.folder, self.seed / DATABASE, errors=log)
+        self.folder = Path(tempfile.mkdtemp(prefix="planbook-trac-"))
+        with (self.folder / "server.log").open("w", encoding="utf-8") as log:
+            self.server = subprocess.Popen(
+                [sys.executable, "-P", "-s", str(PROGRAM), str(self.folder)],  # it cannot import from our folders
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
+                start_new_session=True,
+            )
         self.url = f"http://127.0.0.1:{self._read_answer()}"
+        self._seeded = read_state(self.folder / SEEDED_DATABASE)
 
     def reset(self) -> None:
-        """Restore the original content of the site. If the server is not running, start it again first."""
+        """Restore the original content of the site. If the server is not running, start a new one first."""
         if self.server.poll() is not None:
+            self.close()
             self._start()
         assert self.server.stdin is not None
         self.server.stdin.write("reset\n")
@@ -257,10 +261,10 @@ class TracSite:
         return {key: current.get(key) for key in keys if current.get(key) != self._seeded.get(key)}
 
     def close(self) -> None:
-        """Return the server to the pool."""
-        with _pool_lock:
-            if _trac_pool and self.folder.parent == _trac_pool.folder and self not in _trac_pool.free:
-                _trac_pool.free.append(self)
+        """End the server, and remove its folder."""
+        with self.server:
+            self.server.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _read_answer(self) -> str:
         """Return the server's next line of output. Raises EnvironmentBroken if there is none in time."""
@@ -268,64 +272,8 @@ class TracSite:
         ready, _, _ = select.select([self.server.stdout], [], [], TIMEOUT)
         answer = self.server.stdout.readline().strip() if ready else ""
         if not answer:
-            self.server.kill()
-            self.server.wait()
-            log = (self.folder / "log" / "server.log").read_text(encoding="utf-8", errors="replace").strip()
+            log = (self.folder / "server.log").read_text(encoding="utf-8", errors="replace").strip()
+            self.close()
             last_line = log.splitlines()[-1] if log else "its log is empty"
-            raise EnvironmentBroken(f"Trac's server in {self.folder} does not answer: {last_line}")
+            raise EnvironmentBroken(f"Trac's server does not answer: {last_line}")
         return answer
-
-
-def _run(command: str, *arguments: Path, errors: IO[str] | int = subprocess.STDOUT) -> "subprocess.Popen[str]":
-    """Start ``trac_process.py`` with a command in a new process that cannot import modules from our folders."""
-    return subprocess.Popen(
-        [sys.executable, "-P", "-s", str(PROGRAM), command, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-        env={"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH", "")},
-        start_new_session=True,
-    )
-
-
-class _TracPool:
-    """The servers that this process has started."""
-
-    def __init__(self) -> None:
-        self.owner = os.getpid()
-        self.folder = Path(tempfile.mkdtemp(prefix="planbook-trac-"))
-        self.numbers = count()
-        self.free: list[TracSite] = []
-        """The servers that no episode uses."""
-        self.seed = self.folder / "seed"
-        _build(self.seed)
-
-
-_trac_pool: _TracPool | None = None
-_pool_lock = threading.Lock()
-
-
-def take_trac() -> TracSite:
-    """Return a server with the original content: a free one from the pool or, if none is free, a new one.
-
-    Raises MissingRequirement if Trac is not installed, or EnvironmentBroken if the server does not start.
-    """
-    global _trac_pool
-    PACKAGE.folder()
-    with _pool_lock:
-        if _trac_pool is None or _trac_pool.owner != os.getpid():
-            _trac_pool = _TracPool()
-        pool = _trac_pool
-        site = pool.free.pop() if pool.free else TracSite(pool.seed, pool.folder / f"site-{next(pool.numbers)}")
-    site.reset()
-    return site
-
-
-def _build(folder: Path) -> None:
-    """Create the seed, which every server copies, in a separate process."""
-    process = _run("create", folder)
-    output, _ = process.communicate(timeout=120)
-    if process.returncode:
-        last_line = output.strip().rpartition("\n")[2]
-        raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {last_line}")

@@ -108,12 +108,12 @@ class WebTab:
             content = point if "refused" in point else self.ask(ref, "selectContent")
             if "refused" in content:
                 return content
-            delete = list(devtools.KEYS["delete"].commands()) if content["full"] else []
+            delete = devtools.KEYS["delete"] if content["full"] else []
             insert: Command = ("Input.insertText", {"text": text})
             typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
             self.context.call_all(self.target, [*delete, *typed])
         if enter and not form_field["area"]:
-            self.context.call_all(self.target, list(devtools.KEYS["enter"].commands()))
+            self.context.call_all(self.target, devtools.KEYS["enter"])
         return {}
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:

@@ -1,19 +1,17 @@
-"""Create or serve a Trac environment, which is a folder with a project's database and settings.
+"""Create and serve a Trac environment, which is a folder with a project's database and settings.
 
-The module ``sites`` runs this file as a separate process. The file imports nothing from planbook. Its commands are:
-
-- ``trac_process.py create FOLDER`` creates the environment that every server copies. Its content comes from
-  ``trac_project.sql``, and its settings from ``trac_project.ini``. Everything else is Trac's default. All times are
-  fictional and fixed.
-- ``trac_process.py serve FOLDER SEEDED_DATABASE`` serves an environment on this machine.
+The module ``sites`` runs this file as a separate process, ``trac_process.py FOLDER``. The file imports nothing from
+planbook. The environment is in the subfolder ``site``. Its content comes from ``trac_project.sql``, and its settings
+from ``trac_project.ini``. Everything else is Trac's default. All times are fictional and fixed. The file ``seeded.db``
+is a copy of the original database.
 
 The server works like ``tracd -s`` (Trac's own command), with four differences:
 
 - Everyone is logged in as the same user.
 - The clock is fictional.
 - The line ``reset`` on standard input restores the seeded database without a restart.
-- When the process that started the server ends, the server's standard input closes. The server then removes the folder
-  with all Trac environments of that process, and exits.
+- When the process that started the server ends, the server's standard input closes. The server then removes the
+  folder, and exits.
 """
 
 import itertools
@@ -45,7 +43,7 @@ def now(zone: Any = None) -> datetime:
 import trac.util.datefmt  # noqa: E402
 
 trac.util.datefmt.datetime_now = now  # before the modules below import datetime_now
-from trac.env import Environment, open_environment  # noqa: E402
+from trac.env import Environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
@@ -78,24 +76,28 @@ def reset(seeded: Path, database: Path) -> None:
     _seconds = itertools.count()
 
 
-def serve(folder: Path, seeded: Path) -> None:
-    """Serve until standard input closes. Print the port when the server is ready, and a line after each reset."""
-    open_environment(str(folder), use_cache=True)  # if the environment is damaged, fail here, not on every page
+def serve(folder: Path) -> None:
+    """Create an environment, and serve it until standard input closes.
+
+    Print the port when the server is ready, and a line after each reset.
+    """
+    site, seeded = folder / "site", folder / "seeded.db"
+    create(site)
+    database = site / "db" / "trac.db"
+    shutil.copy(database, seeded)
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(folder)}, start_response)
+        return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(site)}, start_response)
 
     server = TracHTTPServer(("127.0.0.1", 0), answer, None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)
-    for line in sys.stdin:
-        if line.strip() == "reset":
-            reset(seeded, folder / "db" / "trac.db")
-            print("done", flush=True)
-    shutil.rmtree(folder.parent, ignore_errors=True)
+    for _ in sys.stdin:
+        reset(seeded, database)
+        print("done", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
 if __name__ == "__main__":
-    command, *paths = sys.argv[1:]
-    (create if command == "create" else serve)(*map(Path, paths))
+    serve(Path(sys.argv[1]))

@@ -87,10 +87,9 @@ def test_params_are_read_from_the_fields_of_the_page_or_the_goal(
 def test_every_printable_character_has_a_key() -> None:
     printable = {chr(number) for number in range(32, 127)}
     assert printable <= set(devtools.CHARACTER_KEYS)
-    assert all(devtools.CHARACTER_KEYS[character].text == character for character in printable)
-    assert devtools.CHARACTER_KEYS["["].key_code == 219  # 91, its ordinal, would be the Windows key
-    assert devtools.find_key("arrow_down") is devtools.KEYS["arrow_down"]
-    assert devtools.find_key("hyper") is None
+    pressed = {character: devtools.CHARACTER_KEYS[character][0][1] for character in printable}
+    assert all(parameters["text"] == character for character, parameters in pressed.items())
+    assert pressed["["]["windowsVirtualKeyCode"] == 219  # 91, its ordinal, would be the Windows key
 
 
 def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

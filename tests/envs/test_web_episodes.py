@@ -14,8 +14,9 @@ from planbook.envs.web.environment import WebOptions
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
-from tests.browser import kill_browser
+from tests.browser import kill_browser, need_browser
 from tests.flows import invoke
+from tests.trac import need_trac
 from tests.webserver import Pages, act, click, element_number, open_page
 
 pytestmark = pytest.mark.browser
@@ -108,6 +109,17 @@ def test_stop_ends_the_episode_and_a_task_without_checks_stays_unsolved(web: Web
 def test_an_unreachable_start_breaks_the_environment(base: str) -> None:
     with pytest.raises(EnvironmentBroken, match=r"own cannot be opened: 'http://127\.0\.0\.1:1/' could not be loaded"):
         open_page("http://127.0.0.1:1", "/")
+
+
+def test_a_refusal_on_our_own_site_does_not_name_the_port_of_its_server() -> None:
+    need_browser()
+    need_trac()
+    environment = Web()
+    environment.reset(Web.select(Selection(ids=("ticket_field/1",)))[0])
+    refused = act(environment, "goto", "http://example.org/")
+    assert refused.text.startswith("Nothing happens: example.org:80 may not be visited here; allowed: trac.\n")
+    assert "127.0.0.1" not in refused.text
+    environment.close()
 
 
 def test_a_users_own_task_file_has_its_own_types_and_sites(tmp_path: Path) -> None:

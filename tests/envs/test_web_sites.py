@@ -1,11 +1,11 @@
 """The Trac site: its initial content, resets, and when its server starts and ends."""
 
-import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
 from planbook.envs.web import sites
-from planbook.envs.web.sites import TracSite, read_state, requirements, take_trac
+from planbook.envs.web.sites import DATABASE, SEEDED_DATABASE, TracSite, read_state, requirements
 from planbook.envs.web.tasks import ServerCheck, load_tasks
 from tests.command import ROOT
 from tests.executing import alive, wait_until
@@ -24,14 +24,16 @@ from tests.trac import Visitor, need_trac
 
 
 @pytest.fixture(scope="module")
-def site() -> TracSite:
+def site() -> Iterator[TracSite]:
     need_trac()
-    return take_trac()
+    found = TracSite()
+    yield found
+    found.close()
 
 
 def dump(site: TracSite) -> list[str]:
     """Return the whole database as SQL statements."""
-    with sqlite3.connect(site.folder / "db" / "trac.db") as connection:
+    with sqlite3.connect(site.folder / DATABASE) as connection:
         lines = list(connection.iterdump())
     connection.close()
     return lines
@@ -108,7 +110,7 @@ def test_a_reset_restarts_the_clock_of_the_site(site: TracSite) -> None:
         site.reset()
         visitor = Visitor(site.url)
         EDITS["comment"](visitor, 84)
-        with sqlite3.connect(site.folder / "db" / "trac.db") as connection:
+        with sqlite3.connect(site.folder / DATABASE) as connection:
             pages.append(connection.execute("SELECT max(changetime) FROM ticket").fetchone()[0])
         connection.close()
     assert pages[0] == pages[1]
@@ -121,62 +123,52 @@ def test_every_visitor_is_logged_in_as_robin(site: TracSite) -> None:
 
 
 @pytest.mark.deep
-def test_sites_are_independent_and_reused(site: TracSite) -> None:
+def test_sites_are_independent(site: TracSite) -> None:
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(lambda _: take_trac(), range(2))
+        one, other = pool.map(lambda _: TracSite(), range(2))
     assert len({site.url, one.url, other.url}) == 3
     EDITS["comment"](Visitor(one.url), 5)
+    assert one.changes()
     assert other.changes() == {}
     one.close()
     one.close()
-    again = take_trac()
-    assert again is one
-    assert again.changes() == {}
-    assert take_trac() is not one
-    again.close()
+    assert not one.folder.exists()
+    assert "Map tiles" in Visitor(other.url).page("/ticket/7")
     other.close()
 
 
-def test_a_dead_server_is_restarted_by_a_reset(site: TracSite) -> None:
+def test_a_dead_server_is_replaced_by_a_reset(site: TracSite) -> None:
     EDITS["comment"](Visitor(site.url), 7)
+    folder = site.folder
     site.server.kill()
     site.server.wait()
     site.reset()
+    assert not folder.exists()
     assert site.changes() == {}
     assert "Map tiles" in Visitor(site.url).page("/ticket/7")
 
 
-def test_a_server_that_cannot_start_breaks_the_environment(site: TracSite, tmp_path: Path) -> None:
-    (tmp_path / "seed" / "log").mkdir(parents=True)
-    shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
-    folder = tmp_path / "sites" / "site"
-    for _ in range(2):  # the second start finds the folder of the first
-        with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION") as broken:
-            TracSite(tmp_path / "seed", folder)
-        started = broken.traceback[-1].frame.f_locals["self"]
-        assert started.server.returncode is not None, "the server has ended"
-        assert not (folder / "db" / "trac.db-journal").exists()
-        (folder / "db" / "trac.db-journal").touch()
-
-
-def test_a_site_that_cannot_be_created_says_why(site: TracSite, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(EnvironmentBroken, match=r"could not be created in .*: .*not empty"):
-        sites._build(tmp_path)
+def test_a_server_that_cannot_start_breaks_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    need_trac()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sites, "PROGRAM", tmp_path / "none.py")
+    with pytest.raises(EnvironmentBroken, match=r"Trac's server does not answer: .*none.py"):
+        TracSite()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_missing_trac_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trac", None)
     with pytest.raises(MissingRequirement, match=r"-m pip install .*'trac"):
-        take_trac()
+        TracSite()
     assert [each.found for each in requirements()] == [None]
 
 
 OWNER = """
 import time
-from planbook.envs.web.sites import take_trac
-site = take_trac()
-print(site.server.pid, site.folder.parent, flush=True)
+from planbook.envs.web.sites import TracSite
+site = TracSite()
+print(site.server.pid, site.folder, flush=True)
 time.sleep(60)
 """
 
@@ -195,7 +187,7 @@ def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None
 
 def test_shipped_tasks_name_existing_places(site: TracSite) -> None:
     """A task that misspells a place could not be solved. Places that the task creates are allowed."""
-    seeded = read_state(site.seed / "db" / "trac.db")
+    seeded = read_state(site.folder / SEEDED_DATABASE)
     new = ("ticket/109/", "wiki/NightArrivals", "wiki/BlockerList")
     for task in load_tasks():
         for check in task.checks:

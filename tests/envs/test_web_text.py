@@ -50,6 +50,7 @@ def test_the_allowed_addresses_depend_on_the_start() -> None:
 def test_names_of_sites_replace_their_addresses() -> None:
     names = SiteNames({"trac": "http://127.0.0.1:81"})
     assert names.shorten("Address: http://127.0.0.1:81/wiki") == "Address: http://trac/wiki"
+    assert names.shorten("allowed: 127.0.0.1:81") == "allowed: trac"
     assert names.resolve("http://trac/wiki", "") == "http://127.0.0.1:81/wiki"
     assert names.resolve("http://trac?a", "") == "http://127.0.0.1:81?a"
     assert names.resolve("http://tractor.org/", "") == "http://tractor.org/"

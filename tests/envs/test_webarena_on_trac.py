@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from planbook.envs.types import Action, Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
-from planbook.envs.web.sites import TracSite, take_trac
+from planbook.envs.web.sites import TracSite
 from tests.browser import need_browser
 from tests.trac import need_trac
 
@@ -42,7 +42,7 @@ EVALS: dict[str, JsonValue] = {
 def site() -> Iterator[TracSite]:
     need_browser()
     need_trac()
-    found = take_trac()
+    found = TracSite()
     yield found
     found.close()
 
