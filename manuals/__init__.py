@@ -5,7 +5,6 @@ and the knowledge with which ``planbook build`` begins.
 
 - ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
 - ``markdown``: writes a manual as Markdown, and reads it back.
-- ``coverage``: finds task types without rules, rules that no planner cited, and rules that cite unknown rules.
 - ``library``: reads learned knowledge from the files of a library, and writes it to them.
 - ``procedures``: reads the procedures and demonstrations of a library.
 - ``start``: reads starts, the knowledge that a run of ``planbook build`` begins with.
@@ -20,12 +19,6 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
-    from planbook.manuals.coverage import (
-        Coverage as Coverage,
-        coverage_table as coverage_table,
-        goals_of as goals_of,
-        measure_coverage as measure_coverage,
-    )
     from planbook.manuals.errors import ManualsError as ManualsError
     from planbook.manuals.formulator import PROMPTS as PROMPTS, formulate as formulate, shorten as shorten
     from planbook.manuals.library import (

@@ -2,14 +2,15 @@
 
 Records
     ``types``: rules, skills, reflections, found task types (see below), and ``Knowledge``, which holds all of them.
-    ``book``: the current rules, the edits that change them, and the history of all changes.
+    ``book``: the current rules, and the history of all changes.
     ``evidence``: counts the episodes that cited each rule, and those that obeyed it according to its check.
 
 Changing rules
     ``builder``: asks a model to write rules (the Builder) or to merge and delete them (the Consolidator).
     It also asks the Builder to name and describe found task types.
-    ``rule_system``: the functions, such as ``rule_system.write_rule``, that the code in the model's reply calls.
-    ``edit_batch``: checks the edits of one reply, and accepts or refuses them as a whole.
+    ``rule_system``: the functions, such as ``rule_system.write_rule``, that the code in the model's reply calls. The
+    edits of one reply are accepted or refused as a whole.
+    ``edit_faults``: checks a single edit.
     ``permissions``: lists the edits that are allowed after each kind of episode.
 
 Procedures and task types

@@ -1,4 +1,4 @@
-"""The rule book, the edits that change it, and its history: the initial rules, and all changes since then.
+"""The rule book, and its history: the initial rules, and all changes since then.
 
 All edits in one reply of a model form a batch. A ``RuleChange`` records what an accepted batch changes in the book.
 """
@@ -93,72 +93,18 @@ def _block(indent: str, text: str) -> list[str]:
     return [f"{indent}  {line}".rstrip() for line in text.split("\n")]
 
 
-class WriteRule(Learned):
-    """An edit that adds a rule. The rule gets its id when the edit is added to a batch.
-
-    ``log`` becomes the first entry of the rule's validation log.
-    """
-
-    kind: Literal["write"] = "write"
-    content: str
-    type: str = ""
-    example: str = ""
-    log: str = ""
-    builds_on: tuple[str, ...] = ()
-    check: str = Field(default="", exclude_if=lambda check: not check)
-
-    def __str__(self) -> str:
-        return "write_rule"
-
-
-class UpdateRule(Learned):
-    """An edit that changes attributes of a rule. An attribute that is None here keeps its old value.
-
-    ``log`` is appended to the rule's validation log.
-    """
-
-    kind: Literal["update"] = "update"
-    id: str
-    content: str | None = None
-    type: str | None = None
-    example: str | None = None
-    log: str = ""
-    builds_on: tuple[str, ...] | None = None
-    check: str | None = Field(default=None, exclude_if=lambda check: check is None)
-
-    @property
-    def adds_log_only(self) -> bool:
-        """True if the edit changes no attribute of the rule except its log."""
-        return (self.content, self.type, self.example, self.builds_on, self.check) == (None,) * 5
-
-    def __str__(self) -> str:
-        return f"update_rule {self.id}"
-
-
-class DeleteRule(Learned):
-    """An edit that deletes a rule. The rule's id is never reused."""
-
-    kind: Literal["delete"] = "delete"
-    id: str
-
-    def __str__(self) -> str:
-        return f"delete_rule {self.id}"
-
-
-Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
-"""An edit to the rules: it adds, changes or deletes one rule."""
 Author = Literal["builder", "consolidator", "user"]
 """The author of an edit: the model that builds rules, the model that consolidates them, or a person."""
 
 
-class Batch(Learned):
-    """Edits that are applied together or not at all.
+class Batch(Learned, extra="ignore"):
+    """The origin of edits that are applied together or not at all.
 
     ``who`` is the author of the edits, and ``where`` the scope (the path of a part of the run) in which they were
-    written. ``case`` is the kind of episode after which the Builder wrote them, if it was determined.
+    written. ``case`` is the kind of episode after which the Builder wrote them, if it was determined. The field
+    ``edits`` of older runs is ignored: ``RuleChange.touched`` says what the edits changed.
     """
 
-    edits: tuple[Edit, ...] = ()
     who: Author
     where: str
     case: Case | None = None

@@ -101,7 +101,7 @@ class Editor:
         system = self._new_system()
         edited = run_edits(self._sandbox, system, code.code)
         if edited.change is None:
-            self.valid_part = system.draft.valid_part(system.batch)
+            self.valid_part = system.valid_part()
             raise ValueError(edited.message)
         return edited
 

@@ -25,9 +25,9 @@ from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import KnowledgeState, check_learns, known_parts, learned_in, memory_of
-from planbook.learning.stages import coverage_lines, coverage_of, export, export_manuals, formulate
+from planbook.learning.coverage import coverage_lines, coverage_of
+from planbook.learning.stages import export, export_manuals, formulate
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
-from planbook.manuals import coverage_table
 from planbook.planner import BudgetEnded, Recall
 from planbook.results import read_folder
 from planbook.results.summary import Summary
@@ -158,7 +158,7 @@ def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> C
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
         for group, state in learned_in(run).items():
-            for line in coverage_lines(run, group, state):
+            for line in coverage_lines(run, group, coverage_of(run, group, state)):
                 out.print(line)
         out.print(f"Written: {', '.join(written) or 'no manual'}")
         out.print(f"The run so far: {describe_spending(spent, run.meter.budget)}.")
@@ -242,19 +242,20 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
         if what == "undo":
             state = _undo_change(opened, group, state, _read_number(which, "undo N: the number of a change"))
         coverage = coverage_of(opened, group, state)
+        gaps = list(coverage_lines(opened, group, coverage))
     match what:
         case "show":
             text = _render_rules(state, which)
         case "diff":
             text = _render_diff(state, which)
         case "coverage":
-            text = coverage_table(coverage)
+            text = "\n".join(gaps) or "No gaps were found."
         case _:
             text = "\n".join(state.history.log()) or "Nothing has been changed yet."
     console().print(text.rstrip())
     facts = {
         "group": group,
-        "coverage": coverage.model_dump(mode="json") | {"missing": coverage.missing},
+        "coverage": coverage.model_dump(mode="json"),
         "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
         "changes": len(state.history.entries),
         "evidence": {id: evidence.model_dump() for id, evidence in count_evidence(state.citations).items()},

@@ -276,7 +276,8 @@ def _resume_line(run: Run, execution: Execution, *more: str) -> str:
 
 def _print_learned(results: RunResults, out: Console) -> None:
     """Print what a run of `planbook build` has learned, and the folders that hold it."""
-    from planbook.learning.stages import coverage_lines, export
+    from planbook.learning.coverage import coverage_lines, coverage_of
+    from planbook.learning.stages import export
 
     run = results.run
     folders, max_rules = export(run), run.config.building.max_rules
@@ -293,7 +294,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
             out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}")
         if (excess := len(learned.rules) - max_rules) > 0 and not run.config.building.libraries_only:
             out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow")
-        for line in coverage_lines(run, group, state):
+        for line in coverage_lines(run, group, coverage_of(run, group, state)):
             out.print(line)
         for note in state.notes:
             out.print(f"Not learned: {first_line(note)}", style="yellow")

@@ -1,8 +1,8 @@
 """Runs of `planbook build`, which learn rules, skills, procedures and manuals, in the stages of AutoManual.
 
 - ``tasks``: draws the tasks of a run, or copies the episodes of other runs, to learn from them.
-- ``stages``: plays the tasks of a run and learns from each, writes the manual, and exports the knowledge. Reports the
-  cost of learning, and which task types the rules cover.
+- ``stages``: plays the tasks of a run and learns from each, writes the manual, and exports the knowledge.
+- ``coverage``: finds task types without a success process, and rules that are unused or cite unknown rules.
 - ``learner``: learns from one episode after another.
 - ``procedures``: writes a procedure for each task type, and verifies it.
 - ``finding``: finds types for tasks that have none (``--types found``), and post-conditions: code that checks whether

@@ -1,40 +1,31 @@
-"""The stages of `planbook build` (AutoManual, section 3.1): learn from episodes, write a manual, export the result.
-
-The module also reports the task types that the learned rules cover.
-"""
+"""The stages of `planbook build` (AutoManual, section 3.1): learn from episodes, write a manual, export the result."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planbook.config import FOUND, Config
+from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
     EVERYTHING,
-    KnowledgeState,
     formulating_path,
-    group_of,
     learn_once,
     learned_in,
     playing_memory,
     with_manual,
 )
-from planbook.learning.finding import typed
 from planbook.learning.learner import Learner
 from planbook.learning.tasks import copy_next, episodes_to_copy
 from planbook.manuals import (
     MANUAL_FILE,
-    Coverage,
     formulate as ask_formulator,
-    goals_of,
-    measure_coverage,
     replace_files,
     write_knowledge,
 )
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply
-from planbook.rules import Rule, count_evidence, render_environment
+from planbook.rules import Rule, render_environment
 from planbook.runs import Entry, Run
 from planbook.store import Watch
 from planbook.wording import TYPE_SOLVED
@@ -147,38 +138,3 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
 def library_folder(run: Run, group: str) -> Path:
     """Return the folder in a run's folder to which the library of a group is exported."""
     return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
-
-
-# Coverage
-
-
-def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
-    """Return how well the rules of a group cover the group's task types, and which rules were cited.
-
-    A group is a set of task types that share their rules.
-    """
-    tasks = [entry.task for entry in run.entries() if group_of(run.config, entry.task.type) == group]
-    if run.config.types == FOUND:
-        tasks = [typed(run.config, state.knowledge, task) for task in tasks]
-        tasks = [task for task in tasks if task.type in state.knowledge.skills]
-    cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
-    return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
-
-
-def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
-    """Yield a sentence for each kind of gap in the rules, such as rules that were never cited.
-
-    A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
-    learn (``--libraries-only``).
-    """
-    left_out = set(run.config.without)
-    if "rules" in left_out:
-        return
-    coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
-    if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
-        yield f"{title}No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
-    if coverage.never_cited and "cooperation" not in left_out:
-        yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
-    if coverage.dangling:
-        named = sorted({id for ids in coverage.dangling.values() for id in ids})
-        yield f"{title}Cited by rules, but deleted or unknown: {', '.join(named)}."

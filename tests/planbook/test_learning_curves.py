@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import EVERYTHING, learned_in
-from planbook.learning.stages import coverage_lines
+from planbook.learning.coverage import coverage_lines, coverage_of
 from planbook.report.charts import Chart, charts
 from planbook.results import read_folder, read_run
 from planbook.results.learning_cost import BuildingState, cost_line, state_after
+from planbook.rules import Citation
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.flows import BUILD, asks, invoke, prompt, refusal, scripted
@@ -121,7 +122,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     before = read_folder(run)
     formulated = invoke("formulate", run)
     assert formulated.returncode == 0
-    assert "No success process (rule with a working solution) seems to cover: fetch_two." in formulated.printed
+    assert "No success process (rule with a working solution) for: fetch_two." in formulated.printed
     after = read_folder(run)
     assert after.steps == before.steps
     assert after.cost.calls == before.cost.calls + 1
@@ -183,11 +184,32 @@ def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(libra
     found = finished.result["coverage"]
     assert found["missing"] == ["fetch_two"]
     assert "rule_0" not in found["never_cited"]
-    assert "Without a success process: fetch_two." in finished.printed
+    lines = [
+        "No success process (rule with a working solution) for: fetch_two.",
+        f"Never cited: {', '.join(found['never_cited'])}.",
+    ]
+    assert finished.result["text"] == "\n".join(lines)
     built = invoke(*BUILD, *SMALL, "--out", library)
-    assert "No success process (rule with a working solution) seems to cover: fetch_two." in built.printed
-    assert f"Never cited: {', '.join(found['never_cited'])}." in built.printed
+    assert " ".join(lines) in built.printed
     assert "Procedures for 2 of 2 task types" in built.printed
+
+
+def test_a_type_has_a_success_process_if_its_solved_episode_led_to_one_or_cited_one(library: Path) -> None:
+    with closing(Run.open(library)) as run:
+        state = learned_in(run)[EVERYTHING]
+        types = {entry.path: entry.task.type for entry in run.entries()}
+        (first,) = [citation for citation in state.citations if types[citation.episode] == "fetch"]
+        (other,) = [citation for citation in state.citations if types[citation.episode] == "fetch_two"]
+
+        def missing(*citations: Citation) -> tuple[str, ...]:
+            return coverage_of(run, EVERYTHING, state.model_copy(update={"citations": citations})).missing
+
+        assert first.solved
+        assert missing(first, other) == ("fetch_two",)
+        assert missing(first.model_copy(update={"solved": False}), other) == ("fetch_two", "fetch")
+        citing = other.model_copy(update={"rule_ids": ("rule_2",)})
+        assert missing(first, citing) == ()
+        assert missing(first, citing.model_copy(update={"solved": False})) == ("fetch_two",)
 
 
 def test_no_success_process_is_reported_missing_where_no_rules_are_learned(library: Path) -> None:
@@ -196,7 +218,9 @@ def test_no_success_process_is_reported_missing_where_no_rules_are_learned(libra
         assert run.config.learning is not None
         learning = run.config.learning.model_copy(update={"libraries_only": True})
         run.config = run.config.model_copy(update={"learning": learning})
-        assert not [line for line in coverage_lines(run, EVERYTHING, state) if "success process" in line]
+        coverage = coverage_of(run, EVERYTHING, state)
+        assert coverage.missing
+        assert "success process" not in "".join(coverage_lines(run, EVERYTHING, coverage))
 
 
 def test_coverage_ignores_ablated_parts_and_names_deleted_rules(library: Path) -> None:
@@ -205,7 +229,10 @@ def test_coverage_ignores_ablated_parts_and_names_deleted_rules(library: Path) -
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)
         kept = tuple(rule for rule in state.knowledge.rules if rule.id != "rule_1")
         deleted = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})
-        assert list(coverage_lines(run, EVERYTHING, deleted))[-1] == "Cited by rules, but deleted or unknown: rule_1."
+        coverage = coverage_of(run, EVERYTHING, deleted)
+        assert list(coverage_lines(run, EVERYTHING, coverage))[-1] == (
+            "Cited by rules, but deleted or unknown: rule_1 (by rule_2)."
+        )
         for without, lines in (((), 2), (("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
             run.config = run.config.model_copy(update={"without": without})
-            assert len(list(coverage_lines(run, EVERYTHING, state))) == lines
+            assert len(list(coverage_lines(run, EVERYTHING, coverage_of(run, EVERYTHING, state)))) == lines

@@ -8,7 +8,7 @@ import pytest
 
 from planbook.knowledge import KnowledgeState
 from planbook.rules import Citation, History, Knowledge, Rule, RuleBook, count_evidence
-from planbook.rules.book import Batch, ChangedRule, RuleChange, UpdateRule
+from planbook.rules.book import Batch, ChangedRule, RuleChange
 from planbook.rules.evidence import Obedience
 from tests.flows import BUILD, asks, events, invoke, prompt, scripted
 
@@ -142,7 +142,7 @@ def test_an_edited_check_resets_the_counts_of_obedience() -> None:
     history = History(initial=RuleBook.from_rules(rules))
     state = KnowledgeState(knowledge=Knowledge(environment="toy", rules=rules), history=history, citations=(citation,))
     edited = ChangedRule(id="rule_0", before=rules[0], after=rules[0].model_copy(update={"check": "second"}))
-    batch = Batch(edits=(UpdateRule(id="rule_0", check="second"),), who="builder", where="task/0")
+    batch = Batch(who="builder", where="task/0")
     change = RuleChange(batch=batch, assigned=(), touched=(edited,), next_number=2)
     evidence = count_evidence(state.with_history(history.record(change)).citations)
     assert (evidence["rule_0"].cited, evidence["rule_0"].obedience) == (1, None)

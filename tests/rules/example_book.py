@@ -1,9 +1,13 @@
 """An example of a rule book, with four rules, and functions that change a book."""
 
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
 from planbook.rules import Rule, RuleBook, RuleType
-from planbook.rules.book import Batch, Edit, RuleChange, WriteRule
-from planbook.rules.edit_batch import Draft
+from planbook.rules.book import Batch, RuleChange
 from planbook.rules.permissions import ALL, Permissions
+from planbook.rules.rule_system import RuleSystem
 
 SUCCESS = Rule(
     id="rule_2",
@@ -26,27 +30,54 @@ USER = Permissions(situation="By hand", writes=ALL, updates=ALL, deletes=ALL, ch
 """Permits every edit."""
 
 
-def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
+BATCH = Batch(who="user", where="task/17")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A call of a function of the rule system, such as ``update_rule``."""
+
+    function: str
+    arguments: dict[str, Any]
+
+    def apply_to(self, system: RuleSystem) -> str:
+        """Call the function. Return the id of the rule, or "" if the edit has faults."""
+        with suppress(ValueError):
+            return str(getattr(system, self.function)(**self.arguments))
+        return ""
+
+
+def write(content: str, type: str = "", **more: Any) -> Edit:
+    """Return an edit that writes a rule."""
+    return Edit("write_rule", {"content": content, "type": str(type), **more})
+
+
+def note(content: str, type: RuleType = RuleType.SPECIAL_PHENOMENON, **more: Any) -> Edit:
+    """Return an edit that writes a rule, by default about a phenomenon."""
+    return write(content, type, **more)
+
+
+def update(id: str, **attributes: Any) -> Edit:
+    """Return an edit that updates a rule."""
+    return Edit("update_rule", {"rule_id": id, **attributes})
+
+
+def delete(id: str) -> Edit:
+    """Return an edit that deletes a rule."""
+    return Edit("delete_rule", {"rule_id": id})
+
+
+def apply(book: RuleBook, *edits: Edit, permissions: Permissions = USER, batch: Batch = BATCH) -> RuleChange:
     """Return the change that a batch of edits makes to a book.
 
     Raises BatchRefused, with every fault of the batch, if an edit is not valid or not permitted.
     """
-    draft = Draft(book, permissions)
-    for edit in batch.edits:
-        draft.add(edit)
-    return draft.change(batch)
-
-
-def batch(*edits: Edit) -> Batch:
-    """Return a batch of edits by the Builder."""
-    return Batch(edits=edits, who="builder", where="task/17/builder/0")
+    system = RuleSystem(book, permissions, batch)
+    for edit in edits:
+        edit.apply_to(system)
+    return system.change()
 
 
 def changed(book: RuleBook, *edits: Edit, permissions: Permissions = USER) -> RuleBook:
     """Return the book after these edits."""
-    return apply(book, batch(*edits), permissions).apply_to(book)
-
-
-def note(content: str, type: RuleType = RuleType.SPECIAL_PHENOMENON) -> WriteRule:
-    """Return an edit that writes a rule with this content."""
-    return WriteRule(content=content, type=type)
+    return apply(book, *edits, permissions=permissions).apply_to(book)

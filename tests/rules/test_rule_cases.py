@@ -6,8 +6,7 @@ import pytest
 
 from planbook.planner import Outcome
 from planbook.rules import Blame, Rule, RuleBook, RuleType
-from planbook.rules.book import DeleteRule, Edit, UpdateRule, WriteRule
-from planbook.rules.edit_batch import BatchRefused
+from planbook.rules.edit_faults import BatchRefused
 from planbook.rules.permissions import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
@@ -17,7 +16,7 @@ from planbook.rules.permissions import (
     case_of,
     read_blame,
 )
-from tests.rules.example_book import changed
+from tests.rules.example_book import Edit, changed, delete, update, write
 
 PHENOMENON, MECHANISM, HELPER, PROCESS, CORRECTED, UNRESOLVED = RuleType
 IDS = {type: f"rule_{number}" for number, type in enumerate(RuleType)}
@@ -45,44 +44,43 @@ def test_each_case_may_write_certain_types_of_rules(case: Case) -> None:
 
     There is one exception: an error that was corrected may always be marked as corrected after an indirect success.
     """
-    written = {type for type in RuleType if allowed(BUILDER[case], WriteRule(content="New.", type=type))}
+    written = {type for type in RuleType if allowed(BUILDER[case], write("New.", type=type))}
     assert written == WRITTEN[case]
-    update = UpdateRule(id=IDS[UNRESOLVED])
-    types_after_update = {type for type in RuleType if allowed(BUILDER[case], update.model_copy(update={"type": type}))}
+    types_after_update = {type for type in RuleType if allowed(BUILDER[case], update(IDS[UNRESOLVED], type=type))}
     corrected = {CORRECTED} if case is Case.INDIRECT_IMPERFECT_AGENT else set()
     assert types_after_update - {UNRESOLVED} == WRITTEN[case] - {UNRESOLVED} | corrected
 
 
 @pytest.mark.parametrize("case", Case)
 def test_only_after_a_failure_of_the_rules_success_processes_may_not_be_updated(case: Case) -> None:
-    updated = {type for type in RuleType if allowed(BUILDER[case], UpdateRule(id=IDS[type], example="x = 1"))}
+    updated = {type for type in RuleType if allowed(BUILDER[case], update(IDS[type], example="x = 1"))}
     assert updated == set(RuleType) - ({PROCESS} if case is Case.FAILURE_IMPERFECT_RULES else set())
-    assert all(allowed(BUILDER[case], UpdateRule(id=id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
+    assert all(allowed(BUILDER[case], update(id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
 
 
 def test_an_update_that_repeats_the_type_of_a_rule_does_not_change_it() -> None:
-    update = UpdateRule(id=IDS[PROCESS], type="success process", example="x = 1")
-    assert all(allowed(permissions, update) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
+    repeated = update(IDS[PROCESS], type="success process", example="x = 1")
+    assert all(allowed(permissions, repeated) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
 
 
 @pytest.mark.parametrize("permissions", [*BUILDER.values(), BUILDER_WITHOUT_CASES])
 def test_the_builder_deletes_nothing(permissions: Permissions) -> None:
-    assert not any(allowed(permissions, DeleteRule(id=id)) for id in ONE_OF_EACH.ids)
+    assert not any(allowed(permissions, delete(id)) for id in ONE_OF_EACH.ids)
 
 
 def test_without_cases_the_builder_writes_and_updates_all() -> None:
     for type in RuleType:
-        assert allowed(BUILDER_WITHOUT_CASES, WriteRule(content="New.", type=type))
-        assert allowed(BUILDER_WITHOUT_CASES, UpdateRule(id=IDS[type], content="Other."))
+        assert allowed(BUILDER_WITHOUT_CASES, write("New.", type=type))
+        assert allowed(BUILDER_WITHOUT_CASES, update(IDS[type], content="Other."))
 
 
 def test_the_consolidator_writes_no_rules_and_keeps_successes() -> None:
     kept = {PROCESS, HELPER}
-    assert not any(allowed(CONSOLIDATOR, WriteRule(content="New.", type=type)) for type in RuleType)
-    assert all(allowed(CONSOLIDATOR, UpdateRule(id=id, content="Other.")) for id in ONE_OF_EACH.ids)
-    assert {type for type in RuleType if allowed(CONSOLIDATOR, DeleteRule(id=IDS[type]))} == set(RuleType) - kept
+    assert not any(allowed(CONSOLIDATOR, write("New.", type=type)) for type in RuleType)
+    assert all(allowed(CONSOLIDATOR, update(id, content="Other.")) for id in ONE_OF_EACH.ids)
+    assert {type for type in RuleType if allowed(CONSOLIDATOR, delete(IDS[type]))} == set(RuleType) - kept
     for old, new in permutations(RuleType, 2):
-        assert allowed(CONSOLIDATOR, UpdateRule(id=IDS[old], type=new)) is (old not in kept and new not in kept)
+        assert allowed(CONSOLIDATOR, update(IDS[old], type=new)) is (old not in kept and new not in kept)
 
 
 def test_the_case_follows_from_outcome_and_verdict() -> None:

@@ -4,21 +4,21 @@ import pytest
 from pydantic import TypeAdapter
 
 from planbook.rules import History, RuleType, new_lesson_ids
-from planbook.rules.book import BadHistory, Batch, DeleteRule, Edit, Entry, UpdateRule, states
+from planbook.rules.book import BadHistory, Batch, Entry, states
 from planbook.rules.permissions import Case
-from tests.rules.example_book import BOOK, USER, apply, batch, note
+from tests.rules.example_book import BOOK, Edit, apply, delete, note, update
 
 
 def with_change(history: History, *edits: Edit) -> History:
-    return history.record(apply(history.book, batch(*edits), USER))
+    return history.record(apply(history.book, *edits))
 
 
 @pytest.fixture
 def history() -> History:
     """Three changes: rule_4 written, rule_0 updated, rule_3 deleted."""
     history = with_change(History(initial=BOOK), note("Box_9 sticks."))
-    history = with_change(history, UpdateRule(id="rule_0", content="A box must be opened.", log="task/2"))
-    return with_change(history, DeleteRule(id="rule_3"))
+    history = with_change(history, update("rule_0", content="A box must be opened.", log="task/2"))
+    return with_change(history, delete("rule_3"))
 
 
 def test_edits_that_change_nothing_are_no_changes(history: History) -> None:
@@ -61,12 +61,12 @@ def test_new_lessons_are_rules_that_are_still_new_or_reworded(history: History) 
     assert new_lesson_ids(history, 0) == {"rule_0", "rule_4"}
     assert new_lesson_ids(history, 2) == set()
     assert new_lesson_ids(history.undo(2), 0) == {"rule_4"}
-    logged = with_change(history, UpdateRule(id="rule_0", log="task/4"), note("How to.", RuleType.SUCCESS_PROCESS))
+    logged = with_change(history, update("rule_0", log="task/4"), note("How to.", RuleType.SUCCESS_PROCESS))
     assert new_lesson_ids(logged, 3) == set()
 
 
 def test_a_change_for_another_book_is_not_recorded(history: History) -> None:
-    change = apply(BOOK, batch(UpdateRule(id="rule_3", log="x")), USER)
+    change = apply(BOOK, update("rule_3", log="x"))
     with pytest.raises(BadHistory, match="rule_3 differs from"):
         history.record(change)
     with pytest.raises(BadHistory, match="entry 1 undoes entry 3, which is not an earlier entry"):
@@ -91,13 +91,13 @@ def test_the_difference_of_two_states_is_shown_rule_by_rule(history: History) ->
 
 
 def test_the_log_has_a_line_for_each_entry(history: History) -> None:
-    batch_with_case = Batch(edits=(note("More."),), who="builder", where="task/3/builder/0", case=Case.DIRECT_SUCCESS)
-    history = history.record(apply(history.book, batch_with_case, USER)).undo(2)
-    empty = history.record(apply(history.book, Batch(edits=(), who="consolidator", where=""), USER))
+    batch_with_case = Batch(who="builder", where="task/3/builder/0", case=Case.DIRECT_SUCCESS)
+    history = history.record(apply(history.book, note("More."), batch=batch_with_case)).undo(2)
+    empty = history.record(apply(history.book, batch=Batch(who="consolidator", where="")))
     assert empty.log() == [
-        "   1  builder at task/17/builder/0: wrote rule_4 (Special Phenomenon)",
-        "   2  builder at task/17/builder/0: updated rule_0",
-        "   3  builder at task/17/builder/0: deleted rule_3",
+        "   1  user at task/17: wrote rule_4 (Special Phenomenon)",
+        "   2  user at task/17: updated rule_0",
+        "   3  user at task/17: deleted rule_3",
         "   4  builder at task/3/builder/0 (direct success): wrote rule_5 (Special Phenomenon)",
         "   5  user: went back to the rules before change 2",
         "   6  consolidator: changed nothing",

@@ -3,11 +3,13 @@
 import pytest
 
 from planbook.rules import RuleType
+from planbook.rules.book import Batch
 from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
 from planbook.rules.rule_system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Sandbox
-from tests.rules.example_book import BOOK, USER, apply, batch
+from tests.rules.example_book import BOOK, USER
 
+BATCH = Batch(who="builder", where="task/17/builder/0")
 EPISODES = {"task/1": "agent.open('box_1') -> nothing", "task/2": "agent.open('box_2') -> key"}
 
 
@@ -16,7 +18,7 @@ def trajectories(ids: list[str]) -> str:
 
 
 def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> EditResult:
-    system = RuleSystem(BOOK, permissions, batch(), trajectories)
+    system = RuleSystem(BOOK, permissions, BATCH, trajectories)
     return run_edits(sandbox, system, code)
 
 
@@ -40,8 +42,8 @@ def offered(system: RuleSystem) -> list[str]:
     ],
 )
 def test_only_permitted_functions_are_offered(permissions: Permissions, names: list[str]) -> None:
-    assert offered(RuleSystem(BOOK, permissions, batch())) == [*names, "stop_generating"]
-    with_episodes = RuleSystem(BOOK, permissions, batch(), trajectories)
+    assert offered(RuleSystem(BOOK, permissions, BATCH)) == [*names, "stop_generating"]
+    with_episodes = RuleSystem(BOOK, permissions, BATCH, trajectories)
     assert offered(with_episodes) == [*names, "get_trajectory", "stop_generating"]
 
 
@@ -55,9 +57,8 @@ rule_system.stop_generating()
     result = edited(sandbox, code)
     assert (result.message, result.stopped) == ("wrote rule_4", True)
     assert result.change is not None
-    batch, book = result.change.batch, result.change.apply_to(BOOK)
-    assert apply(BOOK, batch, USER) == result.change
-    assert (batch.who, batch.where, batch.case) == ("builder", "task/17/builder/0", None)
+    book = result.change.apply_to(BOOK)
+    assert result.change.batch == BATCH
     assert book.rule("rule_4").type is RuleType.SPECIAL_PHENOMENON
     assert (book.rule("rule_3").builds_on, book.rule("rule_3").log) == (("rule_4",), ("explained by rule_4",))
 

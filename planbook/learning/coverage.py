@@ -1,0 +1,86 @@
+"""Find gaps in learned rules: task types without a success process, and rules that are unused or cite unknown rules.
+
+A success process is a rule with a working solution. A rule does not say for which task types it is meant. A task type
+therefore counts as having a success process if the planner of a solved episode of this type cited one, or if the
+Builder wrote or updated one after such an episode.
+"""
+
+import re
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict
+
+from planbook.config import FOUND
+from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
+from planbook.learning.finding import typed
+from planbook.rules import RuleType, cited_ids
+from planbook.runs import Run
+from planbook.store import without_restart
+
+
+class Coverage(BaseModel):
+    """The gaps in the rules of a group (a set of task types that share their rules).
+
+    ``missing`` lists the task types without a success process, and ``never_cited`` the rules that no planner cited.
+    ``dangling`` maps the id of a rule to the unknown ids that it cites.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    missing: tuple[str, ...]
+    never_cited: tuple[str, ...]
+    dangling: dict[str, tuple[str, ...]]
+
+
+def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
+    """Return the gaps in the rules of a group."""
+    rules, types = state.knowledge.rules, _types_of_episodes(run, group, state)
+    processes = {rule.id for rule in rules if rule.type is RuleType.SUCCESS_PROCESS}
+    covered = {types.get(episode) for episode, ids in _rules_of_solved_episodes(state) if not processes.isdisjoint(ids)}
+    cited = {id for citation in state.citations for id in citation.rule_ids}
+    known = {rule.id for rule in rules}
+    dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in known) for rule in rules}
+    return Coverage(
+        missing=tuple(task_type for task_type in dict.fromkeys(types.values()) if task_type not in covered),
+        never_cited=tuple(rule.id for rule in rules if rule.id not in cited),
+        dangling={id: unknown for id, unknown in dangling.items() if unknown},
+    )
+
+
+def _types_of_episodes(run: Run, group: str, state: KnowledgeState) -> dict[str, str]:
+    """Return a dict from the path of each episode to its task type. Found types without a skill are left out."""
+    entries = [entry for entry in run.entries() if group_of(run.config, entry.task.type) == group]
+    types = {entry.path: typed(run.config, state.knowledge, entry.task).type for entry in entries}
+    if run.config.types != FOUND:
+        return types
+    return {path: task_type for path, task_type in types.items() if task_type in state.knowledge.skills}
+
+
+def _rules_of_solved_episodes(state: KnowledgeState) -> Iterator[tuple[str, list[str]]]:
+    """Yield the paths of solved episodes, with the rules that they cited, or that the Builder changed after them."""
+    solved = {without_restart(cited.episode): [*cited.rule_ids] for cited in state.citations if cited.solved}
+    yield from solved.items()
+    changes = (entry.change for entry in state.history.entries if entry.kind == "applied")
+    for change in changes:
+        episode = re.sub(r".*(?:learn|offline)/(\d+).*", r"task/\1", change.batch.where)
+        if change.batch.who == "builder" and episode in solved:
+            yield episode, [touched.id for touched in change.touched]
+
+
+def coverage_lines(run: Run, group: str, coverage: Coverage) -> Iterator[str]:
+    """Yield a sentence for each kind of gap in the rules of a group.
+
+    A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
+    learn (``--libraries-only``).
+    """
+    left_out = set(run.config.without)
+    if "rules" in left_out:
+        return
+    title = "" if group == EVERYTHING else f"{group}: "
+    if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
+        yield f"{title}No success process (rule with a working solution) for: {', '.join(coverage.missing)}."
+    if coverage.never_cited and "cooperation" not in left_out:
+        yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
+    if coverage.dangling:
+        citing = (f"{', '.join(unknown)} (by {id})" for id, unknown in coverage.dangling.items())
+        yield f"{title}Cited by rules, but deleted or unknown: {', '.join(citing)}."
