@@ -137,10 +137,9 @@ def check_verifying(config: Config, task: Task) -> None:
 
 @click.command("formulate", cls=Command)
 @click.argument("folder", metavar="RUN", type=RUN_FOLDER)
-@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> CommandResult:
+def formulate_command(folder: Path, settings: Settings) -> CommandResult:
     """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
@@ -149,13 +148,13 @@ def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> C
         run.begin_invocation(settings.execution(), models=config.models.values())
         code = errors.OK
         try:
-            formulate(run, config, tokens)
+            formulate(run, config)
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}")
             code = errors.OUT_OF_BUDGET
         finally:
             run.end_invocation()
-        written = list(map(str, export_manuals(run, tokens)))
+        written = list(map(str, export_manuals(run)))
         spent = run.meter.spent
         for group, state in learned_in(run).items():
             for line in coverage_lines(run, group, state):

@@ -14,9 +14,9 @@ from pydantic import Field
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
-from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
+from planbook.manuals import Manual, Start, read_knowledge, read_start, render
 from planbook.planner import Conclusion, Text
-from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm, count_evidence
+from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 
@@ -223,17 +223,13 @@ def with_undos(state: KnowledgeState, group: str, undos: Mapping[tuple[str, int]
     return state
 
 
-def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
-    """Return the knowledge of a group, with the manual that was written from the state's rules, if there is one.
-
-    The manual is shortened to ``tokens`` tokens if it is longer. If ``tokens`` is None, it is not shortened.
-    """
+def with_manual(run: Run, group: str, state: KnowledgeState) -> Knowledge:
+    """Return the knowledge of a group, with the manual that was written from the state's rules, if there is one."""
     recorded = learned_event(run, formulating_path(group, state))
     if recorded is None:
         return state.knowledge
     manual = Manual.model_validate(recorded["manual"])
-    cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
-    return state.knowledge.model_copy(update={"manual": shorten(manual, state.knowledge.rules, tokens, cited)})
+    return state.knowledge.model_copy(update={"manual": render(manual, state.knowledge.rules)})
 
 
 def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:

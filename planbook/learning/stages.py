@@ -44,8 +44,6 @@ LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
 """Name of a file that describes the environment to people who read the manual. Prompts contain the same text."""
 SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
-SHORT_MANUAL = "manual.short.md"
-"""Name of the file with a shortened version of the manual."""
 
 
 def build(
@@ -71,7 +69,7 @@ def build(
     return play_in_order(run, play_one, on_ending, execution)
 
 
-def formulate(run: Run, config: Config, tokens: int | None) -> None:
+def formulate(run: Run, config: Config) -> None:
     """Write a manual for each group of task types in a run of `planbook build`, from the group's rules.
 
     ``config`` names the models to ask. The manual is recorded, so a second call with the same rules does not ask the
@@ -85,7 +83,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     with run.meter.formulating():
         for group, state in states.items():
             if rules := state.knowledge.rules:
-                make = partial(_formulate, rules=rules, config=config, tokens=tokens)
+                make = partial(_formulate, rules=rules, config=config)
                 learn_once(run, formulating_path(group, state), roles, make)
 
 
@@ -100,15 +98,15 @@ def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
     if any(state.waiting for state in learned_in(run).values()):
         return False
     try:
-        formulate(run, run.config, None)
+        formulate(run, run.config)
     except (BadArgument, UnusableReply, ModelError, BudgetEnded) as error:
         LOG.info("no manual was written: %s", error)
         return False
     return True
 
 
-def _formulate(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
-    manual = ask_formulator(scope, rules, config.environment, config.environment_options, tokens=tokens)
+def _formulate(scope: Scope, rules: Sequence[Rule], config: Config) -> dict[str, Any]:
+    manual = ask_formulator(scope, rules, config.environment, config.environment_options)
     return {"manual": manual.model_dump(mode="json")}
 
 
@@ -128,20 +126,10 @@ def export(run: Run) -> list[Path]:
     return written
 
 
-def export_manuals(run: Run, tokens: int | None) -> list[Path]:
-    """Export the knowledge of a run, and write a shortened manual of at most ``tokens`` tokens next to each manual.
-
-    If ``tokens`` is None, no shortened manuals are written. They are meant for people; planbook does not read them.
-    Return the paths of all manuals. Raises TooLong if a manual cannot be shortened to ``tokens`` tokens.
-    """
-    export(run)
-    written: list[Path] = []
-    for group, state in learned_in(run).items():
-        home = library_folder(run, group) / run.config.environment.name
-        short = "" if tokens is None else with_manual(run, group, state, tokens).manual
-        replace_files(home, {SHORT_MANUAL: short})
-        written += [home / name for name in (MANUAL_FILE, SHORT_MANUAL) if (home / name).exists()]
-    return written
+def export_manuals(run: Run) -> list[Path]:
+    """Export the knowledge of a run, and return the paths of its manuals."""
+    manuals = [folder / run.config.environment.name / MANUAL_FILE for folder in export(run)]
+    return [manual for manual in manuals if manual.exists()]
 
 
 def library_folder(run: Run, group: str) -> Path:

@@ -1,7 +1,6 @@
 """The stages build, formulate and test, played one after the other."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -155,21 +154,6 @@ def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: 
     assert ["# Manual of the toy world" in each for each in prompts] == [True, True, False]
     assert all(f"rule_{number}" in prompts[0] for number in range(4))
     assert "rule_" in prompts[2]
-
-
-def test_a_shortened_manual_is_written_next_to_the_full_one(tmp_path: Path, built: FinishedRun) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(built[0], folder)
-    home = folder / "learnt" / "toy"
-    whole = (home / "manual.md").read_text()
-    short = invoke("formulate", folder, "--tokens", 400, "--json")
-    assert short.returncode == 0, short.printed
-    assert short.result["manuals"] == [str(home / "manual.md"), str(home / "manual.short.md")]
-    assert "[left out for length]" in (home / "manual.short.md").read_text()
-    assert (home / "manual.md").read_text() == whole
-    assert invoke("formulate", folder).returncode == 0
-    assert not (home / "manual.short.md").exists()
-    assert len(asks(folder)) == len(asks(built[0])), "formulating again asks no model"
 
 
 @pytest.mark.parametrize(
