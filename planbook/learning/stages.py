@@ -12,12 +12,10 @@ from typing import Any
 from planbook.config import FOUND, Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
-    EVERYTHING,
     KnowledgeState,
     formulating_path,
-    group_of,
     learn_once,
-    learned_in,
+    learned_state,
     playing_memory,
     with_manual,
 )
@@ -25,7 +23,6 @@ from planbook.learning.finding import typed
 from planbook.learning.learner import Learner
 from planbook.learning.tasks import copy_next, episodes_to_copy
 from planbook.manuals import (
-    MANUAL_FILE,
     Coverage,
     formulate as ask_formulator,
     goals_of,
@@ -70,21 +67,19 @@ def build(
 
 
 def formulate(run: Run, config: Config) -> None:
-    """Write a manual for each group of task types in a run of `planbook build`, from the group's rules.
+    """Write a manual from the rules of a run of `planbook build`.
 
     ``config`` names the models to ask. The manual is recorded, so a second call with the same rules does not ask the
     model again. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or
     ModelError or BudgetEnded if a model cannot be asked.
     """
-    states = learned_in(run)
-    if not any(state.knowledge.rules for state in states.values()):
+    state = learned_state(run)
+    if not state.knowledge.rules:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = roles_of(run, Switches(), config)
     with run.meter.formulating():
-        for group, state in states.items():
-            if rules := state.knowledge.rules:
-                make = partial(_formulate, rules=rules, config=config)
-                learn_once(run, formulating_path(group, state), roles, make)
+        make = partial(_formulate, rules=state.knowledge.rules, config=config)
+        learn_once(run, formulating_path(state), roles, make)
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
@@ -95,7 +90,7 @@ def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
     """
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
-    if any(state.waiting for state in learned_in(run).values()):
+    if learned_state(run).waiting:
         return False
     try:
         formulate(run, run.config)
@@ -110,42 +105,24 @@ def _formulate(scope: Scope, rules: Sequence[Rule], config: Config) -> dict[str,
     return {"manual": manual.model_dump(mode="json")}
 
 
-def export(run: Run) -> list[Path]:
-    """Write the knowledge of a run of `planbook build` into its folder, as libraries that other runs can use.
+def export(run: Run) -> Path:
+    """Write the knowledge of a run of `planbook build` into its folder, as a library that other runs can use.
 
-    There is one library for each group (a set of task types that share their rules). Return the folders of the
-    libraries.
+    Return the folder of the library.
     """
-    written: list[Path] = []
-    for group, state in learned_in(run).items():
-        folder = library_folder(run, group)
-        write_knowledge(folder, with_manual(run, group, state))
-        environment = render_environment(run.config.environment, run.config.environment_options)
-        replace_files(folder / run.config.environment.name, {ENVIRONMENT_FILE: f"{environment}\n"})
-        written.append(folder)
-    return written
-
-
-def export_manuals(run: Run) -> list[Path]:
-    """Export the knowledge of a run, and return the paths of its manuals."""
-    manuals = [folder / run.config.environment.name / MANUAL_FILE for folder in export(run)]
-    return [manual for manual in manuals if manual.exists()]
-
-
-def library_folder(run: Run, group: str) -> Path:
-    """Return the folder in a run's folder to which the library of a group is exported."""
-    return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
+    folder, name = run.folder / "learnt", run.config.environment.name
+    write_knowledge(folder, with_manual(run, learned_state(run)))
+    environment = render_environment(run.config.environment, run.config.environment_options)
+    replace_files(folder / name, {ENVIRONMENT_FILE: f"{environment}\n"})
+    return folder
 
 
 # Coverage
 
 
-def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
-    """Return how well the rules of a group cover the group's task types, and which rules were cited.
-
-    A group is a set of task types that share their rules.
-    """
-    tasks = [entry.task for entry in run.entries() if group_of(run.config, entry.task.type) == group]
+def coverage_of(run: Run, state: KnowledgeState) -> Coverage:
+    """Return how well the rules cover the task types of a run, and which rules were cited."""
+    tasks = [entry.task for entry in run.entries()]
     if run.config.types == FOUND:
         tasks = [typed(run.config, state.knowledge, task) for task in tasks]
         tasks = [task for task in tasks if task.type in state.knowledge.skills]
@@ -153,7 +130,7 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
 
-def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
+def coverage_lines(run: Run, state: KnowledgeState) -> Iterator[str]:
     """Yield a sentence for each kind of gap in the rules, such as rules that were never cited.
 
     A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
@@ -162,11 +139,11 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
     left_out = set(run.config.without)
     if "rules" in left_out:
         return
-    coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
+    coverage = coverage_of(run, state)
     if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
-        yield f"{title}No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
+        yield f"No success process (rule with a working solution) seems to cover: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
-        yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
+        yield f"Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:
         named = sorted({id for ids in coverage.dangling.values() for id in ids})
-        yield f"{title}Cited by rules, but deleted or unknown: {', '.join(named)}."
+        yield f"Cited by rules, but deleted or unknown: {', '.join(named)}."
