@@ -3,7 +3,7 @@
 This package also contains the shipped library. It has a folder for each environment, with procedures, demonstrations
 and the knowledge with which ``planbook build`` begins.
 
-- ``formulator``: asks a model to arrange rules into the sections of a manual, and shortens manuals.
+- ``formulator``: asks a model to arrange rules into the sections of a manual.
 - ``markdown``: writes a manual as Markdown, and reads it back.
 - ``library``: reads learned knowledge from the files of a library, and writes it to them.
 - ``procedures``: reads the procedures and demonstrations of a library.
@@ -20,7 +20,7 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.manuals.errors import ManualsError as ManualsError
-    from planbook.manuals.formulator import PROMPTS as PROMPTS, formulate as formulate, shorten as shorten
+    from planbook.manuals.formulator import PROMPTS as PROMPTS, formulate as formulate
     from planbook.manuals.library import (
         MANUAL_FILE as MANUAL_FILE,
         read_knowledge as read_knowledge,

@@ -15,7 +15,3 @@ class BadStart(ManualsError):
 
 class BadManual(ManualsError):
     """A manual cannot be written or read. The message names the line or the rules at fault."""
-
-
-class TooLong(ManualsError):
-    """A manual is too long, even without its examples and introductions."""

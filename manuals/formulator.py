@@ -1,4 +1,4 @@
-"""Write a manual from rules (AutoManual, section 3.4), and shorten a manual that is too long for its reader.
+"""Write a manual from rules (AutoManual, section 3.4).
 
 The formulator is a model that arranges rules into a manual. In the paper, it copies the text and code of every rule
 into the manual, so it may change or forget parts of a rule. Here it writes only an outline: titles, some prose, and the
@@ -7,14 +7,14 @@ text and code are unchanged.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, pairwise
+from collections.abc import Collection, Iterator, Sequence, Set
+from itertools import pairwise
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
-from planbook.manuals.errors import BadManual, TooLong
+from planbook.manuals.errors import BadManual
 from planbook.manuals.markdown import (
     Manual,
     Piece,
@@ -22,10 +22,9 @@ from planbook.manuals.markdown import (
     error_message,
     pieces,
     placement_faults,
-    render,
     render_rule,
 )
-from planbook.planner import PROMPTS as PLANNER_PROMPTS, Message, Prompts, Scope, action_docs, estimate_tokens
+from planbook.planner import PROMPTS as PLANNER_PROMPTS, Message, Prompts, Scope, action_docs
 from planbook.rules import Rule, RuleType, citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
@@ -141,9 +140,6 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
 PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The prompt templates of the formulator. A template is named by its path in the folder ``templates``."""
 FORMULATOR = "formulator"
-WORDS_PER_TOKEN = 0.7
-FEWEST_WORDS = 80
-"""The formulator may always write this many words of prose, even if the rules alone are already too long."""
 
 
 def formulate(
@@ -151,37 +147,23 @@ def formulate(
     rules: Sequence[Rule],
     environment: type[Environment],
     options: BaseModel | None = None,
-    *,
-    tokens: int | None = None,
 ) -> Manual:
     """Ask a model for a manual in which each rule is in exactly one section.
 
-    ``tokens`` is the desired length of the whole manual. It determines how many words of prose the model is asked for;
-    only ``shorten`` enforces it. Raises BadManual if there are no rules, UnusableReply if no reply is a valid outline,
-    or another error of ``Scope.ask`` if the model cannot be asked.
+    Raises BadManual if there are no rules, UnusableReply if no reply is a valid outline, or another error of
+    ``Scope.ask`` if the model cannot be asked.
     """
     if not rules:
         raise BadManual("there are no rules for a manual; build some first")
     ids = [rule.id for rule in rules]
-    rules_text = "\n\n".join(map(render_rule, rules))
     return scope.ask(
         FORMULATOR,
         PROMPTS["formulate"],
         read=lambda text: read_outline(text, ids),
         history=[_system(environment, options, {rule.type for rule in rules})],
-        rules=rules_text,
+        rules="\n\n".join(map(render_rule, rules)),
         ids=ids,
-        words=None if tokens is None else prose_words(rules_text, tokens),
     ).value
-
-
-def prose_words(rules: str, tokens: int) -> int:
-    """Return how many words of prose fit into a manual of ``tokens`` tokens, in addition to the rules.
-
-    The number is rounded down to a multiple of ten, and is at least ``FEWEST_WORDS``.
-    """
-    room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
-    return max(FEWEST_WORDS, room // 10 * 10)
 
 
 def _system(environment: type[Environment], options: BaseModel | None, rule_types: Set[RuleType | None]) -> Message:
@@ -191,47 +173,3 @@ def _system(environment: type[Environment], options: BaseModel | None, rule_type
     return PROMPTS["formulator"].system(
         about=environment.about, types=types, action_docs=docs, untyped=untyped, no_helpers=no_helpers
     )
-
-
-# Shortening
-
-
-LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
-    RuleType.SPECIAL_PHENOMENON,
-    RuleType.SPECIAL_MECHANISM,
-    RuleType.UNRESOLVED_ERROR,
-    None,
-    RuleType.CORRECTED_ERROR,
-    RuleType.SUCCESS_PROCESS,
-    RuleType.USEFUL_HELPER_METHOD,
-)
-"""The types of rules, in the order in which the examples of their rules are dropped.
-
-Helper methods come last, since the example of such a rule is the helper's code.
-"""
-
-
-def shorten(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
-    """Return the manual as Markdown, shortened to about ``tokens`` tokens. If ``tokens`` is None, it is not shortened.
-
-    As many examples are dropped as necessary, in the order of ``LEAST_IMPORTANT_FIRST``. Within a type, the examples of
-    the least cited rules are dropped first (``cited`` maps rule ids to the number of citations) and, among equally
-    cited rules, the longest examples. If this is not enough, the introductions of all sections are dropped, too. The
-    content of rules is never dropped. Each gap is marked. Raises TooLong if the manual is still too long, or BadManual
-    in the same cases as ``render``.
-    """
-    all_rules = list(rules)
-    ids = [rule.id for rule in sorted(all_rules, key=lambda rule: _importance(rule, cited or {})) if rule.example]
-    versions = (render(manual, all_rules, ids[:count]) for count in range(len(ids) + 1))
-    for text in chain(versions, [render(manual, all_rules, ids, introductions=False)]):
-        length = estimate_tokens(text)
-        if tokens is None or length <= tokens:
-            return text
-    raise TooLong(
-        f"without examples and introductions, the manual still has about {length} tokens, but {tokens} are allowed: "
-        "allow more, or select the rules that a task needs"
-    )
-
-
-def _importance(rule: Rule, cited: Mapping[str, int]) -> tuple[int, int, int]:
-    return LEAST_IMPORTANT_FIRST.index(rule.type), cited.get(rule.id, 0), -len(rule.example)

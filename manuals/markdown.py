@@ -23,7 +23,7 @@ see them.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, NamedTuple
 
@@ -94,9 +94,6 @@ def _fence_length(lines: list[str], start: int, fence: str) -> int:
     raise ValueError(f"line {start + 1}: the code fence {lines[start].strip()!r} is never closed")
 
 
-LEFT_OUT = "[left out for length]"
-"""Marks a gap in a shortened manual. In a complete manual, no line outside of code ends with this text."""
-
 _READER = MarkdownIt("commonmark")
 
 
@@ -115,8 +112,6 @@ def _valid_prose(text: str) -> str:
             raise ValueError(
                 f"prose contains the heading {piece.text.strip()!r}; headings in prose must begin with #### or more"
             )
-        if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
-            raise ValueError(f"prose contains a line that ends with {LEFT_OUT}, which marks what was left out")
     if not _is_closed(prose):
         raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins with {prose[:40]!r}")
     return prose
@@ -184,6 +179,8 @@ def error_message(error: ValueError) -> str:
 
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
+_SHORTENED = "Example: [left out for length]"
+"""Takes the place of an example in a manual that an earlier version of planbook has shortened."""
 _VERBATIM = "text"
 """Info string of the fence around content that cannot be written as prose, or an example that is not Python."""
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
@@ -192,26 +189,19 @@ _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w
 _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$))(?:[^\W_]|[\"'(`])")
 
 
-def render(
-    manual: Manual, rules: Iterable[Rule], without_examples: Collection[str] = (), *, introductions: bool = True
-) -> str:
-    """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
-
-    The examples of the rules in ``without_examples`` are left out. If ``introductions`` is False, the introductions of
-    sections are left out, too. Each gap is marked, and a manual with gaps cannot be read back.
-    """
+def render(manual: Manual, rules: Iterable[Rule]) -> str:
+    """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once."""
     by_id = {rule.id: rule for rule in rules}
     if faults := placement_faults(manual, by_id):
         raise BadManual(f"the manual does not fit its rules: {'; '.join(faults)}")
     parts = [f"# {manual.title}", manual.overview]
     for section in manual.sections:
-        introduction = section.introduction if introductions or not section.introduction else LEFT_OUT
-        parts += [f"## {section.title}", introduction]
-        parts += [render_rule(by_id[id], example=id not in without_examples) for id in section.rule_ids]
+        parts += [f"## {section.title}", section.introduction]
+        parts += [render_rule(by_id[id]) for id in section.rule_ids]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def render_rule(rule: Rule, *, example: bool = True) -> str:
+def render_rule(rule: Rule) -> str:
     """Return one rule as Markdown. Raises BadManual if its id, or the id of a rule that it builds on, is invalid."""
     try:
         for id in (rule.id, *rule.builds_on):
@@ -225,7 +215,7 @@ def render_rule(rule: Rule, *, example: bool = True) -> str:
         parts.append(f"{BUILDS_ON}{', '.join(rule.builds_on)}.")
     if rule.example:
         info = _VERBATIM if isinstance(parse_python(rule.example), Fault) else "python"
-        parts += [EXAMPLE, fenced(rule.example, info)] if example else [f"{EXAMPLE} {LEFT_OUT}"]
+        parts += [EXAMPLE, fenced(rule.example, info)]
     return "\n\n".join(parts)
 
 
@@ -238,7 +228,7 @@ def _is_plain(content: str) -> bool:
 def _is_plain_line(line: str) -> bool:
     return (
         line.isprintable()
-        and not line.endswith((" ", LEFT_OUT))
+        and not line.endswith(" ")
         and not line.startswith((BUILDS_ON.strip(), EXAMPLE))
         and _BEGINS_PLAINLY.match(_BOLD.sub("B", line)) is not None
         and _MARKUP.search(_BOLD.sub("B", line).lstrip()) is None
@@ -271,8 +261,6 @@ def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
 
 def _parts(text: str) -> Iterator[_Part]:
     lines = list(pieces(text))
-    if gap := next(filter(_marks_gap, lines), None):
-        raise ValueError(f"line {gap.number}: {LEFT_OUT}: this is a shortened view of a manual; use the full manual")
     heads = [n for n, piece in enumerate(lines) if piece.level in (1, 2, 3)]
     first = heads[0] if heads else len(lines)
     if not heads or lines[first].level != 1 or _prose(lines[:first]):
@@ -283,10 +271,6 @@ def _parts(text: str) -> Iterator[_Part]:
         if not title:
             raise ValueError(f"line {heading.number}: a heading without a title")
         yield _Part(heading.number, heading.level, title, lines[head + 1 : next_head])
-
-
-def _marks_gap(piece: Piece) -> bool:
-    return piece.info is None and not piece.level and piece.text.rstrip().endswith(LEFT_OUT)
 
 
 def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:
@@ -334,6 +318,8 @@ def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
     current = ""
     for piece in body:
         line = piece.text.rstrip() if piece.info is None else ""
+        if line == _SHORTENED:
+            raise ValueError(f"line {piece.number}: this manual was shortened; use the full one, manual.md")
         if line == EXAMPLE or line.startswith(BUILDS_ON):
             keyword = EXAMPLE if line == EXAMPLE else BUILDS_ON
             if groups[keyword]:

@@ -145,7 +145,7 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """Learn rules, skills and procedures from episodes, one after the other, as `planbook build` does.
 
     Takes the arguments of ``run``, and these, which control learning: ``start``, ``tasks_per_type``, ``solved_after``,
-    ``max_rules``, ``per_type``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``.
+    ``max_rules``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``.
     The folder ``learnt`` in the run's folder holds what was learned. Raises the errors of ``run``.
 
         built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
@@ -192,7 +192,6 @@ class BuildingSettings(StrictModel):
         3, "Skip the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
     )
     max_rules: int = option(12, "Consolidate the rules when there are more than this many.", Option("Learning"), ge=1)
-    per_type: bool = option(False, "Keep separate rules for each task type.", Option("Learning"))
     libraries_only: bool = option(
         False, "Leave the rules as they are: learn only skills, reflections and procedures.", Option("Learning")
     )
@@ -264,6 +263,16 @@ class LearningSettings(BuildingSettings):
 
     given: tuple[EpisodeSource, ...] = Field(default=(), exclude_if=lambda given: not given)
     """Where the episodes are copied from; empty if the run plays them itself."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_per_type(cls, values: Any) -> Any:
+        """Drop a setting of earlier versions. Raises ValueError if it is True: there are rules for each task type."""
+        if not isinstance(values, Mapping) or "per_type" not in values:
+            return values
+        if values["per_type"]:
+            raise ValueError("it has separate rules for each task type (--per-type); build again without this option")
+        return {name: value for name, value in values.items() if name != "per_type"}
 
 
 class Config(PlayingSettings):

@@ -188,12 +188,9 @@ def _library_digests(config: Config) -> dict[str, str]:
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
     """Return the digests of what a `planbook build` run had learned after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
-        if run.config.learning is None:
+        if run.config.learning is None or (state := knowledge.learned_in(run, config.after)) is None:
             return {}
-        return {
-            f"learnt ({group})": texts_digest([knowledge.with_manual(run, group, state).model_dump_json()])
-            for group, state in knowledge.learned_in(run, config.after).items()
-        }
+        return {"learnt (all)": texts_digest([knowledge.with_manual(run, state).model_dump_json()])}
 
 
 def _start_names(config: Config) -> tuple[str, ...]:

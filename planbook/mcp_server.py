@@ -300,7 +300,7 @@ class PlanTools:
 
 
 def serve(
-    open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]
+    open_session: Callable[[], PlanSession], description: str, tasks: Sequence[Task], knowledge: Knowledge
 ) -> None:
     """Serve a session until the client closes the connection. ``open_session`` is called in the session's thread."""
     thread = ThreadPoolExecutor(1)  # not in a `with` block, where a second Ctrl-C would wait for the running plan
@@ -326,17 +326,17 @@ def _printing_to_stderr(work: Callable[[], T]) -> T:
         return work()
 
 
-def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> MCPServer:
+def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Knowledge) -> MCPServer:
     """Return a server that has the three common tools, and one tool for each verified procedure."""
     server = MCPServer("planbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
     server.add_tool(tools.begin_task)
     names = ["check_plan", "run_plan", "begin_task"]
-    for owner, procedure in ((part, procedure) for part in knowledge for procedure in part.procedures.values()):
+    for procedure in knowledge.procedures.values():
         names.append(python_name(procedure.type, names))
-        description = _describe(procedure, *_example_goal(procedure, owner, tasks))
-        server.add_tool(tools.procedure_tool(procedure, owner), name=names[-1], description=description)
+        description = _describe(procedure, *_example_goal(procedure, knowledge, tasks))
+        server.add_tool(tools.procedure_tool(procedure, knowledge), name=names[-1], description=description)
     return server
 
 
@@ -361,10 +361,10 @@ def _describe(procedure: Procedure, goal: str, params: Mapping[str, JsonValue]) 
     )
 
 
-def resources(description: str, tasks: Sequence[Task], knowledge: Sequence[Knowledge]) -> Iterator[TextResource]:
+def resources(description: str, tasks: Sequence[Task], knowledge: Knowledge) -> Iterator[TextResource]:
     """Yield the texts that the client can read: the environment's description, its tasks, and the manual, if any."""
     rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
-    manual = "\n\n".join(filter(None, (without_block_marks(render_manual(part)) for part in knowledge)))
+    manual = without_block_marks(render_manual(knowledge))
     yield _text_resource("environment", "The environment, and everything that plans can call.", description, MARKDOWN)
     yield _text_resource("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
     if manual:

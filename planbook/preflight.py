@@ -51,7 +51,7 @@ def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
 
     Raises BadArgument if the run plays procedures, but there is no procedure for any of its tasks.
     """
-    memory = _initial_memory(config, tasks)
+    memory = _initial_memory(config)
     if config.copies:
         return
     if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
@@ -60,14 +60,11 @@ def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
         ERRORS.print(message, style="yellow")
 
 
-def _initial_memory(config: Config, tasks: Sequence[Task]) -> Memory:
+def _initial_memory(config: Config) -> Memory:
     """Return the knowledge at the beginning of a run."""
     if config.learning is None:
         return memory_of(config)
-    group = knowledge.group_of(config, tasks[0].type)
-    return knowledge.playing_memory(
-        config, knowledge.learned_memory(config, knowledge.initial_state(config, group).knowledge)
-    )
+    return knowledge.playing_memory(config, knowledge.learned_memory(config, knowledge.initial_state(config).knowledge))
 
 
 def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
@@ -83,7 +80,7 @@ def _check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> 
     by_type = {task.type: task for task in tasks}
     if config.after is None and all(memory.recall(task).procedure is None for task in by_type.values()):
         name, folder = config.environment.name, config.library_folder
-        existing = {kind for part in knowledge.library_knowledge(config).values() for kind in part.procedures}
+        existing = knowledge.library_knowledge(config).procedures
         if existing:
             types = f"{listed(by_type, 5)} in {folder}; it has procedures for {listed(sorted(existing), 20)}"
             raise BadArgument(f"there is no procedure for {types}")

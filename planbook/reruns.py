@@ -27,8 +27,8 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[tuple[Entry, Comparis
 
 def learned_the_same(first: Run, second: Run) -> bool:
     """Return True if two runs of `planbook build` ended with the same knowledge."""
-    knowledge = [{group: state.knowledge for group, state in learned_in(run).items()} for run in (first, second)]
-    return knowledge[0] == knowledge[1]
+    before, after = (learned_in(run) for run in (first, second))
+    return (before and before.knowledge) == (after and after.knowledge)
 
 
 def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Comparison:

@@ -258,11 +258,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         """Return where task types come from: FOUND or GIVEN.
 
         If the library is a run, the default is the source that this run used. For any other library, the default is
-        FOUND if the library holds found types, or if the new run learns from tasks without types. Raises BadArgument
-        if ``--per-type`` is combined with found types.
+        FOUND if the library holds found types, or if the new run learns from tasks without types.
         """
-        if for_build and self.per_type and FOUND in self.types:
-            raise BadArgument("--per-type keeps separate rules for given types; leave it out with --types found")
         for source in (GIVEN, FOUND):
             if source in self.types:
                 return source
@@ -272,8 +269,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         environment = self.environment()
         if (folder / environment.name / TYPES_FILE).exists():
             return FOUND
-        can_find = for_build and not self.per_type
-        return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
+        return FOUND if for_build and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
     def reworded_goals(self) -> dict[str, str]:
         """Read the ``--goals`` file, and return a dict that maps task ids to other wordings of their goals.

@@ -222,7 +222,7 @@ def mcp(settings: Settings) -> int:
     with redirect_stdout(sys.stderr):  # modules may print when they are loaded
         config = settings.with_learned_library().config(PROCEDURES)
         environment, environment_options = config.environment, config.environment_options
-        tasks, learned = _tasks_to_serve(config), [*library_knowledge(config).values()]
+        tasks, learned = _tasks_to_serve(config), library_knowledge(config)
     limits = EpisodeSettings(actions, config.limits, str(config.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(

@@ -24,10 +24,19 @@ from planbook.config import (
 from planbook.console import ERRORS, console
 from planbook.envs import EnvsError, Task
 from planbook.errors import BadArgument
-from planbook.knowledge import KnowledgeState, check_learns, known_parts, learned_in, memory_of
+from planbook.knowledge import (
+    ALL_TYPES,
+    KnowledgeState,
+    check_learns,
+    learned_state,
+    library_knowledge,
+    memory_of,
+    single_parts,
+)
 from planbook.learning.coverage import coverage_lines, coverage_of
-from planbook.learning.stages import export, export_manuals, formulate
+from planbook.learning.stages import export, formulate
 from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
+from planbook.manuals import MANUAL_FILE
 from planbook.planner import BudgetEnded, Recall
 from planbook.results import read_folder
 from planbook.results.summary import Summary
@@ -137,10 +146,9 @@ def check_verifying(config: Config, task: Task) -> None:
 
 @click.command("formulate", cls=Command)
 @click.argument("folder", metavar="RUN", type=RUN_FOLDER)
-@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
-def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> CommandResult:
+def formulate_command(folder: Path, settings: Settings) -> CommandResult:
     """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
@@ -149,17 +157,17 @@ def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> C
         run.begin_invocation(settings.execution(), models=config.models.values())
         code = errors.OK
         try:
-            formulate(run, config, tokens)
+            formulate(run, config)
         except BudgetEnded as ended:
             out.print(f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}")
             code = errors.OUT_OF_BUDGET
         finally:
             run.end_invocation()
-        written = list(map(str, export_manuals(run, tokens)))
+        manual = export(run) / config.environment.name / MANUAL_FILE
+        written = [str(manual)] if manual.exists() else []
         spent = run.meter.spent
-        for group, state in learned_in(run).items():
-            for line in coverage_lines(run, group, coverage_of(run, group, state)):
-                out.print(line)
+        for line in coverage_lines(run, coverage_of(run, learned_state(run))):
+            out.print(line)
         out.print(f"Written: {', '.join(written) or 'no manual'}")
         out.print(f"The run so far: {describe_spending(spent, run.meter.budget)}.")
         return code, {
@@ -174,23 +182,6 @@ def formulate_command(folder: Path, tokens: int | None, settings: Settings) -> C
 
 
 DIFF_FORM = "diff A..B with the numbers of two states, or diff N for one change"
-
-
-def _state_of_group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
-    """Return the named group of task types and its knowledge. The default is the run's only group.
-
-    Raises BadArgument if the run has not learned anything, if it has no group with this name, or if no group was named
-    although it has several.
-    """
-    states = learned_in(run)
-    if not states:
-        raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
-    if name is None and len(states) > 1:
-        raise BadArgument(f"this run has rules for each task type; name one with --group: {', '.join(sorted(states))}")
-    chosen = name or next(iter(states))
-    if chosen not in states:
-        raise BadArgument(f"--group {chosen}: no such group; the groups are {', '.join(sorted(states))}")
-    return chosen, states[chosen]
 
 
 def _render_rules(state: KnowledgeState, rule_id: str) -> str:
@@ -211,14 +202,14 @@ def _render_diff(state: KnowledgeState, span: str) -> str:
     return state.history.diff(*ends) or "No difference."
 
 
-def _undo_change(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
+def _undo_change(run: Run, state: KnowledgeState, entry: int) -> KnowledgeState:
     """Undo change number ``entry`` of the rules and all later changes. The undo is recorded in the run.
 
     Raises BadHistory if there is no such change, or if undoing it would change nothing.
     """
     undone = state.with_history(state.history.undo(entry))
     number = sum(1 for _ in run.store.events("undo", "undo"))
-    run.store.put("undo", "undo", number, {"group": group, "entry": entry, "after": len(state.history.entries)})
+    run.store.put("undo", "undo", number, {"group": ALL_TYPES, "entry": entry, "after": len(state.history.entries)})
     export(run)
     return undone
 
@@ -233,16 +224,15 @@ def _read_number(text: str, form: str) -> int:
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("what", required=False, default="show", type=click.Choice(["show", "log", "diff", "undo", "coverage"]))
 @click.argument("which", required=False, default="")
-@click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
-def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
+def rules(run: Path, what: str, which: str) -> CommandResult:
     """Show what a run of `planbook build` has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
     with closing(Run.open(run, to_play=what == "undo")) as opened:
-        group, state = _state_of_group(opened, group)
+        state = learned_state(opened)
         if what == "undo":
-            state = _undo_change(opened, group, state, _read_number(which, "undo N: the number of a change"))
-        coverage = coverage_of(opened, group, state)
-        gaps = list(coverage_lines(opened, group, coverage))
+            state = _undo_change(opened, state, _read_number(which, "undo N: the number of a change"))
+        coverage = coverage_of(opened, state)
+        gaps = list(coverage_lines(opened, coverage))
     match what:
         case "show":
             text = _render_rules(state, which)
@@ -254,7 +244,6 @@ def rules(run: Path, what: str, which: str, group: str | None) -> CommandResult:
             text = "\n".join(state.history.log()) or "Nothing has been changed yet."
     console().print(text.rstrip())
     facts = {
-        "group": group,
         "coverage": coverage.model_dump(mode="json"),
         "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
         "changes": len(state.history.entries),
@@ -281,7 +270,7 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
     """
     env = settings.env or (RunFile.read(library).config.env if is_run(library) else "")
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
-    known, chosen = known_parts(config), split_names(parts)
+    known, chosen = single_parts(library_knowledge(config)), split_names(parts)
     if unknown := sorted(set(chosen) - set(known)):
         raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
     if not models_by_role(settings.models) and not settings.planner:

@@ -15,7 +15,7 @@ from planbook.config import FOUND, Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.inputs import current_inputs
-from planbook.knowledge import EVERYTHING, memory_of
+from planbook.knowledge import memory_of
 from planbook.learning.tasks import tasks_of
 from planbook.planner import ERROR_KINDS, BudgetEnded, Cell, Ending, EpisodeStopped, ModelError, Outcome
 from planbook.preflight import (
@@ -275,35 +275,34 @@ def _resume_line(run: Run, execution: Execution, *more: str) -> str:
 
 
 def _print_learned(results: RunResults, out: Console) -> None:
-    """Print what a run of `planbook build` has learned, and the folders that hold it."""
+    """Print what a run of `planbook build` has learned, and the folder that holds it."""
     from planbook.learning.coverage import coverage_lines, coverage_of
     from planbook.learning.stages import export
 
     run = results.run
-    folders, max_rules = export(run), run.config.building.max_rules
-    states = knowledge.learned_in(run)
-    for group, state in states.items():
-        learned, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
-        out.print(
-            f"{title}{counted(len(learned.rules), 'rule')} after {counted(state.history.changes, 'change')}, "
-            f"{counted(len(learned.skills), 'skill')}, {counted(len(learned.reflections), 'reflection')}, "
-            f"{counted(len(learned.procedures), 'procedure')}.",
-        )
-        if knowledge.manual_is_outdated(run, group, state):
-            command = f"planbook formulate {shlex.quote(str(run.folder))}"
-            out.print(f"{title}The manual is older than the latest rules; rewrite it with: {command}")
-        if (excess := len(learned.rules) - max_rules) > 0 and not run.config.building.libraries_only:
-            out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow")
-        for line in coverage_lines(run, group, coverage_of(run, group, state)):
-            out.print(line)
-        for note in state.notes:
-            out.print(f"Not learned: {first_line(note)}", style="yellow")
+    folder, max_rules = export(run), run.config.building.max_rules
+    state = knowledge.learned_state(run)
+    learned = state.knowledge
+    out.print(
+        f"{counted(len(learned.rules), 'rule')} after {counted(state.history.changes, 'change')}, "
+        f"{counted(len(learned.skills), 'skill')}, {counted(len(learned.reflections), 'reflection')}, "
+        f"{counted(len(learned.procedures), 'procedure')}.",
+    )
+    if knowledge.manual_is_outdated(run, state):
+        command = f"planbook formulate {shlex.quote(str(run.folder))}"
+        out.print(f"The manual is older than the latest rules; rewrite it with: {command}")
+    if (excess := len(learned.rules) - max_rules) > 0 and not run.config.building.libraries_only:
+        out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow")
+    for line in coverage_lines(run, coverage_of(run, state)):
+        out.print(line)
+    for note in state.notes:
+        out.print(f"Not learned: {first_line(note)}", style="yellow")
     types = len({row.entry.task.type for row in results.episodes.values()})
     if run.config.types == FOUND:
-        types = sum(len(state.knowledge.found) for state in states.values())
+        types = len(learned.found)
     if line := cost_line(results.steps, types):
         out.print(line)
-    out.print(f"What was learned is in {', '.join(map(str, folders))}")
+    out.print(f"What was learned is in {folder}")
 
 
 def _play_with_progress(

@@ -17,7 +17,7 @@ from planbook.commands.playing import play
 from planbook.config import Config, models_by_role
 from planbook.console import ALL, console, right_aligned
 from planbook.envs import Task
-from planbook.knowledge import states_in_library
+from planbook.knowledge import library_state
 from planbook.papers.comparison import ComparedPaper, compare_with_papers, paper_tables
 from planbook.papers.differences import our_run
 from planbook.planner import Budget, Spending
@@ -159,7 +159,7 @@ def _building_steps(config: Config, after: Sequence[int], prices: Path | None) -
     if not is_run(folder) or RunFile.read(folder).config.learning is None:
         raise errors.BadArgument("--after N,N: a learning curve needs a run of `planbook build` as --library")
     with closing(Run.open(folder)) as run:
-        states_in_library(config.model_copy(update={"after": max(after)}), run)  # refuses a library that cannot be used
+        library_state(config.model_copy(update={"after": max(after)}), run)  # refuses a library that cannot be used
         return read_run(run, price=prices_from(prices) if prices else None).steps
 
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from planbook.config import FOUND, Config
 from planbook.envs import Task, holds_secret, known_environments
 from planbook.errors import BadArgument
-from planbook.knowledge import learned_in, with_manual
+from planbook.knowledge import learned_state, with_manual
 from planbook.manuals import replace_files, standalone_code
 from planbook.options import parse_pairs
 from planbook.planner import Outcome, Procedure, Prompts, Trajectory, code_of, read_trajectory, without_block_marks
@@ -92,18 +92,16 @@ def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[
     """
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
-        states, verifications = learned_in(run), list(_verifications(run))
-        for group, state in states.items():
-            knowledge = with_manual(run, group, state)
-            for kind, procedure in sorted(state.knowledge.procedures.items()):
-                tasks = _verified_tasks(procedure, verifications)
-                if not tasks or run.config.types == FOUND:
-                    left_out[kind] = NEEDS_MATCHING if tasks else UNVERIFIED
-                    continue
-                name = _free_name(f"{procedure.environment}-{kind}", written)
-                skill_folder = (out or folder / "skills") / name
-                replace_files(skill_folder, _files(run, name, knowledge, procedure, tasks))
-                written[name] = str(skill_folder)
+        knowledge, verifications = with_manual(run, learned_state(run)), list(_verifications(run))
+        for kind, procedure in sorted(knowledge.procedures.items()):
+            tasks = _verified_tasks(procedure, verifications)
+            if not tasks or run.config.types == FOUND:
+                left_out[kind] = NEEDS_MATCHING if tasks else UNVERIFIED
+                continue
+            name = _free_name(f"{procedure.environment}-{kind}", written)
+            skill_folder = (out or folder / "skills") / name
+            replace_files(skill_folder, _files(run, name, knowledge, procedure, tasks))
+            written[name] = str(skill_folder)
     if not written:
         reasons = ", ".join(f"{kind}: {reason}" for kind, reason in left_out.items()) or "it has learned no procedure"
         raise BadArgument(f"{folder} has no skill to export ({reasons})")

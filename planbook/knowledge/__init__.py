@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING
 from planbook import lazy_getattr
 
 if TYPE_CHECKING:
-    from planbook.knowledge.learned_memories import known_parts, learned_memory, library_memory
+    from planbook.knowledge.learned_memories import learned_memory, library_memory
     from planbook.knowledge.learning_events import (
-        EVERYTHING,
+        ALL_TYPES,
+        INITIAL_STATE,
         LEARNED,
         SPOILT,
-        group_of,
-        initial_state_path,
         learn_once,
         learned_event,
         learning_path,
     )
-    from planbook.knowledge.memory import ABLATIONS, PROCEDURES, RETRIEVAL, check_ablations, memory_of, playing_memory
+    from planbook.knowledge.memory import (
+        ABLATIONS,
+        PROCEDURES,
+        RETRIEVAL,
+        check_ablations,
+        memory_of,
+        playing_memory,
+        single_parts,
+    )
     from planbook.knowledge.states import (
         KnowledgeState,
         WaitingEpisode,
@@ -30,12 +37,13 @@ if TYPE_CHECKING:
         formulating_path,
         initial_state,
         learned_in,
+        learned_state,
         library_knowledge,
+        library_state,
         manual_is_outdated,
         read_undos,
         rule_form_without,
         start_of,
-        states_in_library,
         with_manual,
         with_undos,
     )

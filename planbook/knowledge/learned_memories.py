@@ -1,15 +1,13 @@
 """Memories that give planners what a run of `planbook build` learned, or the knowledge in a library's files."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from planbook.config import Config
-from planbook.envs import Task
-from planbook.knowledge.learning_events import EVERYTHING
 from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
 from planbook.knowledge.states import library_knowledge, rule_form_without, start_of
 from planbook.manuals import default_starts, excerpt
-from planbook.planner import Memory, Recall, method
+from planbook.planner import Memory, method
 from planbook.rules import Knowledge, LearnedMemory, ablated, mark_optional_code, render_rules
 from planbook.runs import is_run
 
@@ -20,28 +18,11 @@ def library_memory(config: Config) -> Memory:
     Raises BadRun, BadKnowledge or BadStart if the library cannot be read. Raises BadArgument if it cannot be used with
     this configuration, or if ``--without`` names a rule or skill that it does not have.
     """
-    by_group, learned = library_knowledge(config), True
+    knowledge, learned = library_knowledge(config), True
     if not is_run(config.library_folder):
-        knowledge = by_group[EVERYTHING]
-        by_group, learned = {EVERYTHING: _with_default_example(config, knowledge)}, bool(knowledge.rules)
-    check_single_parts(config.without, by_group.values())
-    return GroupedMemory({group: learned_memory(config, each, learned=learned) for group, each in by_group.items()})
-
-
-class GroupedMemory:
-    """A memory that recalls, for each task, the knowledge of the task's group.
-
-    A group is a set of task types that share their rules. If the run that learned the knowledge had no tasks of a
-    group, nothing is recalled for the tasks of this group.
-    """
-
-    def __init__(self, by_group: Mapping[str, Memory]) -> None:
-        self._by_group = by_group
-
-    def recall(self, task: Task) -> Recall:
-        """Return what the group's memory recalls for a task."""
-        memory = self._by_group.get(task.type) or self._by_group.get(EVERYTHING)
-        return memory.recall(task) if memory else Recall()
+        knowledge, learned = _with_default_example(config, knowledge), bool(knowledge.rules)
+    check_single_parts(config.without, knowledge)
+    return learned_memory(config, knowledge, learned=learned)
 
 
 def _with_default_example(config: Config, knowledge: Knowledge) -> Knowledge:
@@ -101,10 +82,3 @@ def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowle
     }
     manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""
     return knowledge.model_copy(update={**kept, "rules": rules, "manual": manual})
-
-
-def known_parts(config: Config) -> list[str]:
-    """Return the names of all rules and skills in a run's library, as ``--without`` accepts them."""
-    return list(
-        dict.fromkeys(part for knowledge in library_knowledge(config).values() for part in single_parts(knowledge))
-    )

@@ -10,13 +10,14 @@ from functools import partial
 from itertools import chain, count
 from typing import Any
 
-from planbook.config import Config
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.runs import Entry, Run
 from planbook.store import RESTART, Watch, restart_scope
 
-EVERYTHING = "all"
-"""The group of all task types. It is the only group, unless each task type has separate rules."""
+ALL_TYPES = "all"
+"""Part of the scopes and events of knowledge, which says that it is about all task types together."""
+INITIAL_STATE = f"beginning/{ALL_TYPES}"
+"""The scope in which the initial knowledge is recorded."""
 LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 """Matches the scope in which a run learned from an episode. The first match group is the episode's number."""
 SPOILT = "spoilt"
@@ -49,16 +50,6 @@ def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body],
 def learned_event(run: Run, path: str) -> Any:
     """Return the body of a step's ``learnt`` event, or None if the step is not finished."""
     return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
-
-
-def group_of(config: Config, task_type: str) -> str:
-    """Return the group to which a task type belongs in a run of `planbook build` with this configuration."""
-    return task_type if config.building.per_type else EVERYTHING
-
-
-def initial_state_path(group: str) -> str:
-    """Return the scope in which the initial knowledge of a group is recorded."""
-    return f"beginning/{group}"
 
 
 def learning_path(entry: Entry) -> str:

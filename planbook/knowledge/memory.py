@@ -52,7 +52,7 @@ def _library_memory(config: Config) -> Memory:
     if config.planner == PROCEDURES and config.types != FOUND and not holds_run:
         left_out = [name for name in config.without if SINGLE_PART.fullmatch(name)]
         if left_out:
-            check_single_parts(left_out, knowledge.library_knowledge(config).values())
+            check_single_parts(left_out, knowledge.library_knowledge(config))
         skipped = [name.removeprefix(SKILL) for name in left_out if name.startswith(SKILL)]
         return ProcedureLibrary(config.environment, folder, config.environment_options, skipped)
     return knowledge.library_memory(config)
@@ -86,9 +86,9 @@ def check_ablations(names: Iterable[str], *, for_build: bool = False) -> None:
         )
 
 
-def check_single_parts(names: Iterable[str], known: "Iterable[Knowledge]") -> None:
+def check_single_parts(names: Iterable[str], knowledge: "Knowledge") -> None:
     """Raise BadArgument if ``names`` contains a rule or skill that does not exist in the knowledge."""
-    existing = sorted({name for knowledge in known for name in single_parts(knowledge)})
+    existing = sorted(single_parts(knowledge))
     if unknown := sorted(name for name in set(names) - set(existing) if SINGLE_PART.fullmatch(name)):
         raise BadArgument(f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing)}")
 

@@ -1,8 +1,7 @@
 """What a run of `planbook build` knew before its first episode, and after each of its episodes.
 
-A run of `planbook build` records the state of its knowledge after each episode. If it keeps separate rules for task
-types, there is a state for each group: a set of task types that share their rules. Users can undo changes to the rules.
-An undo is recorded as an event. It does not change the recorded states, but is applied whenever a state is read.
+A run of `planbook build` records the state of its knowledge after each episode. Users can undo changes to the rules. An
+undo is recorded as an event. It does not change the recorded states, but is applied whenever a state is read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,17 +12,17 @@ from pydantic import Field
 
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
-from planbook.knowledge.learning_events import EVERYTHING, LEARNED, SPOILT, group_of, initial_state_path, learned_event
-from planbook.manuals import Manual, Start, read_knowledge, read_start, shorten
+from planbook.knowledge.learning_events import ALL_TYPES, INITIAL_STATE, LEARNED, SPOILT, learned_event
+from planbook.manuals import Manual, Start, read_knowledge, read_start, render
 from planbook.planner import Conclusion, Text
-from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm, count_evidence
+from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 
 
-def formulating_path(group: str, state: "KnowledgeState") -> str:
+def formulating_path(state: "KnowledgeState") -> str:
     """Return the scope in which writing a manual from the current rules is recorded."""
-    return f"formulate/{group}/{len(state.history.entries)}"
+    return f"formulate/{ALL_TYPES}/{len(state.history.entries)}"
 
 
 class WaitingEpisode(Learned):
@@ -39,7 +38,7 @@ class WaitingEpisode(Learned):
 
 
 class KnowledgeState(Learned):
-    """The knowledge about a group of task types after some episodes, and the history of its rules.
+    """The knowledge after some episodes, and the history of its rules.
 
     ``streaks`` maps each task type to the number of its latest tasks that were solved in a row. ``notes`` describes
     replies of the Builder that could not be used. ``procedures_at`` maps each task type with a procedure to the
@@ -76,7 +75,7 @@ class KnowledgeState(Learned):
         return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
 
 
-def initial_state(config: Config, group: str) -> KnowledgeState:
+def initial_state(config: Config) -> KnowledgeState:
     """Return the knowledge with which a run of `planbook build` begins.
 
     By default, this is the starting knowledge (an example and its rules) that the run names. If the user has chosen a
@@ -87,7 +86,7 @@ def initial_state(config: Config, group: str) -> KnowledgeState:
     knowledge = Knowledge(environment=config.environment.name, rules=start.rules, example=start.example)
     book = RuleBook.from_rules(start.rules)
     if config.library != SHIPPED_LIBRARY:
-        knowledge, book = _read_library(config, group)
+        knowledge, book = _read_library(config)
         example = _with_new_examples(config, knowledge.example)
         knowledge = knowledge.model_copy(update={"example": example, "manual": ""})
     rules = () if "rules" in config.without else rule_form_without(config.without).reduced(book.active)
@@ -127,7 +126,7 @@ def _with_new_examples(config: Config, known: str) -> str:
     return known
 
 
-def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
+def _read_library(config: Config) -> tuple[Knowledge, RuleBook]:
     """Return the knowledge in the library, and its rule book.
 
     If the library is a run, the numbers of its deleted rules are not used again.
@@ -137,14 +136,12 @@ def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
         return knowledge, RuleBook.from_rules(knowledge.rules)
     with closing(Run.open(folder)) as run:
-        states = states_in_library(config, run)
-        if (state := states.get(group) or states.get(EVERYTHING)) is None:
-            raise BadArgument(f"{folder} has learned nothing about {group}, only about {', '.join(sorted(states))}")
+        state = library_state(config, run)
         return state.knowledge, state.history.book
 
 
-def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]:
-    """Return a dict that maps each group in the run ``library`` to the state of knowledge that this configuration uses.
+def library_state(config: Config, library: Run) -> KnowledgeState:
+    """Return the state of knowledge in the run ``library`` that this configuration uses.
 
     Raises BadArgument if ``library`` is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
@@ -155,14 +152,10 @@ def states_in_library(config: Config, library: Run) -> dict[str, KnowledgeState]
     if library.config.env != config.env and config.environment.name not in built_on:
         names = ", ".join(sorted(built_on))
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
-    states = learned_in(library, config.after)
-    if not states:
-        raise BadArgument(
-            f"{library.folder} has not begun to learn; resume it with: planbook build --resume {library.folder}"
-        )
+    state = learned_state(library, config.after)
     if config.after is not None and config.after > (tasks := len(library.entries())):
         raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'building task')}")
-    return states
+    return state
 
 
 def check_learns(run: Run, advice: str = "") -> None:
@@ -171,72 +164,71 @@ def check_learns(run: Run, advice: str = "") -> None:
         raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has learned nothing{advice}")
 
 
-def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
-    """Return a dict that maps each group in a run of `planbook build` to the state of its knowledge.
+def learned_in(run: Run, after: int | None = None) -> KnowledgeState | None:
+    """Return the state of knowledge in a run of `planbook build`, or None if the run has not begun to learn.
 
-    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. For a
-    group without an episode until then, it is the initial knowledge. If that was not recorded either, the group is
-    missing. Raises BadArgument if the run is not a run of `planbook build`.
+    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. Raises
+    BadArgument if the run is not a run of `planbook build`.
     """
     check_learns(run)
-    types, undos = {entry.index: entry.task.type for entry in run.entries()}, read_undos(run)
-    groups = sorted({group_of(run.config, kind) for kind in types.values()})
-    recorded: dict[str, Any] = {group: learned_event(run, initial_state_path(group)) for group in groups}
+    recorded: Any = learned_event(run, INITIAL_STATE)
     for row in run.store.events("learn", "learnt"):
         match = LEARNED.fullmatch(row.scope)
         if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
-            recorded[group_of(run.config, types[int(match[1])])] = row.body
-    states = {group: KnowledgeState.model_validate(body) for group, body in recorded.items() if body}
-    return {group: with_undos(state, group, undos) for group, state in states.items()}
+            recorded = row.body
+    return with_undos(KnowledgeState.model_validate(recorded), read_undos(run)) if recorded else None
 
 
-def library_knowledge(config: Config) -> dict[str, Knowledge]:
-    """Return a dict that maps each group of task types in a run's library to the knowledge about it.
+def learned_state(run: Run, after: int | None = None) -> KnowledgeState:
+    """Return the same as ``learned_in``. Raises BadArgument if the run has not begun to learn, too."""
+    if (state := learned_in(run, after)) is None:
+        raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
+    return state
 
-    If the library is not a run, the only key is ``EVERYTHING``. Raises BadRun or BadKnowledge if the library cannot be
-    read, or BadArgument if it cannot be used with this configuration.
+
+def library_knowledge(config: Config) -> Knowledge:
+    """Return the knowledge in a run's library.
+
+    Raises BadRun or BadKnowledge if the library cannot be read, or BadArgument if it cannot be used with this
+    configuration.
     """
     folder = config.library_folder
     if not is_run(folder):
-        return {EVERYTHING: read_knowledge(folder, config.environment, config.environment_options)}
+        return read_knowledge(folder, config.environment, config.environment_options)
     with closing(Run.open(folder)) as run:
-        return {group: with_manual(run, group, state) for group, state in states_in_library(config, run).items()}
+        return with_manual(run, library_state(config, run))
 
 
-def read_undos(run: Run) -> dict[tuple[str, int], int]:
+def read_undos(run: Run) -> dict[int, int]:
     """Return a dict of the undos that users have made in a run.
 
-    A key is a pair: a group, and the length of the group's history before the undo. The value is the number of the
-    first entry of the history that was undone.
+    A key is the length of the history before the undo. The value is the number of the first entry of the history that
+    was undone.
     """
     rows: Iterable[Any] = run.store.events("undo", "undo")
-    return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
+    return {row.body["after"]: row.body["entry"] for row in rows}
 
 
-def with_undos(state: KnowledgeState, group: str, undos: Mapping[tuple[str, int], int]) -> KnowledgeState:
+def with_undos(state: KnowledgeState, undos: Mapping[int, int]) -> KnowledgeState:
     """Return the state after the undos that users made when the state's history had its present length.
 
     An undo makes the history one entry longer, so another undo may follow it.
     """
-    while (entry := undos.get((group, len(state.history.entries)))) is not None:
+    while (entry := undos.get(len(state.history.entries))) is not None:
         state = state.with_history(state.history.undo(entry))
     return state
 
 
-def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
-    """Return the knowledge of a group, with the manual that was written from the state's rules, if there is one.
-
-    The manual is shortened to ``tokens`` tokens if it is longer. If ``tokens`` is None, it is not shortened.
-    """
-    recorded = learned_event(run, formulating_path(group, state))
+def with_manual(run: Run, state: KnowledgeState) -> Knowledge:
+    """Return the knowledge of a state, with the manual that was written from its rules, if there is one."""
+    recorded = learned_event(run, formulating_path(state))
     if recorded is None:
         return state.knowledge
     manual = Manual.model_validate(recorded["manual"])
-    cited = {id: evidence.cited for id, evidence in count_evidence(state.citations).items()}
-    return state.knowledge.model_copy(update={"manual": shorten(manual, state.knowledge.rules, tokens, cited)})
+    return state.knowledge.model_copy(update={"manual": render(manual, state.knowledge.rules)})
 
 
-def manual_is_outdated(run: Run, group: str, state: KnowledgeState) -> bool:
-    """Return True if a manual was written for a group, but not from the group's present rules."""
-    current = formulating_path(group, state)
+def manual_is_outdated(run: Run, state: KnowledgeState) -> bool:
+    """Return True if a manual was written, but not from the present rules."""
+    current = formulating_path(state)
     return learned_event(run, current) is None and learned_event(run, current.rpartition("/")[0]) is not None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel, ConfigDict
 
 from planbook.config import FOUND
-from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
+from planbook.knowledge import KnowledgeState
 from planbook.learning.finding import typed
 from planbook.rules import RuleType, cited_ids
 from planbook.runs import Run
@@ -19,7 +19,7 @@ from planbook.store import without_restart
 
 
 class Coverage(BaseModel):
-    """The gaps in the rules of a group (a set of task types that share their rules).
+    """The gaps in the rules of a run.
 
     ``missing`` lists the task types without a success process, and ``never_cited`` the rules that no planner cited.
     ``dangling`` maps the id of a rule to the unknown ids that it cites.
@@ -32,9 +32,9 @@ class Coverage(BaseModel):
     dangling: dict[str, tuple[str, ...]]
 
 
-def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
-    """Return the gaps in the rules of a group."""
-    rules, types = state.knowledge.rules, _types_of_episodes(run, group, state)
+def coverage_of(run: Run, state: KnowledgeState) -> Coverage:
+    """Return the gaps in the rules of a run."""
+    rules, types = state.knowledge.rules, _types_of_episodes(run, state)
     processes = {rule.id for rule in rules if rule.type is RuleType.SUCCESS_PROCESS}
     covered = {types.get(episode) for episode, ids in _rules_of_solved_episodes(state) if not processes.isdisjoint(ids)}
     cited = {id for citation in state.citations for id in citation.rule_ids}
@@ -47,10 +47,9 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     )
 
 
-def _types_of_episodes(run: Run, group: str, state: KnowledgeState) -> dict[str, str]:
+def _types_of_episodes(run: Run, state: KnowledgeState) -> dict[str, str]:
     """Return a dict from the path of each episode to its task type. Found types without a skill are left out."""
-    entries = [entry for entry in run.entries() if group_of(run.config, entry.task.type) == group]
-    types = {entry.path: typed(run.config, state.knowledge, entry.task).type for entry in entries}
+    types = {entry.path: typed(run.config, state.knowledge, entry.task).type for entry in run.entries()}
     if run.config.types != FOUND:
         return types
     return {path: task_type for path, task_type in types.items() if task_type in state.knowledge.skills}
@@ -67,8 +66,8 @@ def _rules_of_solved_episodes(state: KnowledgeState) -> Iterator[tuple[str, list
             yield episode, [touched.id for touched in change.touched]
 
 
-def coverage_lines(run: Run, group: str, coverage: Coverage) -> Iterator[str]:
-    """Yield a sentence for each kind of gap in the rules of a group.
+def coverage_lines(run: Run, coverage: Coverage) -> Iterator[str]:
+    """Yield a sentence for each kind of gap in the rules.
 
     A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
     learn (``--libraries-only``).
@@ -76,11 +75,10 @@ def coverage_lines(run: Run, group: str, coverage: Coverage) -> Iterator[str]:
     left_out = set(run.config.without)
     if "rules" in left_out:
         return
-    title = "" if group == EVERYTHING else f"{group}: "
     if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
-        yield f"{title}No success process (rule with a working solution) for: {', '.join(coverage.missing)}."
+        yield f"No success process (rule with a working solution) for: {', '.join(coverage.missing)}."
     if coverage.never_cited and "cooperation" not in left_out:
-        yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
+        yield f"Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:
         citing = (f"{', '.join(unknown)} (by {id})" for id, unknown in coverage.dangling.items())
-        yield f"{title}Cited by rules, but deleted or unknown: {', '.join(citing)}."
+        yield f"Cited by rules, but deleted or unknown: {', '.join(citing)}."

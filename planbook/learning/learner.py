@@ -13,11 +13,10 @@ from typing import Any
 from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.knowledge import (
+    INITIAL_STATE,
     KnowledgeState,
     WaitingEpisode,
-    group_of,
     initial_state,
-    initial_state_path,
     learn_once,
     learned_memory,
     learning_path,
@@ -49,56 +48,44 @@ from planbook.workers import EpisodeWorker
 
 
 class Learner:
-    """Keeps the current knowledge of a run of `planbook build`, and extends it after each episode.
-
-    A group is a set of task types that share their rules. Each group has a separate state of knowledge.
-    """
+    """Keeps the current knowledge of a run of `planbook build`, and extends it after each episode."""
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
         """Read or record the initial knowledge of the run. ``watch`` is called with each new learning event."""
         self._run, self._config, self._undone, self._watch = run, run.config, read_undos(run), watch
-        groups = {group_of(run.config, entry.task.type) for entry in run.entries()}
-        self._states = {group: self._recorded_initial_state(group) for group in sorted(groups)}
-
-    def state(self, task_type: str) -> KnowledgeState:
-        """Return the current state of knowledge for tasks of a type."""
-        return self._states[group_of(self._config, task_type)]
+        self._state = self._recorded_initial_state()
 
     def recall(self, task: Task) -> Recall:
         """Return the part of the current knowledge that a planner is shown for a task."""
-        return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
+        return learned_memory(self._config, self._state.knowledge).recall(task)
 
     def is_skipped(self, entry: Entry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
-        state = self.state(entry.task.type)
-        kind = typed(self._config, state.knowledge, entry.task).type
-        return state.streaks.get(kind, 0) >= self._config.building.solved_after
+        kind = typed(self._config, self._state.knowledge, entry.task).type
+        return self._state.streaks.get(kind, 0) >= self._config.building.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an episode that has ended, or read what was learned from it before.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
         """
-        group, previous = group_of(self._config, entry.task.type), self.state(entry.task.type)
+        previous, is_last = self._state, entry == self._run.entries()[-1]
 
         def make(scope: Scope) -> Body:
             step = LearningStep(self._run, entry, scope, worker)
             state = step.after_episode(previous, ending).with_positions_of_changed_procedures(previous)
-            if not any(
-                group_of(self._config, later.task.type) == group for later in self._run.entries()[entry.index + 1 :]
-            ):
+            if is_last:
                 state = step.with_renewed_procedures(step.with_waiting_rules(state))
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
         recorded = learn_once(self._run, learning_path(entry), roles, make, self._watch)
-        self._states[group] = with_undos(KnowledgeState.model_validate(recorded), group, self._undone)
+        self._state = with_undos(KnowledgeState.model_validate(recorded), self._undone)
 
-    def _recorded_initial_state(self, group: str) -> KnowledgeState:
-        """Return a group's initial knowledge. The first call records it, since the run's library may change later."""
-        path = initial_state_path(group)
-        scope = Scope(self._run.journal(path), path)
-        recorded = scope.get_or_record("learnt", lambda: initial_state(self._config, group).model_dump(mode="json"))
+    def _recorded_initial_state(self) -> KnowledgeState:
+        """Return the initial knowledge. The first call records it, since the run's library may change later."""
+        scope = Scope(self._run.journal(INITIAL_STATE), INITIAL_STATE)
+        recorded = scope.get_or_record("learnt", lambda: initial_state(self._config).model_dump(mode="json"))
         return KnowledgeState.model_validate(recorded)
 
 

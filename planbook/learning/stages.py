@@ -9,17 +9,15 @@ from typing import Any
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
-    EVERYTHING,
     formulating_path,
     learn_once,
-    learned_in,
+    learned_state,
     playing_memory,
     with_manual,
 )
 from planbook.learning.learner import Learner
 from planbook.learning.tasks import copy_next, episodes_to_copy
 from planbook.manuals import (
-    MANUAL_FILE,
     formulate as ask_formulator,
     replace_files,
     write_knowledge,
@@ -35,8 +33,6 @@ LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
 """Name of a file that describes the environment to people who read the manual. Prompts contain the same text."""
 SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
-SHORT_MANUAL = "manual.short.md"
-"""Name of the file with a shortened version of the manual."""
 
 
 def build(
@@ -62,22 +58,20 @@ def build(
     return play_in_order(run, play_one, on_ending, execution)
 
 
-def formulate(run: Run, config: Config, tokens: int | None) -> None:
-    """Write a manual for each group of task types in a run of `planbook build`, from the group's rules.
+def formulate(run: Run, config: Config) -> None:
+    """Write a manual from the rules of a run of `planbook build`.
 
     ``config`` names the models to ask. The manual is recorded, so a second call with the same rules does not ask the
     model again. Raises BadArgument if there are no rules, UnusableReply if a model gives no usable outline, or
     ModelError or BudgetEnded if a model cannot be asked.
     """
-    states = learned_in(run)
-    if not any(state.knowledge.rules for state in states.values()):
+    state = learned_state(run)
+    if not state.knowledge.rules:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = roles_of(run, Switches(), config)
     with run.meter.formulating():
-        for group, state in states.items():
-            if rules := state.knowledge.rules:
-                make = partial(_formulate, rules=rules, config=config, tokens=tokens)
-                learn_once(run, formulating_path(group, state), roles, make)
+        make = partial(_formulate, rules=state.knowledge.rules, config=config)
+        learn_once(run, formulating_path(state), roles, make)
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
@@ -88,53 +82,28 @@ def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
     """
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
-    if any(state.waiting for state in learned_in(run).values()):
+    if learned_state(run).waiting:
         return False
     try:
-        formulate(run, run.config, None)
+        formulate(run, run.config)
     except (BadArgument, UnusableReply, ModelError, BudgetEnded) as error:
         LOG.info("no manual was written: %s", error)
         return False
     return True
 
 
-def _formulate(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
-    manual = ask_formulator(scope, rules, config.environment, config.environment_options, tokens=tokens)
+def _formulate(scope: Scope, rules: Sequence[Rule], config: Config) -> dict[str, Any]:
+    manual = ask_formulator(scope, rules, config.environment, config.environment_options)
     return {"manual": manual.model_dump(mode="json")}
 
 
-def export(run: Run) -> list[Path]:
-    """Write the knowledge of a run of `planbook build` into its folder, as libraries that other runs can use.
+def export(run: Run) -> Path:
+    """Write the knowledge of a run of `planbook build` into its folder, as a library that other runs can use.
 
-    There is one library for each group (a set of task types that share their rules). Return the folders of the
-    libraries.
+    Return the folder of the library.
     """
-    written: list[Path] = []
-    for group, state in learned_in(run).items():
-        folder = library_folder(run, group)
-        write_knowledge(folder, with_manual(run, group, state))
-        environment = render_environment(run.config.environment, run.config.environment_options)
-        replace_files(folder / run.config.environment.name, {ENVIRONMENT_FILE: f"{environment}\n"})
-        written.append(folder)
-    return written
-
-
-def export_manuals(run: Run, tokens: int | None) -> list[Path]:
-    """Export the knowledge of a run, and write a shortened manual of at most ``tokens`` tokens next to each manual.
-
-    If ``tokens`` is None, no shortened manuals are written. They are meant for people; planbook does not read them.
-    Return the paths of all manuals. Raises TooLong if a manual cannot be shortened to ``tokens`` tokens.
-    """
-    export(run)
-    written: list[Path] = []
-    for group, state in learned_in(run).items():
-        home = library_folder(run, group) / run.config.environment.name
-        short = "" if tokens is None else with_manual(run, group, state, tokens).manual
-        replace_files(home, {SHORT_MANUAL: short})
-        written += [home / name for name in (MANUAL_FILE, SHORT_MANUAL) if (home / name).exists()]
-    return written
-
-
-def library_folder(run: Run, group: str) -> Path:
-    """Return the folder in a run's folder to which the library of a group is exported."""
-    return run.folder / "learnt" if group == EVERYTHING else run.folder / "learnt" / group
+    folder, name = run.folder / "learnt", run.config.environment.name
+    write_knowledge(folder, with_manual(run, learned_state(run)))
+    environment = render_environment(run.config.environment, run.config.environment_options)
+    replace_files(folder / name, {ENVIRONMENT_FILE: f"{environment}\n"})
+    return folder

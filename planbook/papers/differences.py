@@ -124,10 +124,10 @@ def our_run(summary: Summary) -> OurRun:
 
 
 def _origin(config: Config) -> KnowledgeOrigin:
-    library, known = config.library_folder, library_knowledge(config).values()
-    formulated = all(knowledge.manual for knowledge in known if knowledge.rules)
+    library, knowledge = config.library_folder, library_knowledge(config)
+    formulated = bool(knowledge.manual or not knowledge.rules)
     if not is_run(library):
-        learned = any(knowledge.rules or knowledge.skills or knowledge.reflections for knowledge in known)
+        learned = bool(knowledge.rules or knowledge.skills or knowledge.reflections)
         return KnowledgeOrigin(None, (), formulated, learned or config.planner == PROCEDURES)
     with closing(Run.open(library)) as built:
         return KnowledgeOrigin(built.config, models_asked(read_run(built)), formulated, config.after != 0)

@@ -7,11 +7,11 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
+from planbook.knowledge import KnowledgeState, learned_in, with_manual
 from planbook.report.elements import Node, details
 from planbook.results import RunResults
 from planbook.results.measures import versions_line
-from planbook.rules import NO_EVIDENCE, Evidence, Knowledge, Rule, count_evidence
+from planbook.rules import NO_EVIDENCE, Evidence, Rule, count_evidence
 from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
@@ -23,28 +23,22 @@ HEADING_SHIFT, LOWEST_HEADING = 3, 6
 the headings of the page."""
 
 
-def count_learned(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
+def count_learned(state: KnowledgeState) -> tuple[str, str]:
     """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often rules were changed."""
-    totals = {kind: sum(len(getattr(state.knowledge, f"{kind}s")) for state in states.values()) for kind in KINDS}
+    totals = {kind: len(getattr(state.knowledge, f"{kind}s")) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
-    changes = sum(state.history.changes for state in states.values())
-    return ", ".join(counts), f"{counted(changes, 'change')} to the rules"
+    return ", ".join(counts), f"{counted(state.history.changes, 'change')} to the rules"
 
 
-def learned(run: RunResults, states: Mapping[str, KnowledgeState]) -> Iterator[Node]:
-    """Yield nodes about everything that was learned, for one group of task types after another."""
-    start = learned_in(run.run, after=0) if states else {}
-    for name, state in states.items():
-        if name != EVERYTHING:
-            yield ["h5", name]
-        yield from _group(state, with_manual(run.run, name, state), start[name].knowledge)
-
-
-def _group(state: KnowledgeState, known: Knowledge, initial: Knowledge) -> Iterator[Node]:
+def learned(run: RunResults, state: KnowledgeState | None) -> Iterator[Node]:
+    """Yield nodes about everything that was learned."""
+    if state is None:
+        return
+    known, initial = with_manual(run.run, state), learned_in(run.run, after=0)
     if known.manual:
         yield details("noted", "manual", ["div.prose", *prose(known.manual)])
     if known.found:
-        yield ["p", versions_line(known.found, initial.found)]
+        yield ["p", versions_line(known.found, initial.knowledge.found if initial else ())]
     if known.rules:
         evidence = count_evidence(state.citations)
         rules = (_rule(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in known.rules)

@@ -4,7 +4,7 @@ A page about several runs also has a section that compares them. ``elements`` sa
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice, takewhile, zip_longest
 from pathlib import Path
@@ -48,13 +48,13 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
     The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
-    states = learned_in(run.run) if run.run.config.learning is not None else {}
+    state = learned_in(run.run) if run.run.config.learning is not None else None
     contents: list[tuple[str, str, Iterable[Node]]] = [
-        ("overview", "", [facts(ended, run, states)]),
+        ("overview", "", [facts(ended, run, state)]),
         ("results", "Results", results(ended, anchor)),
         ("plots", "", chart_nodes([ended])),
         ("branches", "Branches", () if live else branches(run.run)),
-        ("learned", "What was learned", learned(run, states)),
+        ("learned", "What was learned", learned(run, state)),
         ("figures", "Figures", nodes_of(figure_parts(ended.summary()))),
         ("cost", "Cost", costs(run)),
         ("counts", "What the figures count", outcome_counts(ended, anchor)),
@@ -68,14 +68,14 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
     ]
 
 
-def facts(ended: RunResults, run: RunResults, states: Mapping[str, KnowledgeState]) -> Node:
+def facts(ended: RunResults, run: RunResults, state: KnowledgeState | None) -> Node:
     """Return the key facts of a run: the result, what was learned, and the cost.
 
     The result is that of ``ended``: the same run, reduced to the episodes that count.
     """
     rows = [("Result", *_result(ended, run.last))]
-    if states:
-        rows.append(("Learned", *count_learned(states)))
+    if state:
+        rows.append(("Learned", *count_learned(state)))
     rows.append(("Cost", *_cost(run, ended.summary().solved)))
     return [
         "dl.key-facts",

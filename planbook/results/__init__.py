@@ -23,7 +23,7 @@ from typing import Any
 from planbook.config import SHIPPED_LIBRARY
 from planbook.envs import MissingRequirement
 from planbook.errors import BadRun
-from planbook.knowledge import LEARNED, SPOILT, group_of
+from planbook.knowledge import LEARNED, SPOILT
 from planbook.planner import INVOCATION, Outcome, Spending, bulky_fields, cost_of, figures_of
 from planbook.results.learning_cost import BuildingState, LearningPayoff, state_after
 from planbook.results.measures import known_milestones
@@ -86,8 +86,6 @@ class RunResults:
     _new_inputs: RunInputs | None = None
     """The current inputs, until something is played with them."""
     _spent_without_manual: Spending = NOTHING
-    _known: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Maps each group (task types that share their rules) to the number of its rules, skills and so on."""
     _time: PlayedTime = field(default_factory=PlayedTime)
     _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
@@ -167,9 +165,7 @@ class RunResults:
 
     def _add_step(self, index: int, body: Any) -> None:
         """Record how much a run of `planbook build` has learned, and spent, after an episode."""
-        group = group_of(self.run.config, self.episodes[index].entry.task.type)
-        self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
-        counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
+        counts = {name: len(body["knowledge"][name]) for name in KNOWN}
         spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions", "money")}
         self.steps.append(BuildingState(tasks=index + 1, **spent, **counts))
 

@@ -35,7 +35,7 @@ class ClaimCounts(BaseModel):
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Episodes whose task was solved, although it was claimed to be unsolved or was given up."""
+    """Episodes whose task was solved, although it was claimed to be unsolved."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int

@@ -342,7 +342,7 @@ class RunFile(BaseModel):
         except ValidationError as error:
             fault = validation_faults(error, "the whole file")[0]
             raise BadRun(
-                f"{folder / CONFIG_FILE} is not the run.json of a run, or was written by a later version of planbook: "
+                f"{folder / CONFIG_FILE} is not the run.json of a run, or was written by another version of planbook: "
                 f"{fault}"
             ) from error
         except (OSError, UnicodeDecodeError) as error:

@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import load_environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, formulate, prose_words, read_outline
+from planbook.manuals.formulator import FORMULATOR, formulate, read_outline
 from planbook.manuals.markdown import parse, render, render_rule
 from planbook.planner import MemoryJournal, Roles, Scope
 from planbook.planner.models.stand_ins import ScriptedModel
@@ -82,7 +82,6 @@ def test_the_prompt_has_every_rule_and_no_log() -> None:
     assert all(render_rule(rule) in asked for rule in RULES)
     assert "rule_0, rule_1, rule_4" in asked
     assert "a log entry" not in asked
-    assert "at most" not in asked
     assert "agent.take(thing: str, box: str) -> str" in system
 
 
@@ -130,14 +129,6 @@ def test_without_rules_no_request_is_sent() -> None:
     with pytest.raises(BadManual, match="no rules"):
         formulate(scope, [], TOY)
     assert not journal.events
-
-
-def test_a_token_limit_is_stated_as_a_number_of_words() -> None:
-    scope, journal = scripted_scope(GOOD)
-    formulate(scope, RULES, TOY, tokens=500)
-    rules = "\n\n".join(map(render_rule, RULES))
-    assert f"write at most {prose_words(rules, 500)} words" in prompts(journal)[0][1]
-    assert FEWEST_WORDS == prose_words(rules, 1) < prose_words(rules, 500) < 500
 
 
 @pytest.mark.parametrize(

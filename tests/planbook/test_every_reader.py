@@ -128,7 +128,7 @@ REFUSED: Mapping[Callable[[Path], Path], Mapping[str, ExpectedRefusal]] = {
         **dict.fromkeys(READERS, ExpectedRefusal("there is no run.json; name the folder of a run")),
         "stats": ExpectedRefusal("there is no run in"),
     },
-    another_folder: dict.fromkeys(READERS, ExpectedRefusal("is not the run.json of a run, or was written by a later")),
+    another_folder: dict.fromkeys(READERS, ExpectedRefusal("is not the run.json of a run, or was written by another")),
     without_store: dict.fromkeys(
         READERS, ExpectedRefusal("there is no run.db, which would hold its events; restore it")
     ),

@@ -121,10 +121,9 @@ def test_shopping_goals_are_matched_without_a_model(tmp_path: Path) -> None:
     assert result["matches"]["wrong"]["count"] == 0
 
 
-def test_found_types_cannot_be_combined_with_rules_per_type_or_exported_skills(built: Path) -> None:
-    per_type, exported = invoke(*BUILD, *MODEL, "--per-type"), invoke("skills", "export", built)
-    assert (per_type.returncode, exported.returncode) == (2, 2)
-    assert "leave it out with --types found" in per_type.stderr
+def test_procedures_for_found_types_are_not_exported_as_skills(built: Path) -> None:
+    exported = invoke("skills", "export", built)
+    assert exported.returncode == 2
     assert "its params are extracted from the goals" in exported.printed
 
 

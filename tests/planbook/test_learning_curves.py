@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from planbook.knowledge import EVERYTHING, learned_in
+from planbook.knowledge import learned_state
 from planbook.learning.coverage import coverage_lines, coverage_of
 from planbook.report.charts import Chart, charts
 from planbook.results import read_folder, read_run
@@ -56,14 +56,6 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
     with closing(Run.open(folder / "after-1")) as run:
         assert (run.config.after, run.config.library) == (1, str(library.resolve()))
     assert found["table"] is None
-
-
-def test_a_type_keeps_its_initial_knowledge_until_it_has_learned(tmp_path: Path) -> None:
-    assert invoke(*BUILD, *SMALL, "--per-type", "--out", tmp_path / "run").returncode == 0
-    with closing(Run.open(tmp_path / "run")) as run:
-        begun, one, later = learned_in(run, 0), learned_in(run, 1), learned_in(run)
-    assert begun.keys() == one.keys() == later.keys() == {"fetch", "fetch_two"}
-    assert sum(one[group] == begun[group] for group in one) == 1
 
 
 def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
@@ -196,13 +188,13 @@ def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(libra
 
 def test_a_type_has_a_success_process_if_its_solved_episode_led_to_one_or_cited_one(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        state = learned_in(run)[EVERYTHING]
+        state = learned_state(run)
         types = {entry.path: entry.task.type for entry in run.entries()}
         (first,) = [citation for citation in state.citations if types[citation.episode] == "fetch"]
         (other,) = [citation for citation in state.citations if types[citation.episode] == "fetch_two"]
 
         def missing(*citations: Citation) -> tuple[str, ...]:
-            return coverage_of(run, EVERYTHING, state.model_copy(update={"citations": citations})).missing
+            return coverage_of(run, state.model_copy(update={"citations": citations})).missing
 
         assert first.solved
         assert missing(first, other) == ("fetch_two",)
@@ -214,25 +206,25 @@ def test_a_type_has_a_success_process_if_its_solved_episode_led_to_one_or_cited_
 
 def test_no_success_process_is_reported_missing_where_no_rules_are_learned(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        state = learned_in(run)[EVERYTHING]
+        state = learned_state(run)
         assert run.config.learning is not None
         learning = run.config.learning.model_copy(update={"libraries_only": True})
         run.config = run.config.model_copy(update={"learning": learning})
-        coverage = coverage_of(run, EVERYTHING, state)
+        coverage = coverage_of(run, state)
         assert coverage.missing
-        assert "success process" not in "".join(coverage_lines(run, EVERYTHING, coverage))
+        assert "success process" not in "".join(coverage_lines(run, coverage))
 
 
 def test_coverage_ignores_ablated_parts_and_names_deleted_rules(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        state = learned_in(run)[EVERYTHING]
+        state = learned_state(run)
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)
         kept = tuple(rule for rule in state.knowledge.rules if rule.id != "rule_1")
         deleted = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})
-        coverage = coverage_of(run, EVERYTHING, deleted)
-        assert list(coverage_lines(run, EVERYTHING, coverage))[-1] == (
+        coverage = coverage_of(run, deleted)
+        assert list(coverage_lines(run, coverage))[-1] == (
             "Cited by rules, but deleted or unknown: rule_1 (by rule_2)."
         )
         for without, lines in (((), 2), (("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
             run.config = run.config.model_copy(update={"without": without})
-            assert len(list(coverage_lines(run, EVERYTHING, coverage_of(run, EVERYTHING, state)))) == lines
+            assert len(list(coverage_lines(run, coverage_of(run, state)))) == lines

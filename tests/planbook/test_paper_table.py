@@ -13,7 +13,7 @@ from planbook.config import Config, LearningSettings
 from planbook.console import ALL
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.generated import TYPES
-from planbook.knowledge import ABLATIONS, EVERYTHING, initial_state
+from planbook.knowledge import ABLATIONS, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling
 from planbook.runs import Entry, Run
@@ -67,7 +67,7 @@ def write_built_run(folder: Path, *, formulated: bool = True, model: str = GPT_4
     """Write a build that learned nothing from one task: it has only its initial rules, as a manual or a list."""
     config, path = BUILDING.model_copy(update=changes), folder / "built"
     task = Task(id="pick_and_place/0", env="alfworld", split="s", type="pick_and_place", goal="g")
-    state = initial_state(config, EVERYTHING)
+    state = initial_state(config)
     with closing(Run.create(path, config, [task])) as run:
         run.store.put("learn/0/builder", "ask", 0, request_body("planner", "openai:x", "t", served=model))
         run.store.put("learn/0", "learnt", 0, state.model_dump(mode="json"))
@@ -160,7 +160,7 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
 
 def test_every_difference_is_listed(tmp_path: Path) -> None:
     building: dict[str, Any] = {
-        "learning": LearningSettings(start=(), tasks_per_type=2, solved_after=1, max_rules=20, per_type=True),
+        "learning": LearningSettings(start=(), tasks_per_type=2, solved_after=1, max_rules=20),
         "models": {},
         "selection": Selection(split="generated"),
         "actions": 40,
@@ -201,7 +201,6 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
         "solved_after in the build": ("1", "3"),
         "max_rules in the build": ("20", "12"),
         "start in the build": ("none", "put"),
-        "per_type in the build": ("True", "False"),
         "conclusions in the build": ("needed", "always"),
         "procedures in the build": ("True", "False"),
     }
@@ -286,7 +285,7 @@ def test_examples_that_are_added_to_a_library_name_none_of_its_rules(tmp_path: P
     states = []
     for starts in (("search-engine",), ("search-engine", "click-menu"), ("click-menu", "search-engine")):
         config = config.model_copy(update={"learning": LearningSettings(start=starts)})
-        states.append(initial_state(config, EVERYTHING).knowledge)
+        states.append(initial_state(config).knowledge)
         config = config.model_copy(update={"library": write_built_run(tmp_path / "-".join(starts), **dict(config))})
     first, second, third = states
     assert second.rules == third.rules == first.rules

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planbook.envs.alfworld import Alfworld
-from planbook.knowledge import learned_in
+from planbook.knowledge import learned_state
 from planbook.planner.models.types import Message, estimate_prompt
 from planbook.rules.learned_memory import LearnedMemory
 from planbook.runs import Run
@@ -66,7 +66,7 @@ def test_the_chosen_rules_include_those_that_recorded_planners_cited(tmp_path: P
     cited = found = 0
     with closing(Run.open(tmp_path / "run")) as built:
         for entry in built.entries():
-            known = next(iter(learned_in(built, entry.index).values())).knowledge
+            known = learned_state(built, entry.index).knowledge
             chosen = LearnedMemory(known, Alfworld, by_task=True).recall(entry.task).rule_ids
             named = [id for id in _cited(tmp_path / "run", entry.index) if id in {rule.id for rule in known.rules}]
             cited, found = cited + len(named), found + len(set(named) & set(chosen))

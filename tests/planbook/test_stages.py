@@ -1,5 +1,6 @@
 """The stages build, formulate and test, played one after the other."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -157,21 +158,6 @@ def test_fewer_rule_tokens_leave_fewer_rules_in_a_prompt(tmp_path: Path, built: 
     assert "rule_" in prompts[2]
 
 
-def test_a_shortened_manual_is_written_next_to_the_full_one(tmp_path: Path, built: FinishedRun) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(built[0], folder)
-    home = folder / "learnt" / "toy"
-    whole = (home / "manual.md").read_text()
-    short = invoke("formulate", folder, "--tokens", 400, "--json")
-    assert short.returncode == 0, short.printed
-    assert short.result["manuals"] == [str(home / "manual.md"), str(home / "manual.short.md")]
-    assert "[left out for length]" in (home / "manual.short.md").read_text()
-    assert (home / "manual.md").read_text() == whole
-    assert invoke("formulate", folder).returncode == 0
-    assert not (home / "manual.short.md").exists()
-    assert len(asks(folder)) == len(asks(built[0])), "formulating again asks no model"
-
-
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -198,21 +184,20 @@ def test_building_runs_and_test_runs_are_replayed_without_a_model(built: Finishe
     assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 12)
 
 
-def test_rules_can_be_kept_by_type(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("per_type", "code"), [(False, 0), (True, 2)])
+def test_runs_of_earlier_versions_with_separate_rules_for_each_type_are_refused(
+    per_type: bool, code: int, tmp_path: Path, built: FinishedRun
+) -> None:
     folder = tmp_path / "run"
-    finished = invoke(*BUILD, "--per-type", "--no-procedures", "--json", "--out", folder)
-    assert finished.returncode == 0, finished.stderr
-    assert invoke("formulate", folder).returncode == 0
-    assert {path.name for path in (folder / "learnt").iterdir()} == {"fetch", "fetch_two"}
-    home = folder / "learnt" / "fetch" / "toy"
-    assert (home / "manual.md").exists()
-    assert not (home / "procedures").exists()
-    one, two = (invoke("rules", folder, "log", "--group", group, "--json").result for group in ("fetch", "fetch_two"))
-    of_type = {index(event.scope): event.body["task"]["type"] for event in events(folder, "task", "task")}  # type: ignore[index, call-overload]
-    for group, shown in (("fetch", one), ("fetch_two", two)):
-        places = [line.split(" at learn/")[1].split("/")[0] for line in shown["text"].splitlines()]
-        assert places
-        assert {of_type[int(place)] for place in places} == {group}
+    shutil.copytree(built[0], folder)
+    file = json.loads((folder / "run.json").read_text())
+    file["config"]["learning"]["per_type"] = per_type
+    (folder / "run.json").write_text(json.dumps(file))
+    test = ("test", "--env", "toy", "--library", folder, "--model", "none", "--out", tmp_path / "tested")
+    for command in (("rules", folder), test):
+        finished = invoke(*command)
+        assert finished.returncode == code, finished.printed
+        assert ("separate rules for each task type (--per-type); build again" in finished.printed) is per_type
 
 
 def index(scope: str) -> int:

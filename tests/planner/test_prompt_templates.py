@@ -111,7 +111,6 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "tried": ("A procedure.", ""),
     "trajectory": (EPISODE, EPISODE.model_copy(update={"rounds": ()})),
     "types": (TYPES, []),
-    "words": (200, None),
 }
 TEXT_VALUES = {"trajectory": ("What happened.", CODE), "rules": ("## rule_1", "")}
 WITH_TEXT = {

@@ -1,14 +1,14 @@
 """The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it reports success or failure.
 
-ADaPT and its baselines share the executor. They also share its figures (the statistics of a run): numbers of calls,
-depths of decomposition, and how claims of success compare with the environment's verdicts.
+ADaPT and its baselines share the executor. They also share its figures (the statistics of a run): numbers of calls, and
+depths of decomposition.
 """
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, PlansRefused
@@ -134,10 +134,7 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 
 
 def claim_of_ending(episode: Episode) -> bool | None:
-    """Return the claim for a subtask during which the episode ended: True if the agent itself ended the episode.
-
-    Otherwise return None. ``claimed_rate`` counts tasks that the environment ended as solved even without a claim.
-    """
+    """Return the claim for a subtask during which the episode ended: True if the agent ended it itself, else None."""
     return True if episode.environment.submits and episode.environment.ended else None
 
 
@@ -247,33 +244,8 @@ def _system(episode: Episode, options: ExecutorOptions) -> Message:
 EpisodesWithSubtasks = Sequence[tuple[PlayedEpisode, Sequence[Subtask]]]
 
 
-class Claims(BaseModel):
-    """The number of subtasks with each claim."""
-
-    done: int = 0
-    failed: int = 0
-    """Number of subtasks that counted as failed: the role said so, or it gave up (``Subtask.gave_up``)."""
-    none: int = 0
-    """Number of subtasks without a claim, because the episode ended before the claim."""
-
-    def __str__(self) -> str:
-        return f"{self.done} claimed done, {self.failed} counted as failed, {self.none} without a claim"
-
-
-class Audit(BaseModel):
-    """Counts of the claims about whole tasks, separately for those that the environment judged as solved and others."""
-
-    solved: Claims
-    not_solved: Claims
-    unplayed: int
-    """Number of episodes that were broken or not played. They count as not solved, whatever was claimed."""
-
-
 class DecompositionFigures(Figures):
-    """The figures under ``subtasks`` in ``--json``.
-
-    Means are taken over the episodes that were played, and rates over all episodes.
-    """
+    """The figures under ``subtasks`` in ``--json``. Means are taken over the episodes that were played."""
 
     key = "subtasks"
 
@@ -283,11 +255,6 @@ class DecompositionFigures(Figures):
     """Mean over the solved episodes of the greatest depth at which an executor worked. None if no task was solved."""
     k_max_by_type: dict[str, float | None]
     """Maps each task type to its ``k_max``."""
-    audit: Audit
-    claimed_rate: float
-    """Share of tasks that were claimed to be solved, or that the environment ended as solved before any claim."""
-    judged_rate: float
-    """Share of tasks that the environment judged as solved. Figure 10 of the paper compares the two shares."""
 
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
@@ -297,36 +264,22 @@ class DecompositionFigures(Figures):
             return None
         played = [subtasks for episode, subtasks in pairs if episode.ending.outcome.played]
         calls = Counter(subtask.by for subtasks in played for subtask in subtasks)
-        kinds, audit = sorted({episode.kind for episode in episodes}), _audit(pairs)
+        kinds = sorted({episode.kind for episode in episodes})
         return cls(
             mean_executor_calls=round(calls[EXECUTOR] / max(1, len(played)), 2),
             mean_planner_calls=round(calls[PLANNER_ROLE] / max(1, len(played)), 2),
             k_max=_k_max(pairs),
             k_max_by_type={kind: _k_max([pair for pair in pairs if pair[0].kind == kind]) for kind in kinds},
-            audit=audit,
-            claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
-            judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
         )
 
     def describe(self) -> Iterable[str]:
-        """Yield sentences on calls and depths, and on the claims about whole tasks.
-
-        If there are no claims, or if no planner was asked, the sentences about them are left out.
-        """
-        solved, not_solved = self.audit.solved, self.audit.not_solved
+        """Yield a sentence on calls and depths, unless no planner was asked."""
         if self.mean_planner_calls > 0:
             by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
             yield (
                 f"Subtasks per task: executor {format_figure(self.mean_executor_calls)}, planner "
                 f"{format_figure(self.mean_planner_calls)}; deepest level of a solved task (k_max): "
                 f"{format_figure(self.k_max)}, by type {by_type}."
-            )
-        if any(claims.done or claims.failed for claims in (solved, not_solved)):
-            yield f"Solved tasks: {solved}."
-            yield f"Unsolved tasks: {not_solved}; {self.audit.unplayed} broken or not played."
-            yield (
-                f"Solved according to the claims: {self.claimed_rate:.1%}; according to the environment: "
-                f"{self.judged_rate:.1%}; tasks that ended as solved before any claim are counted in both."
             )
 
 
@@ -337,19 +290,3 @@ def _k_max(pairs: EpisodesWithSubtasks) -> float | None:
         for episode, subtasks in pairs
         if episode.ending.outcome.solved
     )
-
-
-def _audit(pairs: EpisodesWithSubtasks) -> Audit:
-    """Count the episodes by their last claim about the whole task, that is, by the claim of the last round."""
-    claims: dict[bool, list[bool | None]] = {True: [], False: []}
-    for episode, subtasks in pairs:
-        if episode.ending.outcome.played:
-            last = next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
-            claims[episode.ending.outcome.solved].append(last)
-    unplayed = len(pairs) - sum(map(len, claims.values()))
-    return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
-
-
-def _claims(claims: Iterable[bool | None]) -> Claims:
-    counts = Counter(claims)
-    return Claims(done=counts[True], failed=counts[False], none=counts[None])

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from planbook.knowledge import EVERYTHING, learned_in
+from planbook.knowledge import learned_state
 from planbook.planner import Ending, Outcome
 from planbook.report.learned import prose
 from planbook.rules import count_evidence
@@ -58,7 +58,7 @@ def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: P
     page = reported(folder)
     page.check()
     with closing(Run.open(folder)) as run:
-        state = learned_in(run)[EVERYTHING]
+        state = learned_state(run)
     rules = state.knowledge.rules
     assert rules
     assert len(page.all("article", class_="rule")) == len(rules)
