@@ -49,6 +49,5 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, then: Ending |
         return Comparison(sameness=Sameness.NOT_COMPARED, **environment)
     if now is None or not now.outcome.played:
         worker.drop_environment()
-    ids = run.config.environment.object_ids
-    comparison = first_difference(compared_events(recorded, path), compared_events(journal.events, path), ids)
+    comparison = first_difference(compared_events(recorded, path), compared_events(journal.events, path))
     return comparison.with_endings(then, now) if now else comparison.model_copy(update={"now": unknown})
