@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         read_undos,
         rule_form_without,
         start_of,
-        states_in_library,
         with_manual,
         with_undos,
     )

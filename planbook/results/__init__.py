@@ -170,7 +170,7 @@ class RunResults:
         group = group_of(self.run.config, self.episodes[index].entry.task.type)
         self._known[group] = {name: len(body["knowledge"][name]) for name in KNOWN}
         counts = {name: sum(known[name] for known in self._known.values()) for name in KNOWN}
-        spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions", "money")}
+        spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions")}
         self.steps.append(BuildingState(tasks=index + 1, **spent, **counts))
 
     @property
