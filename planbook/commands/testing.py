@@ -42,7 +42,7 @@ class Curve(BaseModel):
 
     library: str
     rows: tuple[GroupRow, ...]
-    """A row for each test run, as in the output of `planbook stats`."""
+    """A row for each finished test run, as in the output of `planbook stats`."""
     table: tuple[ComparedPaper, ...] | None
     """Comparison of the last test run with the results of papers (``--table``)."""
 
@@ -115,7 +115,7 @@ def unspent_budget(budget: Budget, spent: Spending) -> Budget:
 
 
 def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
-    """Play a test run for each number of ``--after``, and print these runs as `planbook stats` does.
+    """Play a test run for each number of ``--after``, and print the finished runs as `planbook stats` does.
 
     Raises BadArgument if the library is not a run of `planbook build` with enough tasks, or BadRun if a run cannot be
     read or continued.
@@ -124,16 +124,17 @@ def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
     memory_of(config.model_copy(update={"after": max(settings.after)}))  # refuses a library that cannot be used
     series, folders = Series(settings, settings.out or new_folder(config)), list[Path]()
     for number in settings.after:
-        folders.append(series.out / f"after-{number}")
-        summary = series.play(config.model_copy(update={"after": number}), folders[-1].name)
+        name = f"after-{number}"
+        summary = series.play(config.model_copy(update={"after": number}), name)
         if series.stopped:
-            not_begun = ", ".join(map(str, settings.after[len(folders) :]))
+            not_begun = ", ".join(map(str, settings.after[len(folders) + 1 :]))
             begun = f", and not begun at {not_begun}" if not_begun else ""
             console().print(f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}")
             break
+        folders.append(series.out / name)
     price = prices_from(settings.prices) if settings.prices else None
     rows = group_rows([read_folder(folder, price) for folder in folders], ("after",))
-    print_parts(console(), group_parts(rows))
+    print_parts(console(), group_parts(rows) if rows else ())
     compared = with_table(summary).table if table else None
     return series.exit_code, Curve(library=config.library, rows=rows, table=compared)
 

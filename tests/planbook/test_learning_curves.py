@@ -143,7 +143,7 @@ def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Pat
     command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
     stopped = invoke(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
-    assert [(row["name"], row["interval"]) for row in stopped.result["rows"]] == [("after=0", None)]
+    assert stopped.result["rows"] == [], "the figures of an unfinished run say nothing about its cost"
     remedy = f"continue with the same command and --out {tmp_path / 'curve'} and a larger --budget."
     assert f"Not finished at 0 building tasks, and not begun at 4; {remedy}" in stopped.printed
     assert "Stopped: the budget of 1 call is used up. Not finished" in stopped.printed
