@@ -3,12 +3,11 @@
 ``Environment`` derives from ``OptionalMembers``. A subclass of ``Environment`` overrides only the members it needs.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from pydantic import AfterValidator, BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from planbook.envs.types import Action, ActionSpec, Observation, Requirement, Selection, Task
 
@@ -117,17 +116,6 @@ class Goals:
         called ``horizon`` uses these trees.
         """
         return None
-
-
-def _check_pattern(pattern: str) -> str:
-    """Return a regular expression unchanged. Raises ValueError if it is invalid or has groups."""
-    try:
-        groups = re.compile(f"({pattern})").groups  # replays also put it into a group
-    except re.error as error:
-        raise ValueError(f"it must be a regular expression ({error})") from error
-    if groups > 1:
-        raise ValueError("it must have no groups: write (?:...) in place of (...)")
-    return pattern
 
 
 class OptionalMembers:
@@ -240,12 +228,6 @@ class OptionalMembers:
 
     restore_caveat: ClassVar[str] = ""
     """A sentence about what ``restore`` restores and what it does not. Empty if it restores everything."""
-    object_ids: ClassVar[Annotated[str, AfterValidator(_check_pattern)]] = ""
-    """A regular expression without groups that matches the names of objects, such as ``[a-z]+_[0-9]+``.
-
-    If a replay differs from the recording only in such names, it is reported as renamed, not as different. If the
-    pattern is empty, every difference counts.
-    """
 
     def _save(self) -> object:
         """Return a cheap copy of the current state, or None if there is no cheap way to copy it."""

@@ -75,23 +75,15 @@ class FigureTable(Table):
         return narrow
 
 
-def right_aligned(
-    name: str | None,
-    columns: Iterable[str],
-    *,
-    title: str | None = None,
-    unbroken: bool = False,
-) -> Table:
+def right_aligned(name: str, columns: Iterable[str], *, title: str | None = None) -> Table:
     """Return an empty table with a first column for the names of its rows, and right-aligned ``columns`` for numbers.
 
-    ``name`` is the heading of the first column; if it is None, there is no such column. Long names are wrapped in a
-    narrow terminal. If ``unbroken`` is true, the numbers are never wrapped.
+    ``name`` is the heading of the first column. Long names are wrapped in a narrow terminal.
     """
     table = FigureTable(title=title, title_justify="left")
-    if name is not None:
-        table.add_column(name, overflow="fold")
+    table.add_column(name, overflow="fold")
     for column in columns:
-        table.add_column(column, justify="right", no_wrap=unbroken)
+        table.add_column(column, justify="right")
     return table
 
 

@@ -1,10 +1,5 @@
-"""Compare an episode with its repetition: find the first event that differs, and describe it.
+"""Compare an episode with its repetition: find the first event that differs, and describe it."""
 
-Sometimes only the ids of objects differ, for example if `apple_2` is now called `apple_3`.
-"""
-
-import re
-from collections.abc import Mapping
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
@@ -17,7 +12,6 @@ from planbook.wording import describe, outcome_of, reason_of
 
 COMPARED_KINDS = ("task", "recall", "ask", "act", "rewind", "cell", "outcome")
 """Kinds of events that are compared. Spans are not compared, because these events determine them."""
-NUMBER = re.compile(r"\d+")
 EXCERPT_CHARACTERS = 160
 """Maximum number of characters in an excerpt of a text that differs from another text."""
 CHARACTERS_BEFORE = 40
@@ -28,8 +22,6 @@ class Sameness(StrEnum):
     """The result of comparing an episode with its repetition."""
 
     SAME = "same"
-    RENAMED = "renamed ids"
-    """The episode differs only in ids that the environment declares, each renamed in the same way throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
     """No comparison was possible: one of the two has no ending, the original was BROKEN or not run, or the environment
@@ -101,20 +93,14 @@ def _with_relative_places(body: Body, path: str) -> Body:
     return {**body, **places}
 
 
-def first_difference(recorded: Events, repeated: Events, ids: str = "") -> Comparison:
-    """Return a comparison that describes the first event that differs, with both versions of it.
-
-    ``ids`` is a regular expression for ids that may be renamed. A renaming changes only the numbers in ids, is
-    one-to-one, and is the same in the whole episode.
-    """
+def first_difference(recorded: Events, repeated: Events) -> Comparison:
+    """Return a comparison that describes the first event that differs, with both versions of it."""
     old = {key: _compared_part(key[1], body, body) for key, body in recorded.items()}
     new = {key: _compared_part(key[1], body, recorded.get(key, body)) for key, body in repeated.items()}
     for places in zip_longest(old, new):
         if differing := [key for key in places if old.get(key) != new.get(key)]:
             key = min(differing, key=lambda key: key in old and key in new)  # prefer an event that only one episode has
-            is_renamed = bool(ids) and _Renaming(ids).fits(old, new)
-            sameness = Sameness.RENAMED if is_renamed else Sameness.DIFFERENT
-            return Comparison(sameness=sameness, **_describe(key, old.get(key), new.get(key)))
+            return Comparison(sameness=Sameness.DIFFERENT, **_describe(key, old.get(key), new.get(key)))
     return Comparison(sameness=Sameness.SAME)
 
 
@@ -151,27 +137,3 @@ def _describe(place: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]
         expected, actual = str(old), str(new)
     event = f"{kind} {number + 1} of {scope}" if scope else f"{kind} {number + 1}"
     return {"event": event, "expected": expected, "actual": actual}
-
-
-class _Renaming:
-    """The pairs of old and new ids found so far, in both directions."""
-
-    def __init__(self, ids: str) -> None:
-        self._ids = re.compile(rf"(?<!\w)({ids})(?!\w)")
-        self._new_names: dict[str, str] = {}
-        self._old_names: dict[str, str] = {}
-
-    def fits(self, old: Any, new: Any) -> bool:
-        """Return True if two values are equal except for ids, and each old id still has the new id found earlier."""
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            return old.keys() == new.keys() and all(self.fits(value, new[key]) for key, value in old.items())
-        if isinstance(old, list | tuple) and isinstance(new, list | tuple):
-            return len(old) == len(new) and all(map(self.fits, old, new))
-        if isinstance(old, str) and isinstance(new, str):
-            old_parts, new_parts = self._ids.split(old), self._ids.split(new)  # text, id, text, id, ..., text
-            return old_parts[::2] == new_parts[::2] and all(map(self._fits_name, old_parts[1::2], new_parts[1::2]))
-        return bool(old == new)
-
-    def _fits_name(self, old: str, new: str) -> bool:
-        same_kind = NUMBER.sub("#", old) == NUMBER.sub("#", new)
-        return same_kind and self._new_names.setdefault(old, new) == new and self._old_names.setdefault(new, old) == old

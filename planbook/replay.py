@@ -8,7 +8,7 @@ from collections.abc import Callable
 from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.planner import NO_MODELS, Ending, MemoryJournal, ModelError, Roles, play
-from planbook.runs import Entry, Run, last_path, recorded_endings
+from planbook.runs import Entry, Run, last_scope, recorded_endings
 from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, play_in_order, replies_by_place
 
 OnComparison = Callable[[Entry, Comparison], None]
@@ -32,7 +32,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, then: Ending |
     """
     if then is None or not then.outcome.played:
         return Comparison(sameness=Sameness.NOT_COMPARED)
-    path = last_path(run, entry)
+    path = last_scope(run, entry)
     recorded, journal = run.journal(path).events, MemoryJournal()
     journal.events |= {key: body for key, body in recorded.items() if key[1] == "recall"}
     model = ReplyRepeater(replies_by_place(path, recorded))
@@ -49,6 +49,5 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, then: Ending |
         return Comparison(sameness=Sameness.NOT_COMPARED, **environment)
     if now is None or not now.outcome.played:
         worker.drop_environment()
-    ids = run.config.environment.object_ids
-    comparison = first_difference(compared_events(recorded, path), compared_events(journal.events, path), ids)
+    comparison = first_difference(compared_events(recorded, path), compared_events(journal.events, path))
     return comparison.with_endings(then, now) if now else comparison.model_copy(update={"now": unknown})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.knowledge import learned_in
 from planbook.planner import Outcome, Step, Trajectory, format_call
-from planbook.runs import Entry, Fork, Run, last_attempt, last_path, recorded_endings
+from planbook.runs import Entry, Fork, Run, last_attempt, last_scope, recorded_endings
 from planbook.store import Events
 
 
@@ -40,7 +40,7 @@ def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Compar
 
 
 def _compared_events(run: Run, entry: Entry) -> Events:
-    path = last_path(run, entry)
+    path = last_scope(run, entry)
     return compared_events(run.journal(path).events, path)
 
 

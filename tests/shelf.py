@@ -9,7 +9,6 @@ class Shelf(Environment):
     name = "shelf"
     types = ("look",)
     splits = ("all",)
-    object_ids = "[a-z]+_[0-9]+"
 
     @classmethod
     def tasks(cls, selection, options=None):

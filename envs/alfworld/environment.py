@@ -84,7 +84,6 @@ class Alfworld(Environment):
     types = TYPES
     splits = (*tasks.DATA_SPLITS, generated.SPLIT, *PAPER_SPLITS)
     combined_splits = dict.fromkeys(PAPER_SPLITS, tasks.DATA_SPLITS)
-    object_ids = r"[a-z]+_\d+"
     attributes = {
         "location": f"the receptacle that the agent is at, or {START!r} before the first go_to",
         "holding": f"the object that the agent holds, or {EMPTY_HANDED!r}",

@@ -228,7 +228,7 @@ agent.click("Buy Now")
         if button == webshop.BACK:
             return self._go(ShopState())
         if button in (webshop.NEXT, webshop.PREV) and state.page == webshop.RESULTS:
-            return self._go(replace(state, number=state.number + (1 if button == webshop.NEXT else -1)))
+            return self._go(replace(state, page_number=state.page_number + (1 if button == webshop.NEXT else -1)))
         if button == webshop.PREV and state.page == webshop.ITEM:
             return self._go(replace(state, page=webshop.RESULTS, product="", chosen={}))
         if button == webshop.PREV:

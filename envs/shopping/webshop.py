@@ -43,7 +43,7 @@ class ShopState:
     """The words of the last search."""
     results: tuple[str, ...] = ()
     """The ids of the products that the last search found."""
-    number: int = 1
+    page_number: int = 1
     """The number of the current page of results, counted from 1."""
     product: str = ""
     """The id of the current product, or ""."""
@@ -66,7 +66,8 @@ class ShopPages:
 
     def ids_on_page(self, state: ShopState) -> tuple[str, ...]:
         """Return the ids of the products on the current page of results."""
-        return state.results[(state.number - 1) * self._results_per_page : state.number * self._results_per_page]
+        first = (state.page_number - 1) * self._results_per_page
+        return state.results[first : first + self._results_per_page]
 
     def buttons(self, state: ShopState) -> list[str]:
         """Return the labels that can be clicked on the current page, in the order of the page."""
@@ -103,7 +104,7 @@ class ShopPages:
     def summary(self, state: ShopState) -> str:
         """Return a sentence that names the current page."""
         if state.page == RESULTS:
-            return f"You are on page {state.number} of the results for '{clean(state.keywords)}'."
+            return f"You are on page {state.page_number} of the results for '{clean(state.keywords)}'."
         if state.page == SEARCH:
             return "You are on the search page."
         if state.page == DONE:
@@ -112,11 +113,11 @@ class ShopPages:
         return f"You are on the {state.page} page of {self._heading(state)}{selected}."
 
     def _navigation(self, state: ShopState) -> list[str]:
-        more = state.number * self._results_per_page < len(state.results)
-        return [BACK, *([PREV] if state.number > 1 else []), *([NEXT] if more else [])]
+        more = state.page_number * self._results_per_page < len(state.results)
+        return [BACK, *([PREV] if state.page_number > 1 else []), *([NEXT] if more else [])]
 
     def _results(self, state: ShopState) -> Sequence[str]:
-        ids, first = self.ids_on_page(state), (state.number - 1) * self._results_per_page + 1
+        ids, first = self.ids_on_page(state), (state.page_number - 1) * self._results_per_page + 1
         content = f"{first} to {first + len(ids) - 1} of {len(state.results)}" if ids else "none"
         products = [self._shop.products[id] for id in ids]
         lines = [f"[{product.id}] {clean(product.title)}, {_format_price_range(product, {})}" for product in products]

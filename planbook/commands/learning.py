@@ -10,7 +10,7 @@ from planbook import errors
 from planbook.commands.click_options import JSON, RUN_FOLDER, SELECTION, Command, CommandResult, options
 from planbook.commands.playing import play, play_settings
 from planbook.commands.testing import Series, test_config
-from planbook.compare.effects import effects_in_words, part_effects
+from planbook.compare.effects import effect_parts, part_effects
 from planbook.config import (
     FOUND,
     LIBRARIES,
@@ -304,7 +304,7 @@ def play_effects(config: Config, parts: Sequence[str], series: Series) -> Comman
     results = {part: read_folder(folder) if folder else None for part, folder in folders.items()}
     effects = part_effects(read_folder(series.out / "all"), results)
     if effects:
-        print_parts(screen, effects_in_words(effects))
+        print_parts(screen, effect_parts(effects))
     if series.stopped:
         screen.print(f"Not finished; {series.how_to_continue}")
     runs = {"all": str(series.out / "all"), **{part: str(folder) for part, folder in folders.items() if folder}}

@@ -30,7 +30,7 @@ from planbook.preflight import (
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
-from planbook.runs import AGAIN, Entry, Fork, Run, broken_paths, is_run, last_path, new_folder, recorded_endings
+from planbook.runs import AGAIN, Entry, Fork, Run, broken_paths, is_run, last_scope, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
@@ -133,7 +133,7 @@ def copy_recall(run: Run, fork: Fork) -> None:
         return
     with closing(Run.open(Path(fork.run))) as original:
         entry = original.entries()[fork.episode]
-        rows = list(original.store.events(last_path(original, entry), "recall"))
+        rows = list(original.store.events(last_scope(original, entry), "recall"))
     for row in rows[:1]:
         run.store.put("task/0", "recall", 0, row.body)
 
@@ -240,7 +240,7 @@ def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
     """Yield the error of the first episode that an error ended, and the command that shows the first failed episode."""
     for entry in run.entries():
         if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
-            cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
+            cells = [Cell.model_validate(event.body) for event in run.store.events(last_scope(run, entry), "cell")]
             if cells and (faults := cells[-1].feedback.faults):
                 number = f" ({entry.index})" if len(endings) > 1 else ""
                 error = _short_error(faults[0])

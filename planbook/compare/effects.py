@@ -140,7 +140,7 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
     return unvaried_difference(changes)
 
 
-def effects_in_words(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
+def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     """Yield a table of the effects, the most useful part first, then sentences about the significant effects."""
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
     ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         learned_in,
         learned_state,
         library_knowledge,
-        library_state,
         manual_is_outdated,
         read_undos,
         rule_form_without,

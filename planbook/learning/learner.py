@@ -42,7 +42,7 @@ from planbook.rules import (
     useless_rules,
     with_conclusion,
 )
-from planbook.runs import Entry, Run, last_path
+from planbook.runs import Entry, Run, last_scope
 from planbook.store import Watch, without_restart
 from planbook.workers import EpisodeWorker
 
@@ -161,7 +161,7 @@ class LearningStep:
         The tasks are those recorded when the episodes began, since some goals become known only then.
         """
         for entry in self.run.entries()[: last + 1]:
-            if event := next(iter(self.run.store.events(last_path(self.run, entry), "task")), None):
+            if event := next(iter(self.run.store.events(last_scope(self.run, entry), "task")), None):
                 yield entry, Task.model_validate(event.body["task"])
 
     def _with_rules(self, scope: Scope, state: KnowledgeState, episode: WaitingEpisode) -> KnowledgeState:
@@ -225,7 +225,7 @@ class LearningStep:
 
 def read_episode(run: Run, entry: Entry) -> Trajectory:
     """Return the last attempt at an episode. Raises LookupError if the episode has not begun."""
-    path = last_path(run, entry)
+    path = last_scope(run, entry)
     return read_trajectory(path, run.store.events(path))
 
 

@@ -274,7 +274,7 @@ def _inputs(run: RunResults) -> Iterator[Node]:
     origin = f"by planbook {file.versions.get('planbook', 'of an unknown version')}"
     note = "; these episodes were not played here." if file.imported else "."
     yield ["p", f"{'Imported' if file.imported else 'Begun'} {origin}{note}"]
-    for event in run.outside:
+    for event in run.outside_events:
         body: Any = event.body
         if event.kind == INVOCATION and "changed" in body:
             changed = f"with changes: {'; '.join(body['changed'])}" if body["changed"] else "with the original inputs"

@@ -67,7 +67,7 @@ class RunResults:
     episodes: dict[int, Result]
     """Maps the number of each episode to its row."""
     order: list[int] = field(default_factory=list)
-    outside: list[Event] = field(default_factory=list)
+    outside_events: list[Event] = field(default_factory=list)
     """Events that belong to no episode."""
     outside_cost: Spending = NOTHING
     steps: list[BuildingState] = field(default_factory=list)
@@ -152,7 +152,7 @@ class RunResults:
             match = LEARNED.fullmatch(event.scope)
             if match and int(match[1]) in self.episodes:
                 self._add_step(int(match[1]), event.body)
-        self.outside.append(event)
+        self.outside_events.append(event)
         self.outside_cost += cost
 
     def _add_cost(self, event: Event, cost: Spending) -> None:
@@ -166,7 +166,7 @@ class RunResults:
     def _add_step(self, index: int, body: Any) -> None:
         """Record how much a run of `planbook build` has learned, and spent, after an episode."""
         counts = {name: len(body["knowledge"][name]) for name in KNOWN}
-        spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions", "money")}
+        spent = {name: getattr(self._spent_without_manual, name) for name in ("calls", "tokens", "actions")}
         self.steps.append(BuildingState(tasks=index + 1, **spent, **counts))
 
     @property
@@ -319,11 +319,11 @@ def read_run(run: Run, name: str = "", price: Pricing | None = None, *, events: 
 
 
 def read_folder(folder: Path, price: Pricing | None = None) -> RunResults:
-    """Read the results of the run in a folder, and close the run. ``outside`` is emptied, to save memory.
+    """Read the results of the run in a folder, and close the run. ``outside_events`` is emptied, to save memory.
 
     Raises BadRun if the run cannot be read.
     """
     with closing(Run.open(folder)) as run:
         results = read_run(run, str(folder), price)
-    results.outside.clear()
+    results.outside_events.clear()
     return results

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Self
 
-from pydantic import BaseModel, Field, computed_field
+from pydantic import BaseModel, computed_field
 
 from planbook.planner import Grid
 from planbook.results.statistics import per_solved
@@ -20,19 +20,18 @@ class BuildingState(BaseModel):
     """What a run of `planbook build` has learned after a number of tasks, and what it has spent by then.
 
     This excludes the cost of writing the manual, and of episodes that were copied from other runs.
-    ``actions`` includes the actions that were taken to verify procedures. ``money`` is in US dollars, or None if a
-    price is unknown. ``procedures`` counts the task types with a procedure.
+    ``actions`` includes the actions that were taken to verify procedures. ``procedures`` counts the task types with a
+    procedure.
     """
 
     tasks: int
     calls: int = 0
     tokens: int = 0
     actions: int = 0
-    money: float | None = 0.0
     rules: int = 0
     procedures: int = 0
-    skills: int = Field(default=0, exclude=True)
-    reflections: int = Field(default=0, exclude=True)
+    skills: int = 0
+    reflections: int = 0
 
 
 def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:

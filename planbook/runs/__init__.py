@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Run,
         broken_paths,
         last_attempt,
-        last_path,
+        last_scope,
         recorded_endings,
         superseded_scopes,
     )

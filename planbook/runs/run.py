@@ -360,7 +360,7 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
     return endings
 
 
-def last_path(run: Run, entry: Entry) -> str:
+def last_scope(run: Run, entry: Entry) -> str:
     """Return the scope of an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
     ended = [row.scope for row in run.store.events(entry.path, "outcome")]
     if not ended:
@@ -372,7 +372,7 @@ def last_path(run: Run, entry: Entry) -> str:
 
 def last_attempt(run: Run, entry: Entry) -> Trajectory:
     """Return an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
-    path = last_path(run, entry)
+    path = last_scope(run, entry)
     return read_trajectory(path, run.store.events(path), entry.task)
 
 
@@ -384,4 +384,4 @@ def broken_paths(run: Run) -> list[str]:
             "build again in another folder"
         )
     broken = {index for index, ending in recorded_endings(run).items() if ending.outcome is Outcome.BROKEN}
-    return [last_path(run, entry) for entry in run.entries() if entry.index in broken]
+    return [last_scope(run, entry) for entry in run.entries() if entry.index in broken]

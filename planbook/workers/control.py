@@ -54,7 +54,7 @@ class Switches:
         """True while episodes must wait, until ``unpause`` is called."""
         return not self._go.is_set() and not self.stopped
 
-    def must_stop(self) -> bool:
+    def cuts_calls_after_pause(self) -> bool:
         """Wait until a pause is over. Return whether a model must cut off its call. Models call this regularly."""
         self._go.wait()
         return self.cuts_calls

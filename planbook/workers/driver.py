@@ -27,7 +27,7 @@ from planbook.workers.processes import (
     local_pool,
     work,
 )
-from planbook.workers.worker import EpisodeWorker, OpenEpisodes, play_in_threads, worker_name, workers_of
+from planbook.workers.worker import EpisodeWorker, OpenEpisodes, play_in_threads, workers_of
 
 LOG = logging.getLogger(__name__)
 LOST = "A worker process was lost; its episodes continue in another one."
@@ -110,7 +110,7 @@ class RunDriver:
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._switches, watch, self._report, self._open)
         self._open.refresh(reread=True)
         self._report()
-        if {*self._run.store.leases.workers()} - {worker_name()}:  # other processes have joined the run
+        if self._run.config.models:  # other processes that joined the run, some of them lost, may have asked models
             self._recount()
         return finished
 

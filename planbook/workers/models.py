@@ -37,7 +37,7 @@ from planbook.planner import (
     replayed_reply,
     request_key,
 )
-from planbook.runs import Fork, Run, is_run, last_path
+from planbook.runs import Fork, Run, is_run, last_scope
 from planbook.store import Events, without_restart
 from planbook.workers.control import Switches
 
@@ -60,7 +60,7 @@ def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Role
 
     def is_over() -> bool:
         run.meter.check_time()
-        return switches.must_stop()
+        return switches.cuts_calls_after_pause()
 
     def load(role: str) -> Model:
         spec = config.models.get(role) or config.models.get(DEFAULT_ROLE)
@@ -235,7 +235,7 @@ def replies_before(fork: Fork) -> dict[str, Reply]:
     """
     events, actions = dict[Any, Any](), 0
     with closing(Run.open(Path(fork.run))) as run:
-        path = last_path(run, run.entries()[fork.episode])
+        path = last_scope(run, run.entries()[fork.episode])
         for event in run.store.events(path):
             actions += event.kind == "act"
             if actions >= fork.at:

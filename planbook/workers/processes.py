@@ -30,7 +30,7 @@ from planbook.spending import prices_from
 from planbook.store import Store, StoreLocation
 from planbook.wording import first_line
 from planbook.workers.control import RequestListener
-from planbook.workers.worker import play_in_threads, worker_name
+from planbook.workers.worker import play_in_threads, process_name
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def work(job: Job, leader_is_running: Callable[[], bool] = lambda: True) -> Work
             _play_job(run, job, leader_is_running)
     except BaseException as raised:
         error = sendable(raised)
-    return WorkerReport(worker_name(), meter.spent_here, error)
+    return WorkerReport(process_name(), meter.spent_here, error)
 
 
 def _play_job(run: Run, job: Job, leader_is_running: Callable[[], bool]) -> None:

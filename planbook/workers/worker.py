@@ -108,7 +108,7 @@ class OpenEpisodes:
         return len(self._open)
 
 
-class SharedLock:
+class PlayingLock:
     """Lets threads play in parallel. If playing an episode may end the process, its thread plays alone."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class SharedLock:
                 self._changed.notify_all()
 
 
-class EpisodeQueue:
+class EpisodeLeaser:
     """Leases the open episodes of a run to the threads of this process.
 
     A lease is recorded, and remains after the episode has ended. So if an episode has no lease, it has not ended since
@@ -144,7 +144,7 @@ class EpisodeQueue:
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
         self._run, self._switches, self.open_episodes = run, switches, open_episodes
-        self._lock, self._name = SharedLock(), worker_name()
+        self._lock, self._name = PlayingLock(), process_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
@@ -369,22 +369,22 @@ def play_in_threads(
     ``poll`` is called in the calling thread: after each ending, and at regular intervals. ``watch`` is called in an
     episode's thread with each new event. Only the leader passes ``open_episodes``.
     """
-    queue = EpisodeQueue(run, switches, OpenEpisodes(run) if open_episodes is None else open_episodes)
-    if not queue.open_episodes:
+    leaser = EpisodeLeaser(run, switches, OpenEpisodes(run) if open_episodes is None else open_episodes)
+    if not leaser.open_episodes:
         return True
     with workers_of(run, unsafe_no_sandbox, switches) as open_worker:
 
         def play_open(notify: Callable[[], None]) -> None:
             with open_worker() as worker:
                 while True:
-                    with queue.lease() as entry:
+                    with leaser.lease() as entry:
                         if entry is None:
                             return
                         ending = play_episode(run, memory, entry, worker, watch)
-                        queue.open_episodes.mark_ended(entry, ending)
+                        leaser.open_episodes.mark_ended(entry, ending)
                     notify()
 
-        threads = min(count, len(queue.open_episodes))
+        threads = min(count, len(leaser.open_episodes))
         return in_threads(threads, play_open, switches.stop, poll, switches.finish_calls)
 
 
@@ -407,6 +407,6 @@ def workers_of(
             raise
 
 
-def worker_name() -> str:
+def process_name() -> str:
     """Return the name of this process in leases."""
     return f"{platform.node()}/{os.getpid()}"

@@ -56,13 +56,13 @@ def _expression(value: Any) -> Any:
 
 
 def _with_names(value: Any) -> Any:
-    """Set the ``name`` of each node to its key in the file. Raises ValueError if a node already has a ``name``."""
+    """Set the ``name`` of each node to its key in the file, or to None, which is refused, if it already has one."""
     if not isinstance(value, Mapping):
         return value
-    for name, node in value.items():
-        if isinstance(node, Mapping) and "name" in node:
-            raise ValueError(f"{name}: a node's name is the key before its colon; remove `name`")
-    return {name: {**node, "name": str(name)} if isinstance(node, Mapping) else node for name, node in value.items()}
+    return {
+        key: {**node, "name": None if "name" in node else str(key)} if isinstance(node, Mapping) else node
+        for key, node in value.items()
+    }
 
 
 DatabasePath = Annotated[str, Field(pattern=f"^{PATH.pattern}$")]
@@ -149,6 +149,14 @@ class GraphNode(BaseNode):
     loop: EachLoop | None = Field(alias="each", default=None)
     _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
     _answers_path: str | None = PrivateAttr(default=None)
+
+    @field_validator("name", mode="before")
+    @classmethod
+    def _is_key(cls, name: Any) -> Any:
+        """Raise ValueError if the node has a ``name`` in the file."""
+        if name is None:
+            raise ValueError("a node's name is the key before its colon; remove `name`")
+        return name
 
     @field_validator("otherwise")
     @classmethod

@@ -150,7 +150,7 @@ def acts(statement: ast.stmt) -> bool:
             isinstance(node, _ACTS) for part in others if not _is_harmless(part) for node in ast.walk(part)
         )
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        return _calls(statement.args, statement.returns) or _is_decorated(statement)
+        return _calls(statement.args, statement.returns) or _decorator_may_call(statement)
     if isinstance(statement, ast.ClassDef):
         is_hook = any(getattr(inner, "name", None) in _SUBCLASS_HOOKS for inner in statement.body)
         has_metaclass = not all(map(_is_harmless, (keyword.value for keyword in statement.keywords)))
@@ -158,13 +158,13 @@ def acts(statement: ast.stmt) -> bool:
             is_hook
             or has_metaclass
             or _calls(*statement.bases)
-            or _is_decorated(statement)
+            or _decorator_may_call(statement)
             or any(map(acts, statement.body))
         )
     return not (does_nothing(statement) or isinstance(statement, DEFINES))
 
 
-def _is_decorated(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+def _decorator_may_call(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Return whether a decorator may call the function or class."""
     return not all(map(_is_harmless, node.decorator_list))
 

@@ -216,16 +216,6 @@ MISTAKES = {
         'action_limit = 0\n    attributes = {"o',
         "doors.py:Doors: action_limit: Input should be greater than 0, not 0",
     ),
-    "object ids that are not a regular expression": (
-        'attributes = {"o',
-        "object_ids = 'door_([0-9]+'\n    attributes = {\"o",
-        "doors.py:Doors: object_ids: Value error, it must be a regular expression (missing ), unterm",
-    ),
-    "object ids with a group": (
-        'attributes = {"o',
-        "object_ids = 'door_([0-9]+)'\n    attributes = {\"o",
-        "it must have no groups: write (?:...) in place of (...), not 'door_([0-9]+)'",
-    ),
     "type that is not imported": (
         DOOR,
         'door: "Direction"',

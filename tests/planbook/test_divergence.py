@@ -36,13 +36,12 @@ def replay(folder: Path, run: str = "run") -> tuple[int, Any, str]:
     ("things", "looks", "sameness", "act"),
     [
         (THINGS, 2, "same", 0),
-        ("mug_7, mug_3 and 5 cups", 2, "renamed ids", 1),
-        ("mug_1, mug_1 and 5 cups", 2, "different", 1),
+        ("mug_7, mug_3 and 5 cups", 2, "different", 1),
         ("cup_1, mug_2 and 5 cups", 2, "different", 1),
         ("mug_1, mug_2 and 6 cups", 2, "different", 1),
         (THINGS, 4, "different", 2),
     ],
-    ids=["unchanged", "other ids", "one id for two", "another word", "another number", "a longer episode"],
+    ids=["unchanged", "other ids", "another word", "another number", "a longer episode"],
 )
 def test_a_replay_reports_the_first_difference(
     recorded: Path, things: str, looks: int, sameness: str, act: int
@@ -59,18 +58,6 @@ def test_a_replay_reports_the_first_difference(
         assert f"actual:   line 1: agent.look() -> On shelf_1 you see {things}." in printed
     assert ("the ending changed: direct success, now failure" in printed) == (looks == 4)
     assert ("The verdict changed in 1 of them." in printed) == (looks == 4)
-
-
-@pytest.mark.parametrize(
-    ("things", "ids"),
-    [("mug_{self.looks}, mug_7 and 5 cups", "[a-z]+_[0-9]+"), ("mug_7, mug_3 and 5 cups", "")],
-    ids=["not the same way throughout", "no declared ids"],
-)
-def test_undeclared_or_inconsistently_renamed_ids_are_a_difference(recorded: Path, things: str, ids: str) -> None:
-    write_shelf(recorded, things, looks=2)
-    text = (recorded / "shelf.py").read_text().replace("[a-z]+_[0-9]+", ids)
-    (recorded / "shelf.py").write_text(text.replace('Observation("On', 'Observation(f"On'))
-    assert replay(recorded)[1]["by_sameness"]["different"] == 1
 
 
 @pytest.mark.parametrize(("played", "replayed"), [(1, 2), (2, 1)], ids=["one more", "one fewer"])

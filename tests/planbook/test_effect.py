@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.compare.effects import FALSE_DISCOVERY_RATE, effects_in_words, part_effects
+from planbook.compare.effects import FALSE_DISCOVERY_RATE, effect_parts, part_effects
 from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
@@ -69,7 +69,7 @@ def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     (effect,) = part_effects(runs.pop(""), runs)
     assert effect.p == pytest.approx(2 * 0.5**5)
     assert (effect.affected, effect.solved, effect.difference) == (5, 0, -1.0)
-    *_, method = effects_in_words([effect])
+    *_, method = effect_parts([effect])
     assert "Intervals show the size of an effect; they are not corrected, and may disagree with p." in str(method)
 
 

@@ -47,9 +47,9 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
     folder, _ = curve
     command = ("test", *TOY, "--library", library, "--model", "none", "--after", "0,1,4", "--out", folder, "--json")
     found = invoke(*command).result
-    assert [point["after"] for point in found["curve"]] == [0, 1, 4]
+    assert [row["name"] for row in found["rows"]] == ["after=0", "after=1", "after=4"]
     assert {path.name for path in folder.iterdir()} == {"after-0", "after-1", "after-4"}
-    none, one, every = (point["summary"] for point in found["curve"])
+    none, one, every = found["rows"]
     assert none["failures"] == {"no_plan": 12}
     assert one["by_type"] == {"fetch": [0, 6], "fetch_two": [6, 6]}
     assert one["solved"] < every["solved"]
@@ -61,11 +61,11 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
 def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
     steps = read_folder(library).steps
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in curve[1].splitlines() if "│" in line]
-    built = {row[0]: row[-4:] for row in rows if len(row) == 9}
-    assert built["0"] == ["0", "0", "0", "0"]
+    learning = {row[0]: row[1:3] for row in rows if len(row) == 7 and row[-1] != "0"}
+    assert learning["after=0"] == ["0", "0"]
     for after in (1, 4):
-        names = ("calls", "tokens", "actions", "procedures")
-        assert built[str(after)] == [f"{getattr(steps[after - 1], name):,}" for name in names]
+        step = steps[after - 1]
+        assert learning[f"after={after}"] == [f"{step.calls:,}", f"{step.tokens:,}"]
 
 
 def test_the_money_of_a_curve_is_computed_from_the_given_prices(
@@ -76,11 +76,12 @@ def test_the_money_of_a_curve_is_computed_from_the_given_prices(
     with serving(served_answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "unused")
-        model = ("--model", "openai:served", "--types", "fetch", "--tasks-per-type", 1)
-        assert invoke("build", *TOY, *model, "--out", built).returncode == 0
-    options = ("--library", built, "--model", "none", "--after", "0,1", "--seeds", "0", "--out", tmp_path / "curve")
-    point = invoke("test", *TOY, *options, "--prices", prices, "--json").result["curve"][1]
-    assert point["until_then"]["money"] == pytest.approx(point["until_then"]["tokens"] / 1000)
+        model = ("--model", "openai:served", "--types", "fetch")
+        assert invoke("build", *TOY, *model, "--tasks-per-type", 1, "--out", built).returncode == 0
+        options = ("--library", built, *model, "--after", "0,1", "--seeds", "0", "--out", tmp_path / "curve")
+        rows = invoke("test", *TOY, *options, "--prices", prices, "--json").result["rows"]
+    assert [row["money"] for row in rows] == [pytest.approx(row["tokens"] / 1000) for row in rows]
+    assert rows[1]["money"] > 0
 
 
 @pytest.mark.parametrize("after", ["5", "4,5"])
@@ -135,18 +136,17 @@ def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Pat
     command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
     stopped = invoke(*command, "--budget", "calls=1")
     assert stopped.returncode == 4
-    assert [(point["after"], point["interval"]) for point in stopped.result["curve"]] == [(0, None)]
+    assert stopped.result["rows"] == [], "the figures of an unfinished run say nothing about its cost"
     remedy = f"continue with the same command and --out {tmp_path / 'curve'} and a larger --budget."
     assert f"Not finished at 0 building tasks, and not begun at 4; {remedy}" in stopped.printed
     assert "Stopped: the budget of 1 call is used up. Not finished" in stopped.printed
-    assert stopped.result["paying"] == {}, "the figures of an unfinished run say nothing about its cost"
     one = invoke(*command[:-3], "--after", 1, "--out", tmp_path / "one", "--budget", "calls=1")
     assert f"used up. Resume with: planbook run --resume {tmp_path / 'one'} --budget calls=" in one.printed
     finished = invoke(*command, "--budget", "calls=99")
     assert finished.returncode == 0
-    points = [point["summary"] for point in finished.result["curve"]]
-    assert [(point["tasks"], "not_run" in point["failures"]) for point in points] == [(3, False), (3, False)]
-    assert all(point["model_calls"] >= 3 for point in points)
+    rows = finished.result["rows"]
+    assert [(row["tasks"], "not_run" in row["failures"]) for row in rows] == [(3, False), (3, False)]
+    assert all(row["model_calls"] >= 3 for row in rows)
 
 
 def draw_charts(folders: list[Path]) -> list[Chart]:

@@ -6,18 +6,32 @@ A `sitting` event marks the beginning or the end of an invocation of planbook.
 import random
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planbook.config import Config, InvocationSettings
 from planbook.envs import Action, Observation, Selection
 from planbook.errors import BadArgument
-from planbook.planner import Budget, BudgetEnded, Meter, Reply, Sampling, Spending, Step, Usage
+from planbook.planner import (
+    Body,
+    Budget,
+    BudgetEnded,
+    EventKind,
+    Meter,
+    NoMemory,
+    Reply,
+    Sampling,
+    Spending,
+    Step,
+    Usage,
+)
 from planbook.planner.budget import add_cost
 from planbook.results import RunResults
 from planbook.runs import Run
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import Event
+from planbook.workers import play_episodes
 from tests.rows import new_run
 
 
@@ -161,3 +175,32 @@ def test_a_budget_that_earlier_invocations_used_up_ends_the_run(tmp_path: Path) 
     with pytest.raises(BudgetEnded, match="budget of 1 action is used up"):
         again.meter.before_action()
     again.close()
+
+
+def begin_run(folder: Path) -> Run:
+    """Begin a run of two tasks with a model."""
+    script = folder.parent / "script.py"
+    script.write_text("def answer(messages, sampling):\n    return 'print(agent.table())'\n")
+    models, tasks = {"default": f"scripted:{script}:answer"}, Selection(ids=("fetch/0", "fetch/1"))
+    config = Config(planner="automanual", env="toy", actions=5, selection=tasks, models=models)
+    run = Run.create(folder, config, config.environment.tasks(config.selection))
+    run.begin_invocation()
+    return run
+
+
+def test_the_calls_of_a_lost_process_that_had_joined_the_run_count(tmp_path: Path) -> None:
+    """This process plays the first episode, and continues the other process's episode after its first call."""
+    with closing(begin_run(tmp_path / "whole")) as whole:
+        assert play_episodes(whole, NoMemory(), lambda entry, ending: None)
+        events, calls = list(whole.store.events("task/1")), whole.meter.spent.calls
+    first_call = next(number for number, each in enumerate(events) if each.kind == "ask")
+    recorded: list[Any] = [(each.scope, each.kind, each.n, each.body) for each in events[: first_call + 1]]
+    with closing(begin_run(tmp_path / "shared")) as shared:
+
+        def watch(kind: EventKind, body: Body) -> None:
+            if kind == "outcome" and recorded:
+                shared.store.put_all(recorded)
+                recorded.clear()
+
+        assert play_episodes(shared, NoMemory(), lambda entry, ending: None, watch=watch)
+        assert shared.meter.spent.calls == calls

@@ -14,7 +14,7 @@ from planbook.export.exporting import line_of, trajectory_of
 from planbook.export.importing import parse_episode
 from planbook.planner import read_trajectory, rows_of
 from planbook.planner.journal import spans_in
-from planbook.runs import Run, last_path, recorded_endings
+from planbook.runs import Run, last_scope, recorded_endings
 from tests.command import planbook
 from tests.flows import BUILD, invoke, refusal, write_scripted_model
 from tests.planbook.export.conftest import METHODS
@@ -30,7 +30,7 @@ def test_the_events_of_an_episode_can_be_restored_from_its_export(name: str, run
     with closing(Run.open(runs[name])) as run:
         endings = recorded_endings(run)
         for entry in (entry for entry in run.entries() if entry.index in endings):
-            path, trajectory = last_path(run, entry), trajectory_of(run, entry)
+            path, trajectory = last_scope(run, entry), trajectory_of(run, entry)
             recorded = list(run.store.events(path))
             rows = rows_of(parse_episode(line_of(trajectory)), path)
             places = [(scope, kind, n) for scope, kind, n, _ in rows if kind != "span"]

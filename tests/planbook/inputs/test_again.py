@@ -7,7 +7,7 @@ import pytest
 
 from planbook.planner import Outcome, read_trajectory
 from planbook.results import read_run
-from planbook.runs import Run, last_path, recorded_endings
+from planbook.runs import Run, last_scope, recorded_endings
 from planbook.watch_server import FollowedRun
 from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.shifting import play_shifting
@@ -34,7 +34,7 @@ def test_only_broken_episodes_are_played_again_and_the_last_ending_counts(broken
         read = read_run(run, "run")
         assert [episode.ending.outcome for episode in read.episodes.values()] == [Outcome.DIRECT_SUCCESS] * 3
         assert sorted(read.order) == [0, 1, 2]
-        path = last_path(run, run.entries()[1])
+        path = last_scope(run, run.entries()[1])
         assert read_trajectory(path, run.store.events(path)).ending.outcome is Outcome.DIRECT_SUCCESS
 
 
@@ -44,7 +44,7 @@ def test_an_episode_that_breaks_twice_is_played_a_third_time(broken_run: Path, m
     monkeypatch.delenv("SHIFTING_BROKEN")
     assert invoke("run", "--resume", broken_run, *AGAIN).returncode == 0
     with closing(Run.open(broken_run)) as run:
-        assert last_path(run, run.entries()[1]) == "task/1/restart/2"
+        assert last_scope(run, run.entries()[1]) == "task/1/restart/2"
 
 
 def test_an_interrupted_second_attempt_is_resumed_without_again(broken_run: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_break_even_needs_successes_in_both_runs_and_one_without_learning(
 
 
 def test_the_cost_of_a_solved_task_includes_learning(home: Path, curve: Finished) -> None:
-    baseline, learned = curve.result["paying"]["0"], payoff(home / "curve" / "after-4")
+    baseline, learned = curve.result["rows"][0]["paying"], payoff(home / "curve" / "after-4")
     cost = read_folder(home / "built").steps[-1]
     assert (baseline["learning_calls"], baseline["learning_tokens"]) == (0, 0)
     assert (learned["learning_calls"], learned["learning_tokens"]) == (cost.calls, cost.tokens)
@@ -95,11 +95,11 @@ def test_a_building_run_counts_the_cost_of_learning_separately(home: Path) -> No
 
 
 def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finished) -> None:
-    baseline, learned = curve.result["paying"]["0"], curve.result["paying"]["4"]
+    baseline, _, learned = (row["paying"] for row in curve.result["rows"])
     saved = baseline["per_solved"]["tokens"] - learned["per_solved"]["tokens"]
     assert learned["break_even"] == -(-learned["learning_tokens"] // saved)
     line = f"the tokens spent on learning are saved after {learned['break_even']} solved tasks"
-    assert line in curve.printed
+    assert f"after=4: {line}, compared with after=0" in curve.printed
     folder = home / "curve"
     assert f"after-4: {line}, compared with after-0" in invoke("stats", folder).printed
     assert f"B: {line}, compared with A" in invoke("compare", folder / "after-0", folder / "after-4").printed
@@ -150,8 +150,8 @@ def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path,
     assert row["paying"]["learning_tokens"] == tokens(first, second)
     (row,) = invoke("stats", "--by", "env", first, after_4, after_1, second, "--json").result["rows"]
     assert row["paying"]["tokens"] + row["paying"]["learning_tokens"] == row["tokens"]
-    assert curve.result["paying"]["0"]["learning_tokens"] == tokens(first)
-    assert [payoff["beside"] for payoff in curve.result["paying"].values()] == ["", ""]
+    assert curve.result["rows"][0]["paying"]["learning_tokens"] == tokens(first)
+    assert [row["paying"]["beside"] for row in curve.result["rows"]] == ["", ""]
 
 
 @pytest.mark.usefixtures("curve")

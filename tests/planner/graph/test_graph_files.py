@@ -95,7 +95,9 @@ def test_all_faults_are_reported_with_line_and_advice() -> None:
         ("nodes: {}", "1: nodes: it is empty"),
         ("name: x\nnodes:\n  a: {prompt: x}", "1: name: there is no such key"),
         ("nodes: [a]", "1: nodes: this must be a mapping"),
-        ("nodes:\n  a: {name: b, prompt: x}", "1: nodes: a: a node's name is the key before its colon"),
+        ("nodes:\n  a: {name: b, prompt: x}", "2: nodes.a.name: a node's name is the key before its colon"),
+        ("nodes:\n  a: {prompt: x, if: [{when: answer, nodes: {b: {prompt: x, name: c}}}]}",
+         "2: nodes.a.if[1].nodes.b.name: a node's name is the key before its colon"),
         ("nodes:\n  a: {prompt: ''}", "2: nodes.a.prompt: this is empty"),
         ("nodes:\n  a:\n    prompt: {{ db.x }}", "3: nodes.a.prompt: a key must be a string; put it in quotes"),
         ("nodes:\n  a: {prompt: x, system: '{{ db.gone }}'}", "2: nodes.a.system: db.gone: nothing sets gone"),
@@ -165,6 +167,8 @@ def test_a_faulty_node_causes_no_faults_in_the_nodes_that_use_it() -> None:
     assert faults(text) == [f"3: nodes.a: {problem}", f"4: nodes.b.if[1].nodes.c: {problem}"]
     found = ["2: nodes.nodes.every: this must be a whole number", "2: nodes.nodes.prompt: the template: unexpected '}'"]
     assert faults("nodes:\n  nodes: {prompt: '{{ } }}', every: x}") == found
+    named = "code: a\nnodes:\n  a: {prompt: x, name: b, expect: code}\n  c: {prompt: x, after: a}"
+    assert faults(named) == ["3: nodes.a.name: a node's name is the key before its colon; remove `name`"]
 
 
 def test_every_cycle_is_a_fault() -> None:
