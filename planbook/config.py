@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
@@ -263,16 +263,9 @@ class LearningSettings(BuildingSettings):
 
     given: tuple[EpisodeSource, ...] = Field(default=(), exclude_if=lambda given: not given)
     """Where the episodes are copied from; empty if the run plays them itself."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_per_type(cls, values: Any) -> Any:
-        """Drop a setting of earlier versions. Raises ValueError if it is True: there are rules for each task type."""
-        if not isinstance(values, Mapping) or "per_type" not in values:
-            return values
-        if values["per_type"]:
-            raise ValueError("it has separate rules for each task type (--per-type); build again without this option")
-        return {name: value for name, value in values.items() if name != "per_type"}
+    per_type: bool = Field(default=False, exclude_if=lambda per_type: not per_type)
+    """True in some runs of earlier versions, which learned separate rules for each task type. Their knowledge cannot be
+    read."""
 
 
 class Config(PlayingSettings):

@@ -165,12 +165,16 @@ def check_learns(run: Run, advice: str = "") -> None:
 
 
 def learned_in(run: Run, after: int | None = None) -> KnowledgeState | None:
-    """Return the state of knowledge in a run of `planbook build`, or None if the run has not begun to learn.
+    """Return the state of knowledge in a run of `planbook build`.
+
+    It is None if the run has not begun to learn, or has separate rules for each task type (see ``per_type``).
 
     It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. Raises
     BadArgument if the run is not a run of `planbook build`.
     """
     check_learns(run)
+    if run.config.building.per_type:
+        return None
     recorded: Any = learned_event(run, INITIAL_STATE)
     for row in run.store.events("learn", "learnt"):
         match = LEARNED.fullmatch(row.scope)
@@ -180,8 +184,11 @@ def learned_in(run: Run, after: int | None = None) -> KnowledgeState | None:
 
 
 def learned_state(run: Run, after: int | None = None) -> KnowledgeState:
-    """Return the same as ``learned_in``. Raises BadArgument if the run has not begun to learn, too."""
-    if (state := learned_in(run, after)) is None:
+    """Return the same as ``learned_in``. Raises BadArgument if it is None, too."""
+    if (state := learned_in(run, after)) is None and run.config.building.per_type:
+        separate = "has separate rules for each task type, made with --per-type by an earlier version of planbook"
+        raise BadArgument(f"{run.folder} {separate}; build again without this option")
+    if state is None:
         raise BadArgument(f"{run.folder} has not begun to learn; resume it with: planbook build --resume {run.folder}")
     return state
 

@@ -185,7 +185,7 @@ def test_building_runs_and_test_runs_are_replayed_without_a_model(built: Finishe
 
 
 @pytest.mark.parametrize(("per_type", "code"), [(False, 0), (True, 2)])
-def test_runs_of_earlier_versions_with_separate_rules_for_each_type_are_refused(
+def test_separate_rules_for_each_type_made_by_an_earlier_version_are_refused_but_the_run_is_shown(
     per_type: bool, code: int, tmp_path: Path, built: FinishedRun
 ) -> None:
     folder = tmp_path / "run"
@@ -197,7 +197,9 @@ def test_runs_of_earlier_versions_with_separate_rules_for_each_type_are_refused(
     for command in (("rules", folder), test):
         finished = invoke(*command)
         assert finished.returncode == code, finished.printed
-        assert ("separate rules for each task type (--per-type); build again" in finished.printed) is per_type
+        assert ("separate rules for each task type" in finished.printed) is per_type
+    for shown in (("show", folder, "0"), ("stats", folder), ("report", folder, "--out", tmp_path / "report.html")):
+        assert invoke(*shown).returncode == 0
 
 
 def index(scope: str) -> int:
