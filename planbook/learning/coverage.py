@@ -48,7 +48,10 @@ def coverage_of(run: Run, state: KnowledgeState) -> Coverage:
 
 
 def _types_of_episodes(run: Run, state: KnowledgeState) -> dict[str, str]:
-    """Return a dict from the path of each episode to its task type. Found types without a skill are left out."""
+    """Return a dict from the path of each episode to its task type.
+
+    If planbook found the types itself, episodes of types without a skill are left out.
+    """
     types = {entry.path: typed(run.config, state.knowledge, entry.task).type for entry in run.entries()}
     if run.config.types != FOUND:
         return types
@@ -56,11 +59,15 @@ def _types_of_episodes(run: Run, state: KnowledgeState) -> dict[str, str]:
 
 
 def _rules_of_solved_episodes(state: KnowledgeState) -> Iterator[tuple[str, list[str]]]:
-    """Yield the paths of solved episodes, with the rules that they cited, or that the Builder changed after them."""
+    """Yield the path of each solved episode with the ids of the rules that it cited.
+
+    Then yield a path again for each change by the Builder after that episode, with the ids of the changed rules.
+    """
     solved = {without_restart(cited.episode): [*cited.rule_ids] for cited in state.citations if cited.solved}
     yield from solved.items()
     changes = (entry.change for entry in state.history.entries if entry.kind == "applied")
     for change in changes:
+        # the Builder's scope names the episode N: learn/N/..., or learn/M/offline/N/... if it was called later
         episode = re.sub(r".*(?:learn|offline)/(\d+).*", r"task/\1", change.batch.where)
         if change.batch.who == "builder" and episode in solved:
             yield episode, [touched.id for touched in change.touched]

@@ -50,7 +50,7 @@ from planbook.workers import EpisodeWorker
 
 LOG = logging.getLogger(__name__)
 RETRIES = 2
-"""How often a task is played again if an attempt failed through a fault of the environment, not of the procedure."""
+"""Maximum number of times that a task is played again because the environment failed, not the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
@@ -85,10 +85,11 @@ class ProcedureWriter:
         return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if new or reworded rules about the environment or errors fit the type.
+        """Rewrite the procedure for a type if a rule that fits the type was added or reworded after it was written.
 
-        The new procedure is kept if it solves all tasks on which it is verified. If the old one solves those in
-        ``played``, the new one must not take more actions for them.
+        Only rules about the environment or about errors count. The new procedure is kept if it solves all tasks on
+        which it is verified. If the old one solves those in ``played``, the new one must not take more actions for
+        them.
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
@@ -118,13 +119,13 @@ class ProcedureWriter:
         def takes_no_more_actions(results: Sequence[Verification]) -> bool:
             return max_actions is None or sum(result.actions for result in results[: len(played)]) <= max_actions
 
-        from_type = generalise_plans(state.knowledge, played, config.environment, config.environment_options)
-        if from_type is not None and (existing is None or existing.code != from_type.code):
-            results = verify(from_type)
+        from_plans = generalise_plans(state.knowledge, played, config.environment, config.environment_options)
+        if from_plans is not None and (existing is None or existing.code != from_plans.code):
+            results = verify(from_plans)
             unsolved = [result for result in results if not result.solved]
             if not unsolved and takes_no_more_actions(results):
-                return self._publish(state, from_type, repaired=repaired), ""
-            existing, failed = existing or from_type, failed or unsolved
+                return self._publish(state, from_plans, repaired=repaired), ""
+            existing, failed = existing or from_plans, failed or unsolved
         generalised = generalise(
             self.scope,
             state.knowledge,
@@ -234,9 +235,9 @@ class ProcedureWriter:
         return [task for task in tasks if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-        """Return the tasks of those examples of a found type that come from the run's library: all not in ``tasks``.
+        """Return the tasks of a found type's examples, except those in ``tasks``.
 
-        Return an empty list if the environment lacks one of them.
+        They are tasks from the run's library. Return an empty list if the environment does not have one of them.
         """
         found, known = type_named(knowledge, kind), {task.id for task in tasks}
         ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)

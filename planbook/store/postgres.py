@@ -27,7 +27,7 @@ DEFAULTS: Mapping[str, Any] = {
     "application_name": "planbook",
 }
 """Default connection parameters. With them, this process notices within about a minute if the server is lost."""
-HEARTBEAT = (
+KEEPALIVE_SETTINGS = (
     b"SET tcp_keepalives_idle = 20",
     b"SET tcp_keepalives_interval = 10",
     b"SET tcp_keepalives_count = 3",
@@ -53,17 +53,17 @@ LOCK_KEY = "((SELECT oid::bigint << 32 FROM pg_namespace WHERE nspname = %s) | %
 
 The schema is needed because all runs in a database share one space of keys."""
 TRY_LOCK, UNLOCK = f"SELECT pg_try_advisory_lock({LOCK_KEY})", f"SELECT pg_advisory_unlock({LOCK_KEY})"
-PLAYING, FIRST_EPISODE = 0, 1
+CLAIM, FIRST_EPISODE = 0, 1
 """Numbers of locks: the lock of the process that has claimed the run, and the lock of the first episode."""
-IS_LOCKED = f"""
+IS_CLAIMED = f"""
 SELECT EXISTS (
     SELECT FROM pg_locks
-    WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND objid = {PLAYING}
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND objid = {CLAIM}
     AND classid = (SELECT oid FROM pg_namespace WHERE nspname = :schema)
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
 """
-"""Tells whether a process holds the lock PLAYING. The view pg_locks shows the two halves of a key in two columns."""
+"""Tells whether a process has claimed the run. The view pg_locks shows the two halves of a key in two columns."""
 WAIT_SECONDS = 0.05
 """Seconds between two attempts to claim a run."""
 PATIENCE_SECONDS = 2
@@ -73,7 +73,7 @@ logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # it logs a tra
 
 
 def create_schema(location: Schema) -> None:
-    """Create the schema and its empty tables. Raises BadRun if the database cannot be reached or refuses."""
+    """Create the schema and its empty tables. Raises BadRun if the database cannot be reached or does not allow it."""
     try:
         with closing(_connect(location)) as connection:
             connection.execute(SQL("CREATE SCHEMA {}").format(Identifier(location.schema)))
@@ -145,14 +145,15 @@ class Postgres:
     def last_settled_row(self, number: int) -> int:
         """Return the id of the last event. First wait until all events with smaller ids are committed.
 
-        If there is no event after ``number``, return without waiting.
+        If there is no event after row ``number``, return without waiting.
         """
         last = select(func.max(EVENT.c.id))
         with self.reading() as connection:
             newest: int = connection.execute(last).scalar_one() or 0
         if newest <= number:
             return newest
-        with self.reading() as connection:  # writers lock the table before they take ids
+        # every writer locks the table before it takes ids, so this lock is granted only after they have committed
+        with self.reading() as connection:
             connection.execute(text(f'LOCK TABLE "{self._location.schema}".event IN SHARE MODE'))
             return int(connection.execute(last).scalar_one())
 
@@ -176,7 +177,7 @@ class Postgres:
     def claim(self) -> None:
         """Claim the run until this process ends. Raises BadRun if another process has claimed it."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self._try_lock(PLAYING):
+        while not self._try_lock(CLAIM):
             if time.monotonic() < deadline:
                 time.sleep(WAIT_SECONDS)
                 continue
@@ -188,7 +189,7 @@ class Postgres:
         Raises BadRun if the database cannot be read.
         """
         with self.reading() as connection:
-            return bool(connection.execute(text(IS_LOCKED), {"schema": self._location.schema}).scalar_one())
+            return bool(connection.execute(text(IS_CLAIMED), {"schema": self._location.schema}).scalar_one())
 
     def _try_lock(self, number: int) -> bool:
         """Take a lock if it is free, and return whether it was.
@@ -207,7 +208,7 @@ class Postgres:
     def _in_session(self, query: str, number: int) -> bool:
         if self._session is None:
             self._session = _connect(self._location)
-            for setting in HEARTBEAT:
+            for setting in KEEPALIVE_SETTINGS:
                 self._session.execute(setting)
         row = self._session.execute(query.encode(), (self._location.schema, number)).fetchone()
         return row is not None and bool(row[0])
@@ -234,7 +235,10 @@ def _connect(location: Schema, *, autocommit: bool = True) -> psycopg.Connection
 
 
 def check_host(location: Schema) -> None:
-    """Raise BadRun unless the server in run.json is on this machine, or the user has named its host in PGHOST."""
+    """Raise BadRun unless the server in run.json is on this machine, or the user has named its host in PGHOST.
+
+    Also raises BadRun if the URL is not valid, or has parameters other than URL_PARAMETERS.
+    """
     try:
         parameters = conninfo_to_dict(location.url)
     except psycopg.Error as error:

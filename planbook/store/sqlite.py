@@ -38,18 +38,18 @@ class Sqlite:
     """
 
     def __init__(self, path: Path, *, to_write: bool) -> None:
-        self._path, self._locks = path, path.with_name(f"{path.name}{LOCK_SUFFIX}")
+        self._path, self._lock_path = path, path.with_name(f"{path.name}{LOCK_SUFFIX}")
         self._engine = _open_engine(path, to_write=to_write)
         self._thread_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._lock_file = -1
+        self._lock_descriptor = -1
         self._episode_locks: set[int] = set()
         with self.reading() as connection:
             check_definitions(connection, path)
         if to_write:
-            self._lock_file = self._open_locks()
+            self._lock_descriptor = self._open_lock_file()
             try:
-                with _locked(self._lock_file, WRITING):
+                with _locked(self._lock_descriptor, WRITING):
                     self._writer = _open_writer(path)
                     METADATA.create_all(self._engine)
             except (sqlite3.DatabaseError, DBAPIError) as error:
@@ -59,7 +59,7 @@ class Sqlite:
         """Write events and texts in one transaction. Texts that already exist are skipped. Raises BadRun on failure."""
         try:
             assert self._writer is not None
-            with self._thread_lock, _locked(self._lock_file, WRITING), self._writer as writer:
+            with self._thread_lock, _locked(self._lock_descriptor, WRITING), self._writer as writer:
                 writer.execute("BEGIN IMMEDIATE")
                 writer.executemany(ADD_TEXT, texts.items())
                 writer.executemany(ADD_EVENT, rows)
@@ -88,7 +88,7 @@ class Sqlite:
     def writing(self) -> Iterator[Connection]:
         """Yield a connection in a transaction, which is committed when the block ends. Raises BadRun on failure."""
         try:
-            with self._thread_lock, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
+            with self._thread_lock, _locked(self._lock_descriptor, WRITING), self._engine.begin() as connection:
                 yield connection
         except DBAPIError as error:
             raise self._cannot_write(error.orig or error) from error
@@ -100,8 +100,11 @@ class Sqlite:
 
     @contextmanager
     def lock(self, index: int) -> Iterator[bool]:
-        """Try to lock the episode's byte of the lock file. Each lock has a new descriptor, to exclude other threads."""
-        descriptor = self._open_locks()
+        """Try to lock the episode with this index, and yield whether this succeeded.
+
+        The lock file is opened anew for each lock, so that the lock also excludes other threads of this process.
+        """
+        descriptor = self._open_lock_file()
         self._episode_locks.add(descriptor)
         try:
             yield _try_lock(descriptor, FIRST_EPISODE + index)
@@ -117,9 +120,9 @@ class Sqlite:
         """Return False, because the lock on the run's folder shows whether the run is claimed."""
         return False
 
-    def _open_locks(self) -> int:
+    def _open_lock_file(self) -> int:
         try:
-            return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise self._cannot_write(error) from error
 
@@ -128,8 +131,8 @@ class Sqlite:
         with self._thread_lock:
             if self._writer is not None:
                 self._writer.close()
-                os.close(self._lock_file)
-                self._writer, self._lock_file = None, -1
+                os.close(self._lock_descriptor)
+                self._writer, self._lock_descriptor = None, -1
         while self._episode_locks:
             os.close(self._episode_locks.pop())
         self._engine.dispose()

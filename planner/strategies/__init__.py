@@ -86,8 +86,8 @@ def known_method(name: str) -> Method:
 def _possible_methods(name: str) -> tuple[Method, ...]:
     """Return the methods that may have played the episodes of a run whose planner has this name.
 
-    For a method that comes with planbook, this is the method itself. A run with an external planner, or without a
-    planner, may have been imported, so any method may have played its episodes.
+    For the name of a method that comes with planbook, this is that method alone. For any other name, the episodes may
+    have been imported from other runs, so every method that comes with planbook may have played them, too.
     """
     if name in METHODS:
         return (METHODS[name],)
