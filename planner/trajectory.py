@@ -84,7 +84,7 @@ class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     wording_fields: ClassVar = frozenset({"rewinds", "task"})
-    """Fields left out of the digest that identifies a recorded reply: other parts of the prompt hold their data."""
+    """Fields left out of the digest that identifies a recorded reply. Other parts of the prompt hold the same data."""
 
     order: int = Field(default=0, ge=0)
     """Position of the reset that began the round."""
@@ -113,7 +113,7 @@ class Call(TrajectoryPart):
     """The name of the template from which the prompt was made."""
     model: str
     given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
-    """The digest of the prompt's data and the prompt's number, which identify the reply in a recording."""
+    """The digest of the prompt's data, and the prompt's number. Together, they identify the reply in a recording."""
     sampling: Sampling
     messages: tuple[Message, ...]
     """All messages that were sent to the model. Empty if the episode was exported without prompts."""

@@ -263,8 +263,8 @@ def _is_noun(value: JsonValue, form: str, goal: str) -> bool:
     """
     goal_tokens = tokens(goal)
     for begin, end in spans(value, form, goal):
-        before, first = goal_tokens[begin - 1].part if begin else "", goal_tokens[begin].text
-        after = goal_tokens[end].part if end < len(goal_tokens) else ""
+        before, first = goal_tokens[begin - 1].pattern_part if begin else "", goal_tokens[begin].text
+        after = goal_tokens[end].pattern_part if end < len(goal_tokens) else ""
         ends_phrase = not after.isalnum() or after in {"and", "then", *PREPOSITIONS}
         if before not in PREPOSITIONS or (before == "to" and first.islower()) or not ends_phrase:
             return False
@@ -309,7 +309,7 @@ def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
     """Return the goal with slots in place of the parameters' values. If values overlap, the longest gets the slot."""
-    parts: list[str | None] = [token.part for token in tokens(example.goal)]
+    parts: list[str | None] = [token.pattern_part for token in tokens(example.goal)]
     matches = [
         (begin - end, begin, end, parameter.name)
         for parameter in parameters

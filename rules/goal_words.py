@@ -16,7 +16,7 @@ _FUNCTION_WORDS = frozenset(
 )
 """Words that say nothing about the subject of a text, so they are not compared."""
 _SCORE_DIGITS = 6
-"""Number of decimal places to which scores are rounded. Texts with equal scores keep their order."""
+"""Number of decimal places to which scores are rounded. This removes differences due to floating-point error."""
 
 
 def words(text: str) -> list[str]:
@@ -78,7 +78,7 @@ class Token(NamedTuple):
     end: int
 
     @property
-    def part(self) -> str:
+    def pattern_part(self) -> str:
         """The token as it appears in patterns: in lower case, and with ``()`` for ``{}``, since ``{}`` marks slots."""
         return self.text.lower().replace("{", "(").replace("}", ")")
 

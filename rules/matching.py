@@ -110,7 +110,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
 def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings in which a goal fits a wording word for word. Articles are ignored."""
     goal_tokens = tokens(goal)
-    goal_words = [token.part for token in goal_tokens]
+    goal_words = [token.pattern_part for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
         for wording in (alternative for merged in found.wordings for alternative in merged.alternatives):
@@ -133,7 +133,7 @@ def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: s
     This is the case if none of the type's known goals begins with the goal's first word, or if a negation, a number
     above one, or one of the ``distinctive`` words is in the goal, but in none of the known goals.
     """
-    goals = [[token.part for token in tokens(each.goal)] for each in found.examples]
+    goals = [[token.pattern_part for token in tokens(each.goal)] for each in found.examples]
     new = set(goal_words).difference(*goals)
     negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
     return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
@@ -305,7 +305,7 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
     ``known`` is keyed by the ``alnum`` of a value or word. It maps a value to its parameter and itself, and a word of
     the wording to "" and itself. Return None if a parameter would have two values.
     """
-    todo, parts, slots = [token.part for token in tokens(goal)], list[str](), dict[str, str]()
+    todo, parts, slots = [token.pattern_part for token in tokens(goal)], list[str](), dict[str, str]()
     while todo:
         sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(alnum, todo[:n])) and alnum("".join(todo[:n])) in known)
         size = next(sizes, 0)

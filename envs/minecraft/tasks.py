@@ -27,7 +27,7 @@ PARALLEL_TICKS = 3000
 The option ``ticks`` can lower it, as in the paper's figure 4.
 """
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
-"""The inventory at the start of parallel tasks, with which any of the goals can be reached first."""
+"""The inventory at the start of a task with parallel goals. It lets the agent begin with any of the goals."""
 TYPES = (*DATA.groups, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in DATA.groups.items() for item in group.objects}
 

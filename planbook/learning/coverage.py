@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.config import FOUND
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import typed
+from planbook.learning.finding import with_found_type
 from planbook.rules import RuleType, cited_ids
 from planbook.runs import Run
 from planbook.store import without_restart
@@ -52,7 +52,7 @@ def _types_of_episodes(run: Run, state: KnowledgeState) -> dict[str, str]:
 
     If planbook found the types itself, episodes of types without a skill are left out.
     """
-    types = {entry.path: typed(run.config, state.knowledge, entry.task).type for entry in run.entries()}
+    types = {entry.path: with_found_type(run.config, state.knowledge, entry.task).type for entry in run.entries()}
     if run.config.types != FOUND:
         return types
     return {path: task_type for path, task_type in types.items() if task_type in state.knowledge.skills}

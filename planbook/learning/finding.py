@@ -38,10 +38,10 @@ Reading = Mapping[str, JsonValue]
 """Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
 
 
-def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
+def with_found_type(config: Config, knowledge: Knowledge, task: Task) -> Task:
     """Return a task with the type and params that planbook has found for it.
 
-    If the run does not find types itself, the task is returned unchanged. An example of a found type gets that type and
+    Without ``--types found``, the task is returned unchanged. An example of a found type gets that type and
     the example's params. The goal of any other task is matched with the patterns of the found types.
     """
     if config.types != FOUND:
@@ -54,9 +54,9 @@ def typed(config: Config, knowledge: Knowledge, task: Task) -> Task:
     return with_type(task, match(knowledge.found, task.goal))
 
 
-def typed_episode(config: Config, knowledge: Knowledge, episode: Trajectory) -> Trajectory:
-    """Return an episode with its task as ``typed`` returns it."""
-    return episode.model_copy(update={"task": typed(config, knowledge, episode.task)})
+def episode_with_found_type(config: Config, knowledge: Knowledge, episode: Trajectory) -> Trajectory:
+    """Return an episode whose task has its found type and params, as in ``with_found_type``."""
+    return episode.model_copy(update={"task": with_found_type(config, knowledge, episode.task)})
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describe: bool) -> Knowledge:
@@ -107,7 +107,7 @@ def generalise_plans(
         return None
 
 
-def with_published(
+def with_updated_type(
     knowledge: Knowledge, previous: Knowledge, name: str, readings: Mapping[str, Reading | None], *, repaired: bool
 ) -> Knowledge:
     """Return the knowledge with a found type updated after its procedure was verified.
@@ -194,7 +194,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 
 def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return the source of an expression that had each of these values in its task, or "" if there is none."""
+    """Return source code that evaluates to ``values[i]`` in the i-th task, or "" if there is none."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])

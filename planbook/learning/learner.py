@@ -24,7 +24,7 @@ from planbook.knowledge import (
     rule_form_without,
     with_undos,
 )
-from planbook.learning.finding import find_type, typed, typed_episode
+from planbook.learning.finding import episode_with_found_type, find_type, with_found_type
 from planbook.learning.procedures import ProcedureWriter
 from planbook.planner import Body, Ending, Recall, Scope, Trajectory, conclude, read_trajectory, render_trajectory
 from planbook.rules import (
@@ -61,7 +61,7 @@ class Learner:
 
     def is_skipped(self, entry: Entry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
-        kind = typed(self._config, self._state.knowledge, entry.task).type
+        kind = with_found_type(self._config, self._state.knowledge, entry.task).type
         return self._state.streaks.get(kind, 0) >= self._config.building.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
@@ -123,7 +123,7 @@ class LearningStep:
         if config.types == FOUND:
             describe = "rules" not in config.without and not learning.libraries_only
             knowledge = find_type(self.scope, knowledge, trajectory, conclusion.code, describe=describe)
-        trajectory = typed_episode(config, knowledge, trajectory)
+        trajectory = episode_with_found_type(config, knowledge, trajectory)
         kind, knowledge = trajectory.task.type, with_conclusion(knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
@@ -152,8 +152,8 @@ class LearningStep:
     def _episodes_of_type(self, knowledge: Knowledge, kind: str) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to and including this step's."""
         tasks = self._begun(self.entry.index)
-        begun = [entry for entry, task in tasks if typed(self._config, knowledge, task).type == kind]
-        return [typed_episode(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
+        begun = [entry for entry, task in tasks if with_found_type(self._config, knowledge, task).type == kind]
+        return [episode_with_found_type(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
     def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
         """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks. All must have ended.
@@ -170,7 +170,7 @@ class LearningStep:
         If this leaves too many rules, or a rule has become useless according to its check, the rules are consolidated.
         """
         recorded = read_episode(self.run, self.run.entries()[episode.index])
-        trajectory = typed_episode(self._config, state.knowledge, recorded)
+        trajectory = episode_with_found_type(self._config, state.knowledge, recorded)
         if "rules" in self._config.without or self._config.building.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         settings, sandbox, book = self._settings(episode.index), self.worker.sandbox, state.history.book

@@ -18,8 +18,8 @@ from planbook.learning.finding import (
     play_and_read,
     read_after,
     type_named,
-    typed,
-    with_published,
+    with_found_type,
+    with_updated_type,
 )
 from planbook.planner import (
     Ending,
@@ -151,7 +151,7 @@ class ProcedureWriter:
         """
         knowledge = with_procedure(state.knowledge, procedure)
         if procedure is not None and self._finds_types:
-            knowledge = with_published(knowledge, state.knowledge, procedure.type, self._readings, repaired=repaired)
+            knowledge = with_updated_type(knowledge, state.knowledge, procedure.type, self._readings, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
@@ -231,7 +231,7 @@ class ProcedureWriter:
         seeds = tuple(range(int(count))) if seeded else ()
         if not self._finds_types:
             return self._select(Selection(split=split, types=(kind,), limit=int(count), seeds=seeds))
-        tasks = (typed(config, knowledge, task) for task in self._select(Selection(split=split, seeds=seeds)))
+        tasks = (with_found_type(config, knowledge, task) for task in self._select(Selection(split=split, seeds=seeds)))
         return [task for task in tasks if task.type == kind][: int(count)]
 
     def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
@@ -246,7 +246,7 @@ class ProcedureWriter:
         except EnvsError as error:
             LOG.warning("the procedure for %s is not verified on the library's tasks: %s", kind, error)
             return []
-        return [typed(self.run.config, knowledge, task) for task in solved]
+        return [with_found_type(self.run.config, knowledge, task) for task in solved]
 
 
 def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:

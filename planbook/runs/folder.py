@@ -26,7 +26,7 @@ BRANCHES = "branches"
 CONFIG_FILE = "run.json"
 """Name of the file with the configuration. It is written last, so a folder without it holds no run yet."""
 RETRY_SECONDS = 0.05
-"""Seconds before the second attempt to claim a folder. The first may have failed only because of ``is_claimed``."""
+"""Seconds between the two attempts to claim a folder. The first may fail only because ``is_claimed`` holds a lock."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
@@ -85,7 +85,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder. This does not prevent another process from claiming it."""
+    """Return whether a process has claimed the folder, without claiming it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -125,7 +125,7 @@ MAX_SHOWN = 80
 
 
 def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option of a setting, with its values in the existing and the new run if these are short."""
+    """Return the option that sets a setting. Short values in the existing and the new run are appended to it."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
     then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
     is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
@@ -156,7 +156,7 @@ def with_paths(config: Config, change: ChangePath) -> Config:
 
 
 def change_path_in_name(name: str, change: ChangePath) -> str:
-    """Return the name of an environment or a planner, with the path in it changed if it contains one.
+    """Return the name of an environment or a planner. If it contains a path, ``change`` is applied to the path.
 
     Names with a path have the form FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json.
     """
@@ -169,7 +169,7 @@ def change_path_in_name(name: str, change: ChangePath) -> str:
 
 
 def change_path_in_model(model: str, change: ChangePath) -> str:
-    """Return the name of a model, such as recorded:FILE, with the path in it changed if it contains one."""
+    """Return the name of a model. If it contains a path, as in recorded:FILE, ``change`` is applied to the path."""
     kind, _, rest = model.partition(":")
     if kind == "exchange" and rest:
         return f"{kind}:{change(Path(rest))}"
@@ -200,7 +200,7 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 
 
 class RunInputs(StrictModel):
-    """The inputs of a run, apart from versions of software.
+    """The inputs of a run, apart from software versions.
 
     Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
     ``knowledge`` covers the library, the examples with which learning begins, and the demonstrations. ``models`` covers
@@ -217,7 +217,7 @@ class RunInputs(StrictModel):
 
     @property
     def digests(self) -> frozenset[str]:
-        """The digests of data, prompts and models, among them those of all files that the user has provided."""
+        """The digests of data, prompts and models. They include the user's environment, method and model scripts."""
         return frozenset({*self.data.values(), *self.prompts.values(), *self.models.values()} - {""})
 
 
@@ -230,9 +230,9 @@ class ImportedFile(StrictModel):
 
 
 class ImportOrigin(StrictModel):
-    """The run from which some consecutive episodes of an imported run were exported.
+    """The exported run from which consecutive episodes of an imported run come.
 
-    ``episodes`` is their number. ``facts`` describes the run, in the format of exported files.
+    ``episodes`` is the number of these episodes. ``facts`` describes the exported run, in the format of exported files.
     """
 
     episodes: int
@@ -252,7 +252,7 @@ class Imported(StrictModel):
 
     @property
     def declarations(self) -> dict[str, Any]:
-        """What all these runs recorded about their environment; empty if they differ."""
+        """The facts that the exported runs recorded about their environment, or an empty dict if these facts differ."""
         origins: list[Any] = [origin.facts for origin in self.origins]
         found = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
         return dict(zip(("answer_action", "milestones"), found.pop(), strict=True)) if len(found) == 1 else {}

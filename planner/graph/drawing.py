@@ -90,7 +90,7 @@ def svg(file: GraphFile) -> str:
     if program is None:
         raise MissingRequirement(
             "drawing an SVG needs Graphviz, which is not installed: install it (`apt install graphviz`), "
-            "or draw Mermaid text, into a file that does not end in .svg"
+            "or draw Mermaid text to a file whose name does not end in .svg"
         )
     try:
         finished = subprocess.run(
@@ -148,7 +148,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
 def _properties(node: GraphNode) -> Iterator[str]:
     """Yield a line for each property that is not at its default, such as the condition or the role."""
     if node.expect.kind != "text":
-        yield _form(node.expect)
+        yield _describe_shape(node.expect)
     if node.when:
         yield f"if {node.when}"
     if node.every > 1:
@@ -161,9 +161,9 @@ def _properties(node: GraphNode) -> Iterator[str]:
         yield f"runs {', '.join(node.hooks.values())}"
 
 
-def _form(shape: Shape) -> str:
+def _describe_shape(shape: Shape) -> str:
     if shape.kind in (LIST, EACH) and shape.inner:
-        return f"{'a list' if shape.kind == LIST else 'by name'}: {_form(shape.inner)}"
+        return f"{'a list' if shape.kind == LIST else 'by name'}: {_describe_shape(shape.inner)}"
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 

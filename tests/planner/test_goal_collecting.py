@@ -101,7 +101,7 @@ def test_a_list_that_is_not_python_is_read_line_by_line(episode: Episode, reply:
 def test_without_a_fence_the_lines_below_the_code_are_read_too(episode: Episode, reply: str) -> None:
     plan = collect(episode, "planner", reply)
     assert [goal.action for goal in plan.goals] == [SAND, LOG]
-    assert plan.no_goals == ("Good luck!",)
+    assert plan.unmatched == ("Good luck!",)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from planbook.planner.strategies.deps.selectors import Selector, SelectorName, s
 from planbook.sandbox import read_reply
 
 EXPLAINER = "explainer"
-DEMONSTRATION, EXPLAINED = "deps", "explained"
+DEPS_DEMONSTRATION, EXPLAINED = "deps", "explained"
 LISTS, THOUGHTS, DIALOGUE, ASSERTIONS, POLICIES = "goals", "thoughts", "dialogue", "assertions", "policies"
 """Names of demonstrations.
 
@@ -62,7 +62,7 @@ class ReplanningOptions(PursuitOptions):
 
     rounds: Annotated[int, Field(ge=0)] | Literal["unlimited"] | None = Field(
         default=None,
-        description=f"Maximum number of replans; null means {REPLANS}, unlimited as many as the episode has actions.",
+        description=f"Maximum number of replans. null means {REPLANS}; unlimited means one for each allowed action.",
     )
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
@@ -82,12 +82,13 @@ class DepsOptions(ReplanningOptions):
 
     selector: SelectorName | None = Field(
         default=None,
-        description="How the next goal is chosen; expected is horizon with the failures to expect, nearest is an "
-        "oracle; null means horizon if goals were recorded, otherwise fixed.",
+        description="How to choose the next goal. horizon takes the goal with the fewest predicted time steps; "
+        "expected adds the time steps that failures are expected to cost; nearest is an oracle. null means horizon "
+        "if goals were recorded, otherwise fixed.",
     )
     routes: bool = Field(
         default=True,
-        description="The selector may replace a goal with another that has the same result, such as another tree.",
+        description="The selector may replace a goal with an equivalent one, such as wood from another kind of tree.",
     )
 
 
@@ -116,7 +117,7 @@ class DepsVariant(NamedTuple):
     """True if the first prompt describes the state."""
 
 
-DEP = DepsVariant("deps/dep", DEMONSTRATION, "deps/description", explains=True)
+DEP = DepsVariant("deps/dep", DEPS_DEMONSTRATION, "deps/description", explains=True)
 DEPS = DEP._replace(system="deps/deps")
 """DEPS with a selector that takes the nearest goal first. The planner is told so."""
 
@@ -160,9 +161,9 @@ def follow_plans(
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left and not (pursued.claim and plan.no_goals):  # no claim of success if some lines name no goal
+                if not left and not (pursued.claim and plan.unmatched):  # no claim of success if lines are unmatched
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
-                description = describe(episode, PROMPTS[variant.failure], pursued, plan.no_goals)
+                description = describe(episode, PROMPTS[variant.failure], pursued, plan.unmatched)
                 if left and variant.explains:
                     explanation = explain(episode, frame.scope, history[-1].content, description)
             prompt, goal = PROMPTS["deps/again"], episode.task.goal
@@ -185,12 +186,12 @@ def ask_for_plan(
     return answer.value, answer.history
 
 
-def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals: Sequence[str]) -> str:
+def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, unmatched: Sequence[str]) -> str:
     """Return the text that describes the result of a plan to the planner. No model is asked.
 
-    ``no_goals`` are the lines of the plan that could not be mapped to a goal.
+    ``unmatched`` has the lines of the plan that could not be mapped to a goal.
     """
-    variables = {"pursued": pursued, "state": episode.environment.state(), "no_goals": no_goals}
+    variables = {"pursued": pursued, "state": episode.environment.state(), "no_goals": unmatched}
     return prompt.render(**{name: variables[name] for name in prompt.variables})
 
 
@@ -295,7 +296,7 @@ def _needs_controller(options: Options, environment: Environment) -> bool:
     return not environment.goals.direct
 
 
-def _replans(options: ReplanningOptions, environment: Environment) -> bool:
+def _can_replan(options: ReplanningOptions, environment: Environment) -> bool:
     """Return True if the method may plan again. Only then are failures explained."""
     return options.rounds != 0
 
@@ -312,8 +313,8 @@ _goal_method = partial(
 _explaining_method = partial(
     _goal_method,
     roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
-    conditional_roles={CONTROLLER: _needs_controller, EXPLAINER: _replans},
-    demonstrations=(DEMONSTRATION, EXPLAINED),
+    conditional_roles={CONTROLLER: _needs_controller, EXPLAINER: _can_replan},
+    demonstrations=(DEPS_DEMONSTRATION, EXPLAINED),
 )
 _program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
 
@@ -338,7 +339,7 @@ METHODS: Mapping[str, Method] = {
     "zero-shot-replan": _goal_method(
         zero_shot_replan,
         ReplanningOneShotOptions,
-        "goals, replanned after failures without explanations",
+        "goals, replanned after failures, without explanations",
         demonstrations=(LISTS,),
     ),
 }

@@ -54,10 +54,10 @@ class Goal(Record):
 
 
 class GoalPlan(Record):
-    """The goals of a plan in order, and the lines that could not be mapped to a goal (``no_goals``)."""
+    """The goals of a plan in order, and the lines that could not be mapped to a goal (``unmatched``)."""
 
     goals: tuple[Goal, ...]
-    no_goals: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
 
 
 def goal_docs(environment: Environment) -> ActionDocs:
@@ -73,8 +73,8 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan from a planner's reply.
 
     A line that is not a valid call is mapped to the goal whose words it contains. If there is none, the line is listed
-    in ``no_goals``, and the other lines still count. Raises ValueError, with a message for the planner, if the reply is
-    not a plan or names no goal.
+    in ``unmatched``, and the other lines still count. Raises ValueError, with a message for the planner, if the reply
+    is not a plan or names no goal.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
@@ -92,11 +92,11 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe plan only lists goals; their calls return nothing.")
     goals = tuple(found for found in collector.found if isinstance(found, Goal))
-    no_goals = tuple(found for found in collector.found if isinstance(found, str))
+    unmatched = tuple(found for found in collector.found if isinstance(found, str))
     if goals:
-        return GoalPlan(goals=goals, no_goals=no_goals)
-    if no_goals:
-        known, listed = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs), "\n".join(no_goals)
+        return GoalPlan(goals=goals, unmatched=unmatched)
+    if unmatched:
+        known, listed = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs), "\n".join(unmatched)
         raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {known}, each with its arguments")
     raise ValueError("the plan names no goal")
 
