@@ -105,7 +105,7 @@ def play(
     ``store`` is the URL of a database for the events; by default, the folder keeps them. ``tasks`` replaces the tasks
     that the configuration selects. If the run repeats another run, ``rerun_of`` is the other run's folder. If the run
     continues an episode of another run, ``forked`` names this episode and the action from which it continues. With
-    ``in_series``, the caller says how to continue a stopped run.
+    ``in_series``, the caller says how to continue a stopped run, and whether learning has paid off.
     """
     check_settings(config, execution)
     if out is None or not is_run(out):  # an existing run checks its own price table
@@ -177,7 +177,7 @@ def play_run(
     """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
     Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again. Unless the run
-    is ``in_series``, a command that resumes it is printed when it is stopped.
+    is ``in_series``, the cost of learning is printed and, when it is stopped, a command that resumes it.
     """
     note = report_changes(run, execution, plays_again=bool(superseded_scopes))
     if superseded_scopes:
@@ -197,7 +197,7 @@ def play_run(
     seconds = run.meter.spent.seconds - seconds_before
     results, out = read_run(run), console()
     summary = results.summary(seconds)
-    _print_results(results, summary, title, out)
+    _print_results(results, summary, title, out, in_series=in_series)
     if formulated:
         out.print(f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.")
     if stopped is not None:
@@ -216,7 +216,7 @@ def _formulate(run: Run, stopped: BudgetEnded) -> bool:
     return formulate_with_reserve(run, stopped)
 
 
-def _print_results(results: RunResults, summary: Summary, title: str, out: Console) -> None:
+def _print_results(results: RunResults, summary: Summary, title: str, out: Console, *, in_series: bool) -> None:
     """Print the results of a run, what it has learned, and the path of its folder."""
     run = results.run
     print_parts(
@@ -228,7 +228,7 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
             *([UNSAFE] if run.file.unsafe_no_sandbox else []),
             *_first_error(run, recorded_endings(run)),
             *spending_lines(summary),
-            *payoff_line(summary.paying),
+            *(() if in_series else payoff_line(summary.paying)),
         ),
     )
     if run.config.learning:

@@ -1,11 +1,10 @@
 """Estimate the effect of each rule and skill. Here, rules and skills are called parts of the knowledge.
 
-For each part, there is a run that lacks only this part. It is compared with the other runs, which play the same tasks
-and have the part.
+For each part, there is a run that lacks only this part. The run with all parts shows the size of the effect. The other
+runs have the part, too, so the p value comes from all of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
 
 from pydantic import BaseModel
 
@@ -30,14 +29,14 @@ class PartEffect(BaseModel):
 
     ``difference`` is the change in the share of solved tasks, over all tasks: negative if fewer are solved without the
     part. Its interval is from ``low`` to ``high``. ``affected`` is the number of played tasks that use the part. In the
-    episodes of these tasks, the other runs have ``expected`` successes on average, and the run without the part has
-    ``solved`` successes. ``p`` is a two-sided p value.
+    episodes of these tasks, the run with all parts has ``expected`` successes, and the run without the part has
+    ``solved`` successes. ``p`` is a two-sided p value; it is 1 if ``difference`` is 0.
     """
 
     part: str
     tasks: int
     affected: int
-    expected: float
+    expected: int
     solved: int
     difference: float
     low: float
@@ -53,26 +52,26 @@ class PartEffect(BaseModel):
 
 
 class _Pairs:
-    """Compares, task by task, the run without a part with those runs of a pool that have the part.
+    """Compares, task by task, the run without a part with the run with all parts, and with the other runs of a pool.
 
-    ``counts`` has a pair for each task: the number of successes in the run without the part, and the list of those in
-    the other runs. ``changes`` has, for each task, the share of repeats that were solved without the part, minus the
-    mean share in the other runs.
+    ``counts`` has, for each task, the numbers of successes: in the run without the part, in the run with all parts, and
+    in the other runs. ``changes`` has, for each task, the difference between the first two, as a share of the repeats.
     """
 
     def __init__(self, part: str, solved: Mapping[str, SuccessByTask], pool: Sequence[str]) -> None:
-        self.counts: list[tuple[int, list[int]]] = []
+        self.counts: list[tuple[int, ...]] = []
         self.changes: list[float] = []
         for task, repeats in solved.get(part, {}).items():
-            runs = [solved[name].get(task, {}) for name in pool if name != part]
-            if others := [sum(run[repeat] for repeat in repeats) for run in runs if repeats.keys() <= run.keys()]:
-                self.counts.append((sum(repeats.values()), others))
-                self.changes.append((sum(repeats.values()) - fmean(others)) / len(repeats))
+            if repeats.keys() <= solved[EVERYTHING].get(task, {}).keys():
+                runs = [repeats, *(solved[name].get(task, {}) for name in pool if name != part)]
+                counts = [sum(run[repeat] for repeat in repeats) for run in runs if repeats.keys() <= run.keys()]
+                self.counts.append(tuple(counts))
+                self.changes.append((counts[0] - counts[1]) / len(repeats))
 
     @property
     def tails(self) -> tuple[float, float]:
         """One-sided p values: the chances of at most, and at least, this many successes if the part has no effect."""
-        return permutation_tails([(without, *others) for without, others in self.counts])
+        return permutation_tails(self.counts)
 
 
 def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
@@ -81,9 +80,10 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     ``everything`` is the run with all parts. ``runs_without`` maps each part to the run without it, or to None if no
     task uses the part.
 
-    Each run lacks at most one part. So all runs but the one without a given part show how often a task is solved with
-    this part. The test swaps the runs within each task: if the part had no effect, any of the runs could be the one
-    without it.
+    The size of an effect is the difference between two runs, so that no other part changes it. The p value comes from
+    more runs, to find smaller effects. Each run lacks at most one part. So all runs but the one without a given part
+    show how often a task is solved with this part. The test swaps the runs within each task: if the part had no effect,
+    any of the runs could be the one without it.
 
     A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. So runs that
     solved suspiciously few tasks (see ``EXCLUSION_P``) are not used to judge other parts. They are removed one by one,
@@ -97,7 +97,7 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
         if fewer[least] >= EXCLUSION_P:
             break
         pool.remove(least)
-    tasks = len(set[object]().union(*solved.values()))
+    tasks = len(solved[EVERYTHING])
     effects = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in runs_without}
     tested = [part for part, effect in effects.items() if effect.affected]
     p_corrected = dict(zip(tested, benjamini_hochberg([effects[part].p for part in tested]), strict=True))
@@ -114,14 +114,16 @@ def _solved(run: RunResults) -> SuccessByTask:
 
 def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
     low, high = _interval([*pairs.changes, *([0.0] * (tasks - len(pairs.changes)))])
-    p = min(1.0, 2 * min(pairs.tails))
+    fewer, more = pairs.tails
+    difference = sum(pairs.changes) / tasks if tasks else 0.0
+    p = min(1.0, 2 * (fewer if difference < 0 else more if difference > 0 else 1.0))
     return PartEffect(
         part=part,
         tasks=tasks,
         affected=len(pairs.counts),
-        expected=sum(fmean(others) for _, others in pairs.counts),
-        solved=sum(without for without, _ in pairs.counts),
-        difference=sum(pairs.changes) / tasks if tasks else 0.0,
+        expected=sum(counts[1] for counts in pairs.counts),
+        solved=sum(counts[0] for counts in pairs.counts),
+        difference=difference,
         low=low,
         high=high,
         p=p,
@@ -156,10 +158,11 @@ def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if unused:
         yield f"Not measured, because no played task used them: {', '.join(unused)}."
     yield (
-        "p comes from an exact test that swaps runs within tasks (other runs that did clearly worse are left out), "
-        f"corrected by the Benjamini-Hochberg method over {counted(len(effects) - len(unused), 'part')}. Of the parts "
-        f"named as significant, at most {FALSE_DISCOVERY_RATE:.0%} are expected to be false positives. Intervals show "
-        "the size of an effect; they are not corrected, and may disagree with p."
+        "Solved with it: by the run with all parts. p comes from an exact test that also uses the other runs (except "
+        "those that did clearly worse), corrected by the Benjamini-Hochberg method over "
+        f"{counted(len(effects) - len(unused), 'part')}. Of the parts named as significant, at most "
+        f"{FALSE_DISCOVERY_RATE:.0%} are expected to be false positives. Intervals show the size of an effect; they "
+        "are not corrected, and may disagree with p."
     )
 
 
@@ -168,6 +171,6 @@ def _cells(effect: PartEffect) -> Iterator[str]:
     if not effect.affected:
         yield from (NO_FIGURE for _ in range(5))
         return
-    yield from (f"{effect.expected:.1f}", str(effect.solved))
+    yield from (str(effect.expected), str(effect.solved))
     yield from points(effect.difference, effect.low, effect.high)
     yield f"{effect.p_corrected:.2g}"

@@ -73,6 +73,15 @@ def test_equal_repeats_of_a_task_count_as_one_observation() -> None:
     assert "Intervals show the size of an effect; they are not corrected, and may disagree with p." in str(method)
 
 
+def test_other_parts_do_not_change_the_size_of_an_effect() -> None:
+    needing = {"": None, "rule_0": None, **{f"skill:{task}": task for task in range(5)}}
+    runs = {part: _table([_row(task, task != needed) for task in range(6)]) for part, needed in needing.items()}
+    useless, *skills = part_effects(runs.pop(""), runs)
+    assert (useless.expected, useless.solved, useless.difference, useless.p) == (6, 6, 0.0, 1.0)
+    assert useless.low < 0 < useless.high
+    assert all((skill.expected, skill.solved) == (6, 5) for skill in skills)
+
+
 def _significant_rules(needed: int, noise: float, rng: random.Random) -> list[str]:
     """Invent a run without each rule, and return the rules with a significant effect.
 
@@ -120,6 +129,7 @@ def test_only_tasks_whose_prompts_have_a_part_are_played(built_run: Path, tmp_pa
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path)
     found = invoke("effect", built_run, "--parts", "skill:fetch,rule_0", *options)
     assert found.returncode == 0, found.printed
+    assert "cost of learning" not in found.printed
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
     assert (rule["affected"], rule["p"]) == (0, 1.0)
