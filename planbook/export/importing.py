@@ -139,9 +139,10 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
     """
     facts = [origin.facts for origin in imported.origins]
     planners = {str(fact["planner"]) for fact in facts}
-    if all(fact["config"] == facts[0]["config"] for fact in facts):
+    config = facts[0]["config"]
+    if isinstance(config, dict) and all(fact["config"] == config for fact in facts):
         with suppress(ValidationError):  # the configuration may come from another program or version
-            return Config.model_validate(facts[0]["config"]).model_copy(update={"learning": None})
+            return Config.model_validate({**config, "learning": None})
     return Config(planner=_single(planners), env=_single(environments), actions=0)
 
 

@@ -83,7 +83,8 @@ def coverage_lines(run: Run, coverage: Coverage) -> Iterator[str]:
     if "rules" in left_out:
         return
     if coverage.missing and "types" not in left_out and not run.config.building.libraries_only:
-        yield f"No success process (rule with a working solution) for: {', '.join(coverage.missing)}."
+        types = ", ".join(coverage.missing)
+        yield f"No solved episode cited or led to a success process (rule with a working solution) for: {types}."
     if coverage.never_cited and "cooperation" not in left_out:
         yield f"Never cited: {', '.join(coverage.never_cited)}."
     if coverage.dangling:

@@ -125,6 +125,8 @@ class Result:
             self._claim = None
         elif event.kind == "span" and body.get("name") == Claim.span:
             self._claim = Claim.model_validate(body["data"])
+        elif event.kind == "subtask" and body["depth"] == 1:  # runs of 0.1.0 record no other claims
+            self._claim = Claim.model_validate({"done": body["done"], "by": body["by"]})
 
     def _take_ending(self, event: Event) -> bool:
         """Read the event if it records the task or the ending of the episode itself. Return whether it is an ending."""

@@ -115,7 +115,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     before = read_folder(run)
     formulated = invoke("formulate", run)
     assert formulated.returncode == 0
-    assert "No success process (rule with a working solution) for: fetch_two." in formulated.printed
+    assert "cited or led to a success process (rule with a working solution) for: fetch_two." in formulated.printed
     after = read_folder(run)
     assert after.steps == before.steps
     assert after.cost.calls == before.cost.calls + 1
@@ -177,7 +177,7 @@ def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(libra
     assert found["missing"] == ["fetch_two"]
     assert "rule_0" not in found["never_cited"]
     lines = [
-        "No success process (rule with a working solution) for: fetch_two.",
+        "No solved episode cited or led to a success process (rule with a working solution) for: fetch_two.",
         f"Never cited: {', '.join(found['never_cited'])}.",
     ]
     assert finished.result["text"] == "\n".join(lines)

@@ -97,6 +97,10 @@ def test_an_imported_run_keeps_its_original_settings_and_figures(runs: dict[str,
         with closing(Run.open(folder)) as run:
             summaries.append(without_times(read_run(run).summary().model_dump(mode="json")))
     assert summaries[0] == summaries[1]
+    refused = (tmp_path / "x.jsonl").read_text().replace('"learning":null', '"learning":{"per_type":true}')
+    (tmp_path / "built.jsonl").write_text(refused)
+    invoke("import", tmp_path / "built.jsonl", "--out", tmp_path / "built")
+    assert json.loads((tmp_path / "built" / "run.json").read_text())["config"] == original["config"]
 
 
 def test_episodes_of_several_runs_keep_their_own_facts(runs: dict[str, Path], tmp_path: Path) -> None:
