@@ -56,11 +56,13 @@ def check_env(env: str, settings: Settings) -> CommandResult:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
             checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
-        checked = CheckReport((str(error),), {}, 0, 0)
+        checked = CheckReport((str(error),), {}, 0, 0, 0)
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
+    if checked.actions and not checked.accepted and not mistakes:
+        tried += ". All were refused, so no effects were checked: write examples with arguments that are accepted"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line)
     return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}
