@@ -239,7 +239,8 @@ def test_a_factory_makes_the_state_and_attributes_become_prefixes(shapes: str) -
     [
         ("module:nowhere.py", "no file"),
         ("module:planbook.nowhere:X", "cannot be imported: ModuleNotFoundError"),
-        ("module:string:Tempate", "neither a class nor a function annotated"),
+        ("module:string:Tempate", r"Tempate does not exist; did you mean Template\? There are Template, Formatter$"),
+        ("module:string:capwords", "neither a class nor a function annotated"),
     ],
 )
 def test_a_target_that_cannot_be_loaded_is_refused(name: str, message: str) -> None:
