@@ -152,7 +152,7 @@ def _returned_class(factory: object) -> type | None:
 
 
 def _candidates(module: ModuleType) -> Iterator[str]:
-    """Yield the names that could follow the module's name: those of its own classes and of functions that return one."""
+    """Yield the names of a module's own classes, and of its functions that are annotated with the class they return."""
     for name, member in vars(module).items():
         own = str(getattr(member, "__module__", "")).startswith(module.__name__)
         if own and name[0] != "_" and (isinstance(member, type) or _returned_class(member)):
