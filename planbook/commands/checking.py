@@ -16,6 +16,7 @@ from planbook.commands.playing import play_settings
 from planbook.config import UNTYPED
 from planbook.console import ERRORS, console
 from planbook.envs import (
+    BadSelection,
     Beliefs,
     CheckReport,
     Environment,
@@ -55,8 +56,8 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     try:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
             checked = check_environment(settings.environment(), settings.environment_options())
-    except UnknownEnvironment as error:
-        checked = CheckReport((str(error),), {}, 0, 0, 0)
+    except (BadSelection, UnknownEnvironment) as error:  # BadSelection lists the faults of a task file, one per line
+        checked = CheckReport(tuple(str(error).splitlines()), {}, 0, 0, 0)
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"

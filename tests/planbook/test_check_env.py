@@ -354,6 +354,14 @@ def test_a_judge_that_always_raises_is_a_mistake(tmp_path: Path) -> None:
     )
 
 
+def test_each_fault_of_a_task_file_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "doors.py").write_text("def doors() -> int:\n    return 1\n")
+    (tmp_path / "tasks.yaml").write_text("tasks:\n- {id: a, gaol: g}\n- {id: b, goal: g, judge: {asert: x}}\n")
+    found = invoke("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
+    places = [mistake.removeprefix(f"{tmp_path}/tasks.yaml:").split(": ")[:2] for mistake in found.result["mistakes"]]
+    assert places == [["2", "tasks[1].gaol"], ["2", "tasks[1].goal"], ["3", "tasks[2].judge.asert"]]
+
+
 def test_standard_output_has_only_the_json_even_if_tools_print(tmp_path: Path) -> None:
     (tmp_path / "doors.py").write_text(
         "from planbook.envs import query\n\nprint('loaded')\n\n\n"
