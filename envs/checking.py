@@ -3,6 +3,7 @@
 Each task is played several times with the same actions. The observations must be the same each time.
 """
 
+import ast
 import inspect
 import random
 import re
@@ -55,7 +56,8 @@ def check_environment(env: type[Environment], options: BaseModel | None = None) 
     """
     checker = _Checker(env, options)
     checker.check()
-    return CheckReport(tuple(checker.mistakes.values()), checker.unchecked, checker.tasks, checker.actions)
+    mistakes = tuple(checker.mistakes.values())
+    return CheckReport(mistakes, checker.unchecked, checker.tasks, checker.actions, checker.accepted)
 
 
 class _Checker:
@@ -70,7 +72,7 @@ class _Checker:
         """The names of the actions that cannot be tried because a parameter has no usable type."""
         self._start_verdict = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
-        self.tasks = self.actions = self._noted = 0
+        self.tasks = self.actions = self.accepted = self._noted = 0
 
     def check(self) -> None:
         """Find and note all mistakes."""
@@ -228,6 +230,7 @@ class _Checker:
                 break
             self.actions += 1
             steps.append((action, self._call(str(action), env.act, action)))
+            self.accepted += steps[-1][1].accepted
         return steps
 
     def _begin(self, env: Environment, task: Task) -> Steps:
@@ -245,8 +248,9 @@ class _Checker:
     def _random_action(self, env: Environment, task: Task, seen: Observation, rng: random.Random) -> Action | None:
         """Return a random element of ``possible_actions()``.
 
-        If there is none, return a random call of a random action, or None if no action can be tried. Strings in the
-        arguments are words of the goal, the params or the last observation.
+        If there is none, return a random call of a random action, or None if no action can be tried. Half of the
+        arguments are those of the action's example. Other strings are words of the goal, the params or the last
+        observation.
         """
         possible: object = self._call("possible_actions()", env.possible_actions)
         possible = () if possible is None else possible
@@ -261,8 +265,10 @@ class _Checker:
             return None
         spec = rng.choice(specs)
         words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
-        parameters = spec.signature.parameters.values()
-        return Action(spec.name, tuple(random_value(parameter.annotation, words, rng) for parameter in parameters))
+        annotations = [parameter.annotation for parameter in spec.signature.parameters.values()]
+        values = [random_value(annotation, words, rng) for annotation in annotations]
+        example = _example_arguments(spec) or values
+        return Action(spec.name, tuple(map(rng.choice, zip(values, example, strict=True))))
 
     def _check_same(self, first: Steps, repeated: Steps, task: Task, event: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, repeated, strict=False)):
@@ -323,6 +329,17 @@ class _Checker:
                     kind = "dict with keys that are not strings"
                 self._note(f"the {source} is a {kind}, which JSON cannot represent")
         return {name: repr(report) for name, report in (reports | answers).items()}
+
+
+def _example_arguments(spec: ActionSpec) -> tuple[JsonValue, ...]:
+    """Return the arguments of an action's example, or () if it is not one call with literal arguments."""
+    try:
+        call = ast.parse(spec.example.partition(" -> ")[0].strip(), mode="eval").body
+        assert isinstance(call, ast.Call)
+        keywords = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in call.keywords}
+        return spec.bind(*map(ast.literal_eval, call.args), **keywords).args
+    except (AssertionError, SyntaxError, TypeError, ValueError):
+        return ()
 
 
 def _format(observation: Observation) -> str:

@@ -28,7 +28,7 @@ def random_value(annotation: Any, words: Sequence[str], rng: random.Random) -> A
         return random_value(rng.choice(get_args(annotation)), words, rng)
     if hasattr(annotation, "__total__"):  # a TypedDict
         return {key: random_value(kind, words, rng) for key, kind in get_type_hints(annotation).items()}
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
+    numbers = [0, 1, 2, *(int(word) for word in words if word.isdecimal() and len(word) < 6)]
     makers: Mapping[Any, Callable[[], Any]] = {
         bool: lambda: rng.random() < 0.5,
         int: lambda: rng.choice(numbers),

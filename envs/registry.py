@@ -176,7 +176,10 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
         if isinstance(member, type) and issubclass(member, Environment) and member.__module__ == module.__name__
     ]
     if not classes:
-        raise UnknownEnvironment(f"{path} defines no class derived from planbook.envs.Environment")
+        raise UnknownEnvironment(
+            f"{path} defines no class derived from planbook.envs.Environment; "
+            "if its functions or methods are the actions, write module: before the name"
+        )
     if not class_name and len(classes) == 1:
         class_name = classes[0]
     if class_name not in classes:

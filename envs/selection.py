@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from planbook.envs.base import Environment
 
 T = TypeVar("T")
-NO_SEEDS = ": its tasks are not made from seeds; leave out --seeds"
 
 
 def select(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
@@ -34,6 +33,10 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     if types := environment.task_types(options):
         chosen_types(selection, types, name)
     tasks = list_tasks(environment, selection, options)
+    if selection.seeds and not any(task.seed for task in tasks) and not environment.takes_seeds(split, options):
+        unfiltered = all_tasks.model_copy(update={"seeds": ()})
+        if not any(task.seed for task in list_tasks(environment, unfiltered, options)):
+            raise BadSelection(f"the tasks of {name} are not made from seeds; leave out --seeds")
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit before the filter
         tasks = list_tasks(environment, all_tasks, options)
@@ -154,6 +157,5 @@ def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: S
     if split and tasks and splits.isdisjoint(env.combined_splits.get(split, (split,))):
         return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
     if selection.seeds and tasks:
-        seeds = sorted({task.seed for task in tasks})
-        return f": no task has one of the selected seeds; the lowest seed is {seeds[0]}" if any(seeds) else NO_SEEDS
+        return f": no task has one of the selected seeds; the lowest seed is {min(task.seed for task in tasks)}"
     return ""

@@ -185,3 +185,5 @@ class CheckReport(NamedTuple):
     """Number of tasks that were played."""
     actions: int
     """Number of random actions that were taken."""
+    accepted: int
+    """Number of these actions that the environment did not refuse."""

@@ -125,10 +125,10 @@ def missing_demonstrations(config: Config) -> str:
     missing = [name for name in needed if name not in available and name not in strategy.fallback_demonstrations]
     if not missing:
         return ""
-    if not available:
-        return f"{environment} has no demonstrations for {config.title}; none are shown"
-    names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-    return f"{environment} has no {names} for {config.title}; only the others are shown"
+    names = f" {', '.join(map(repr, missing))}" if available else ""
+    names = f"demonstration{'s' if len(missing) > 1 or not names else ''}{names}"
+    add = f"to add one, write DIR/{environment}/demonstrations/{missing[0]}.md and give --library DIR"
+    return f"{environment} has no {names} for {config.title}, so prompts do without; {add}"
 
 
 def print_paper_settings(config: Config) -> None:

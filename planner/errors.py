@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from planbook.envs import EnvsError, error_location
+from planbook.envs import EnvironmentBroken, EnvsError, error_location
 
 if TYPE_CHECKING:
     from planbook.planner.models.types import Message
@@ -188,7 +188,7 @@ def environment_fault(error: Exception | SystemExit) -> str:
     and shows the traceback, if they can be found.
     """
     if isinstance(error, EnvsError):
-        return f"{type(error).__name__}: {error}"
+        return str(error) if isinstance(error, EnvironmentBroken) else f"{type(error).__name__}: {error}"
     place, trace = error_location(error, skipped_folders=[_PACKAGE])
     message = f"the environment raised {type(error).__name__}: {error}"
     return f"{message} ({place})\n{trace}" if place else message

@@ -109,10 +109,11 @@ def environment(target: str) -> type[ToolEnvironment]:
     factory = getattr(module, attribute, None)
     state_class = factory if isinstance(factory, type) else _returned_class(factory)
     if state_class is None:
-        known = did_you_mean(attribute, [name for name in vars(module) if name[0] != "_"])
-        raise UnknownEnvironment(
-            f"module:{target}: {attribute} is neither a class nor a function annotated with the class it returns{known}"
-        )
+        fault = "is neither a class nor a function annotated with the class it returns"
+        fault = fault if hasattr(module, attribute) else "does not exist"
+        known = list(_candidates(module))
+        hint = did_you_mean(attribute, known) if known else ""
+        raise UnknownEnvironment(f"module:{target}: {attribute} {fault}{hint}")
     about = inspect.getdoc(state_class) or about
 
     def make(task: Task) -> object:
@@ -148,6 +149,14 @@ def _returned_class(factory: object) -> type | None:
     hints = get_type_hints(factory) if inspect.isfunction(factory) else {}
     returned = hints.get("return")
     return returned if isinstance(returned, type) else None
+
+
+def _candidates(module: ModuleType) -> Iterator[str]:
+    """Yield the names of a module's own classes, and of its functions that are annotated with the class they return."""
+    for name, member in vars(module).items():
+        own = str(getattr(member, "__module__", "")).startswith(module.__name__)
+        if own and name[0] != "_" and (isinstance(member, type) or _returned_class(member)):
+            yield name
 
 
 def _functions(module: ModuleType) -> Iterator[Tool]:

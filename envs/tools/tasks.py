@@ -271,7 +271,7 @@ def _judge_by_function(name: str, case: JudgeInput, state: object) -> Verdict:
         raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
     if not isinstance(result, bool | int | float) or math.isnan(result):
         raise EnvironmentBroken(
-            f"{case.task.id}: the judge {name} returned {str(result)[:80]!r}; return True, False or a score from 0 to 1"
+            f"{case.task.id}: the judge {name} returned {result!r:.80}; return True, False or a score from 0 to 1"
         )
     score = min(max(float(result), 0.0), 1.0)
     return Verdict(score == 1.0, score)

@@ -16,6 +16,7 @@ from planbook.commands.playing import play_settings
 from planbook.config import UNTYPED
 from planbook.console import ERRORS, console
 from planbook.envs import (
+    BadSelection,
     Beliefs,
     CheckReport,
     Environment,
@@ -55,12 +56,14 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     try:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
             checked = check_environment(settings.environment(), settings.environment_options())
-    except UnknownEnvironment as error:
-        checked = CheckReport((str(error),), {}, 0, 0)
+    except (BadSelection, UnknownEnvironment) as error:  # BadSelection lists the faults of a task file, one per line
+        checked = CheckReport(tuple(str(error).splitlines()), {}, 0, 0, 0)
     out, mistakes = console(), checked.mistakes
     lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
     tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
+    if checked.actions and not checked.accepted and not mistakes:
+        tried += ". All were refused, so no effects were checked: write examples with arguments that are accepted"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line)
     return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}

@@ -9,7 +9,7 @@ import inspect
 import types
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from keyword import iskeyword
 from typing import Literal, Union, get_args, get_origin
 
@@ -62,17 +62,24 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
-        if get_origin(parameter.annotation) is Literal:
-            yield _choice_problem(function, parameter, value, guess)
+        if choices := _choices(parameter.annotation):
+            yield _choice_problem(f"{function.name}(): {parameter.name}", choices, value, guess)
         else:
             message = f"{function.name}() takes {parameter}, not {_short_source(value)}"
             yield (value, "literal-type", message, f"call it as {function.text}")
 
 
-def _choice_problem(function: Function, parameter: inspect.Parameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
-    """Return the problem with an argument that is not one of the choices in the annotation ``Literal[...]``."""
-    choices = get_args(parameter.annotation)
-    allowed = f"{function.name}(): {parameter.name} must be one of {', '.join(map(repr, choices))}"
+def _choices(annotation: object) -> tuple[object, ...]:
+    """Return the values that ``Literal[...]``, or a union of it with None, accepts. Return () for other types."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        parts = [_choices(part) or (None,) * (part is types.NoneType) for part in get_args(annotation)]
+        return tuple(chain(*parts)) if all(parts) else ()
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def _choice_problem(subject: str, choices: Sequence[object], value: ast.expr, guess: Guess) -> ArgumentProblem:
+    """Return the problem with an argument that is not one of the choices. ``subject`` names call and parameter."""
+    allowed = f"{subject} must be one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "use one of these"

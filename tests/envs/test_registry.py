@@ -60,13 +60,15 @@ def test_a_selection_that_matches_no_task_is_refused_with_the_reason(tmp_path: P
     )
     (tmp_path / "light.py").write_text(light_code)
     (tmp_path / "dark.py").write_text(re.sub(r"return \[Task.*", "return []", ENVIRONMENT))
-    light, dark = (load_environment(str(tmp_path / name)) for name in ("light.py", "dark.py"))
+    (tmp_path / "fixed.py").write_text(ENVIRONMENT)
+    light, dark, fixed = (load_environment(str(tmp_path / name)) for name in ("light.py", "dark.py", "fixed.py"))
     assert [task.id for task in light.select(Selection(split="both"))] == ["on/0"]
     for environment, selection, message in (
         (light, Selection(split="both", seeds=(7,)), "no task has one of the selected seeds; the lowest seed is 1"),
         (light, Selection(split="other"), "none of the tasks that it lists is in the split other; they are in all"),
         (light, Selection(ids=("on/3",)), "light has no task 'on/3'; the first is 'on/0'"),
         (dark, Selection(ids=("on/3",)), "light has no task 'on/3'$"),
+        (fixed, Selection(seeds=(0, 1)), "the tasks of light are not made from seeds; leave out --seeds"),
     ):
         with pytest.raises(BadSelection, match=message):
             environment.select(selection)
@@ -99,6 +101,7 @@ def test_every_shipped_environment_is_documented_with_examples(name: str) -> Non
     [
         ("raise RuntimeError('boom')", "RuntimeError: boom$"),
         ("def broken(:", r"SyntaxError.* line 1\)$"),
+        ("class X: pass", "no class derived from planbook.envs.Environment; .* write module: before the name"),
     ],
 )
 def test_a_file_without_an_environment_is_refused(tmp_path: Path, text: str, message: str) -> None:

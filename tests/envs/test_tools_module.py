@@ -99,7 +99,7 @@ def shapes(tmp_path: Path) -> str:
 def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path: Path) -> None:
     (tmp_path / "judges.py").write_text(
         "def wordy(answer):\n    return 'yes'\n\ndef odd(state, foo):\n    return True\n\n"
-        "def nan():\n    return float('nan')\n"
+        "def nan():\n    return float('nan')\n\ndef none():\n    return None\n"
     )
     (tmp_path / "tools.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
     judge = 'tasks: [{{id: a, goal: g, judge: {{python: "judges.py:{}"}}}}]'
@@ -107,10 +107,10 @@ def test_a_judging_function_with_wrong_parameters_or_result_is_refused(tmp_path:
     environment_class, tasks = load_environment(f"module:{tmp_path}/tools.py"), str(tmp_path / "tasks.yaml")
     with pytest.raises(BadSelection, match=r"odd has the parameter foo; .* may have answer, state, task"):
         started(environment_class, "a", tasks=tasks)
-    for name, value in {"wordy": "yes", "nan": "nan"}.items():
+    for name, value in {"wordy": "'yes'", "nan": "nan", "none": "None"}.items():
         (tmp_path / "tasks.yaml").write_text(judge.format(name))
         environment = started(environment_class, "a", tasks=tasks)
-        with pytest.raises(EnvironmentBroken, match=f"{name} returned '{value}'; return True, False or a score"):
+        with pytest.raises(EnvironmentBroken, match=f"{name} returned {value}; return True, False or a score"):
             environment.verdict()
 
 
@@ -239,7 +239,8 @@ def test_a_factory_makes_the_state_and_attributes_become_prefixes(shapes: str) -
     [
         ("module:nowhere.py", "no file"),
         ("module:planbook.nowhere:X", "cannot be imported: ModuleNotFoundError"),
-        ("module:string:Tempate", "neither a class nor a function annotated"),
+        ("module:string:Tempate", r"Tempate does not exist; did you mean Template\? There are Template, Formatter$"),
+        ("module:string:capwords", "neither a class nor a function annotated"),
     ],
 )
 def test_a_target_that_cannot_be_loaded_is_refused(name: str, message: str) -> None:

@@ -76,6 +76,7 @@ def test_a_sound_environment_has_no_mistakes(tmp_path: Path) -> None:
         "unchecked": {},
         "tasks": 6,
         "actions": 120,
+        "accepted": 120,
     }
     assert "no mistakes; tried: 120 actions on 6 tasks" in checked.printed
 
@@ -265,6 +266,27 @@ def test_each_mistake_is_reported_in_one_line(tmp_path: Path, mistake: str) -> N
     assert "\n" not in line
 
 
+@pytest.mark.parametrize(
+    ("condition", "example", "ending"),
+    [
+        ("door == 'left' and width == 55", "open('left', 55)", "returned a different result"),
+        ("width == 1", "open('left', 55)", "returned a different result"),
+        ("door == 'left'", "open('up', 55)", "no mistakes; tried: 120 actions on 6 tasks. All were refused, so"),
+    ],
+)
+def test_arguments_of_examples_and_several_integers_are_tried(
+    tmp_path: Path, condition: str, example: str, ending: str
+) -> None:
+    text = (
+        SOUND.replace(DOOR, "door: str, width: int = 0")
+        .replace("open('left')", example)
+        .replace("random.Random(task.seed)", "random.Random()")
+    )
+    refusal = f"if not ({condition}):\n            return Observation.refused('no such door')\n        self.opened.app"
+    checked = check(tmp_path / "doors.py", text.replace("self.opened.app", refusal, 1))
+    assert ending in checked.printed
+
+
 def test_a_folder_is_not_called_a_missing_file(tmp_path: Path) -> None:
     folder = tmp_path / "doors.py"
     folder.mkdir()
@@ -277,6 +299,7 @@ def test_an_argument_of_a_typed_dictionary_has_all_its_keys(tmp_path: Path) -> N
         "class Doors", f"class Place(TypedDict):\n    {DOOR}\n\n\nclass Doors"
     )
     text = text.replace(f"(self, {DOOR})", "(self, place: Place)").replace("(door)", '(place["door"])')
+    text = text.replace("open('left')", "open({'door': 'left'})")
     assert check(tmp_path / "doors.py", text).result["mistakes"] == []
 
 
@@ -329,6 +352,14 @@ def test_a_judge_that_always_raises_is_a_mistake(tmp_path: Path) -> None:
     assert line.startswith(
         "tasks.yaml: a: assertion 1 raised KeyError: 'lefft', and does not hold. It also raised after"
     )
+
+
+def test_each_fault_of_a_task_file_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "doors.py").write_text("def doors() -> int:\n    return 1\n")
+    (tmp_path / "tasks.yaml").write_text("tasks:\n- {id: a, gaol: g}\n- {id: b, goal: g, judge: {asert: x}}\n")
+    found = invoke("check-env", f"module:{tmp_path}/doors.py", "-o", f"tasks={tmp_path}/tasks.yaml", "--json")
+    places = [mistake.removeprefix(f"{tmp_path}/tasks.yaml:").split(": ")[:2] for mistake in found.result["mistakes"]]
+    assert places == [["2", "tasks[1].gaol"], ["2", "tasks[1].goal"], ["3", "tasks[2].judge.asert"]]
 
 
 def test_standard_output_has_only_the_json_even_if_tools_print(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: 
     first = {task: message.partition("\n")[0] for task, message in played.result["broken_messages"].items()}
     assert first == {
         "raises": f"the environment raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
-        "returns a number": f"EnvironmentBroken: Broken.push ({line_of('broken.py', '@action')}) must return an "
+        "returns a number": f"Broken.push ({line_of('broken.py', '@action')}) must return an "
         "Observation or a str, but returned int",
         "exits": f"the environment raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
         "fails with the argument": f"the environment raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",

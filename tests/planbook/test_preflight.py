@@ -69,11 +69,11 @@ def test_a_role_that_learns_needs_a_model_even_if_the_method_does_not_ask_it() -
 @pytest.mark.parametrize(
     ("planner", "env", "options", "message"),
     [
-        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react; only the others are shown"),
+        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react, so prompts do without; to add"),
         ("react", "minecraft", {"demonstrations": "atomic"}, ""),
-        ("react", "textcraft", {"demonstrations": "task"}, "textcraft has no demonstration 'task' for react"),
+        ("react", "textcraft", {"demonstrations": "task"}, "textcraft has no demonstration 'task' for react,"),
         ("plan-and-execute", "tabletop", {}, "tabletop has no demonstrations 'common', 'planning_detailed' for"),
-        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps; none are shown"),
+        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps, so prompts do without; to add one,"),
         ("automanual", "miniwob", {}, ""),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_run_reports_missing_demonstrations_once(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(ENVIRONMENT)
     options = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
     finished = invoke("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *options)
-    assert finished.printed.count("mine has no demonstrations for react; none are shown") == 1
+    assert finished.printed.count("write DIR/mine/demonstrations/atomic.md and give --library DIR") == 1
 
 
 def test_random_is_refused_where_no_action_can_be_drawn() -> None:

@@ -29,8 +29,8 @@ def click_xpath(xpath: str) -> str:
     return xpath
 
 
-def press_key(key: Literal["enter", "tab"]) -> str:
-    return key
+def press_key(key: Literal["enter", "tab"], held: Literal["shift"] | None = None) -> str:
+    return f"{key}{held}"
 
 
 def scroll(pixels: int, speed: float = 1.0, *, smooth: bool = False) -> str:

@@ -151,6 +151,7 @@ def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_pat
     (skill,) = (tmp_path / "run" / "skills").iterdir()
     assert not [text for text in files(skill).values() if re.search(rf"{tmp_path}|{ROOT}|my files|[^/]files/", text)]
     lines = (skill / "SKILL.md").read_text().splitlines()
+    assert lines[-1].endswith("Copy these files into this folder, or write their paths.")
     commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
     for name in ("notes.py", "tasks.json", "parts_of_notes.py", "judge_of_notes.py", "left.py"):
         (skill / name).write_text((home / name).read_text())
@@ -167,6 +168,7 @@ def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(
     assert invoke("skills", "export", tmp_path / "run", "--out", tmp_path).returncode == 0
     found = evidence(tmp_path / "alfworld-pick-and-place")
     assert found["verify"] == "planbook skills verify . --env alfworld -o paper_docs=true"
+    assert "files that are not part" not in (tmp_path / "alfworld-pick-and-place" / "SKILL.md").read_text()
 
 
 def test_options_and_evidence_that_do_not_fit_are_refused(skill: Path) -> None:
