@@ -297,6 +297,12 @@ class Episode:
         """The number of actions that are left. Answers do not count."""
         return max(0, self.settings.actions - self.actions + self._answers)
 
+    @property
+    def answered(self) -> bool:
+        """True if an answer ended the environment's episode."""
+        environment = self.environment
+        return environment.ended and bool(self.steps) and self.steps[-1].action.name == environment.answer_action
+
     def claim(self, done: bool | None, by: str) -> None:
         """Record the method's opinion on whether the whole task is done. None withdraws an earlier claim.
 
