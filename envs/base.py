@@ -197,6 +197,11 @@ class Environment(OptionalMembers, ABC):
         """True if the environment has ended the episode."""
         return self._last.terminated or self._last.truncated
 
+    @property
+    def answered(self) -> bool:
+        """True if an answer (see ``answer_action``) ended the episode."""
+        return self.ended and bool(self.history) and self.history[-1][0].name == self.answer_action
+
     def act(self, action: Action) -> Observation:
         """Take an action and return its observation. The method gets copies of the arguments, which it may change.
 

@@ -283,8 +283,10 @@ class OptionalMembers:
     - "note": the state and the final note of the subtask. The planner is also told which subtasks failed.
     """
     submits: ClassVar[bool] = False
-    """For ADaPT: True if an episode ends only when the agent ends it, for example by a purchase. This counts as the
-    executor's claim of success.
+    """True if an episode ends only when the agent ends it, for example by a purchase or an answer.
+
+    For ADaPT, this counts as the executor's claim of success. For AutoManual, a plan that does not end the episode does
+    not count as an error.
     """
     naive: ClassVar[str] = ""
     """For ADaPT: plan code for the method ``naive``, the paper's baseline that plays every task without a model."""

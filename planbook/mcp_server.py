@@ -6,6 +6,7 @@ planbook itself calls no model. The client's model reads the docstrings of the t
 """
 
 import asyncio
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -331,7 +332,7 @@ def build_server(tools: PlanTools, tasks: Sequence[Task], knowledge: Knowledge) 
     server = MCPServer("planbook", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
-    server.add_tool(tools.begin_task)
+    server.add_tool(tools.begin_task, description=inspect.getdoc(tools.begin_task))
     names = ["check_plan", "run_plan", "begin_task"]
     for procedure in knowledge.procedures.values():
         names.append(python_name(procedure.type, names))
@@ -357,7 +358,7 @@ def _describe(procedure: Procedure, goal: str, params: Mapping[str, JsonValue]) 
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
         f"`task`, it begins that task afresh; otherwise it continues from the current state, with `params`{example}. "
-        "`solved` is the verdict on the task."
+        "`solved` is the verdict on the task, or null if `params` are not its params."
     )
 
 

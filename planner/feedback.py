@@ -93,14 +93,14 @@ def part_feedback(result: CellResult, faults: Sequence[Fault], last_run_line: in
 
 def cut_feedback(result: CellResult, last_run_line: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that is incomplete because the reply broke off within it."""
-    ending = f"The reply broke off. Its code ran up to line {last_run_line}; the task is not done yet."
+    ending = _unfinished(f"The reply broke off. Its code ran up to line {last_run_line}", steps.environment)
     return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
 
 
 def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
     """Return the feedback for code that ran to its end or ended in an error."""
     if (fault := result.fault) is None:
-        ended = "The code ran to its end; the task is not done yet."
+        ended = _unfinished("The code ran to its end", steps.environment)
         return _feedback(FeedbackKind.UNFINISHED, ended, result.output, steps, result.faults)
     ending = f"The code ended in an error.\n{steps.without_repeats(str(fault))}"
     return _feedback(FeedbackKind(fault.kind), ending, result.output, steps, result.faults)
@@ -113,6 +113,13 @@ def end_feedback(over: CellOver | EpisodeOver, output: str, steps: CellSteps) ->
     faults = (Fault(FaultKind.LIMIT, "actions", str(over)),) if kind is FeedbackKind.LIMIT else ()
     text = steps.join(output, faults, steps.report(output), str(over), _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
+
+
+def _unfinished(ran: str, environment: Environment) -> str:
+    """Return the ending for code that did not end the episode. Without an answer, nobody knows if the task is done."""
+    if environment.submits and (answer := environment.answer_action):
+        return f"{ran}. Call agent.{answer}(value) when the task is done."
+    return f"{ran}; the task is not done yet."
 
 
 def _feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps, faults: Sequence[Fault] = ()) -> Feedback:

@@ -122,7 +122,7 @@ class FeedbackKind(StrEnum):
     DONE = "done"
     """The environment ended its episode."""
     UNFINISHED = "unfinished"
-    """The cell ended without an error, but the task is not done."""
+    """The cell ended without an error, and the environment has not ended its episode."""
     PARSE = "parse"
     """The model gave no usable reply."""
     CHECK = "check"

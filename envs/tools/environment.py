@@ -109,6 +109,7 @@ class ToolEnvironment(Environment):
     combined_splits = {SPLITS[0]: SPLITS}
     action_limit = 100
     answer_action = "answer"
+    submits = True
     Options: ClassVar[type[BaseModel]] = ToolOptions
     options: ToolOptions
     tools: ClassVar[Mapping[str, Tool]] = {}

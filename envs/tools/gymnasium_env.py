@@ -52,6 +52,7 @@ class GymEnvironment(ToolEnvironment):
     types = ("play",)
     seeded = True
     action_limit = 500
+    submits = False
     attributes = {"total_reward": "the sum of the rewards so far"}
 
     def __init__(self, options: BaseModel | None = None) -> None:

@@ -171,6 +171,8 @@ class McpConnection:
         self.changed = False
         """True if the server has reported a change of its tools since the last call of ``tools``."""
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
+        self._old_errors = 0
+        """Size of ``_errors`` in bytes when the last request was answered. What precedes it explains no later error."""
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
         self._client: Client | None = None
@@ -280,7 +282,7 @@ class McpConnection:
             raise self._broken(f"was gone before {name}")
         future = asyncio.run_coroutine_threadsafe(request, self._loop)
         try:
-            return future.result(self._timeout + 1)
+            result = future.result(self._timeout + 1)
         except FutureTimeout as error:
             future.cancel()
             raise self._timeout_error(name) from error
@@ -294,6 +296,8 @@ class McpConnection:
             raise self._failure(f"gave an unusable result for {name}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed during {name}: {_innermost(error)}") from error
+        self._old_errors = os.fstat(self._errors.fileno()).st_size
+        return result
 
     def _connection_fault(self, error: Exception) -> str:
         if isinstance(error, FutureTimeout):
@@ -314,8 +318,9 @@ class McpConnection:
     def _broken(self, event: str) -> EnvironmentBroken:
         stderr = ""
         with suppress(OSError, ValueError):
-            self._errors.seek(0)
-            stderr = self.without_secrets(self._errors.read())[-MAX_STDERR:].strip()
+            self._errors.seek(self._old_errors)
+            stderr = self.without_secrets(self._errors.read()).strip()
+            stderr = "..." * (len(stderr) > MAX_STDERR) + stderr[-MAX_STDERR:]
         message = self.without_secrets(f"the MCP server {self._server.name} {event}")
         return EnvironmentBroken(message + (f"; its error output: {stderr}" if stderr else ""))
 

@@ -272,7 +272,7 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
     known, chosen = single_parts(library_knowledge(config)), split_names(parts)
     if unknown := sorted(set(chosen) - set(known)):
-        raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known)}")
+        raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known) or 'none'}")
     if not models_by_role(settings.models) and not settings.planner:
         raise BadArgument(
             "use --model to name the model that plays; or measure the procedures alone, which ask no model, with "

@@ -131,7 +131,7 @@ def _without_folders(inputs: RunInputs) -> RunInputs:
 def abridged(value: str) -> str:
     """Return the value of a setting on one line. A long value is cut, and its length and a digest are added."""
     if len(value) <= LONGEST and "\n" not in value:
-        return value
+        return value or '""'
     beginning = " ".join(value[:LONGEST].split())
     return f"{beginning} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
 

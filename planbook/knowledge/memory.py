@@ -90,7 +90,9 @@ def check_single_parts(names: Iterable[str], knowledge: "Knowledge") -> None:
     """Raise BadArgument if ``names`` contains a rule or skill that does not exist in the knowledge."""
     existing = sorted(single_parts(knowledge))
     if unknown := sorted(name for name in set(names) - set(existing) if SINGLE_PART.fullmatch(name)):
-        raise BadArgument(f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing)}")
+        raise BadArgument(
+            f"--without {unknown[0]}: there is no such rule or skill; known: {', '.join(existing) or 'none'}"
+        )
 
 
 def single_parts(knowledge: "Knowledge") -> list[str]:

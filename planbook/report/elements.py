@@ -16,6 +16,8 @@ from planbook.planner import Grid
 Node = str | Sequence[Any]
 MAX_LINKS = 24
 """Default maximum number of links in a line."""
+CODE = re.compile("`([^`]+)`")
+"""Matches code in a sentence, such as the name of a command."""
 SENTENCE = re.compile("[a-z]{3}.* .* ")
 """Matches the text of a table's cell that holds words rather than a figure."""
 
@@ -57,7 +59,7 @@ def nodes_of(parts: Iterable[str | Grid]) -> Iterator[Node]:
     """Yield nodes for sentences and tables that commands also print in the terminal."""
     for part in parts:
         if isinstance(part, str):
-            yield ["p", part]
+            yield ["p", *(["code", text] if n % 2 else text for n, text in enumerate(CODE.split(part)))]
             continue
         if part.title:
             yield ["h5", part.title]

@@ -100,9 +100,12 @@ def _result(run: RunResults, last: float | None) -> tuple[str, str]:
 
 def _cost(run: RunResults, solved: int) -> tuple[str, str]:
     """Return the money and calls that were spent, and a remark about the rest."""
-    cost = run.cost
+    cost, outside = run.cost, run.outside_cost.actions
     calls = counted(cost.calls, "model call")
-    remark = f"{counted(cost.actions, 'action')}, {counted(cost.tokens, 'token')}{ESTIMATED * bool(cost.estimated)}"
+    beside = f" ({outside:,} outside the episodes)" if outside else ""
+    remark = (
+        f"{counted(cost.actions, 'action')}{beside}, {counted(cost.tokens, 'token')}{ESTIMATED * bool(cost.estimated)}"
+    )
     if run.seconds:
         remark += f", {format_clock(run.seconds)} elapsed"
     if price := money_per_solved(cost, solved):

@@ -62,7 +62,8 @@ def automanual(episode: Episode, options: AutoManualOptions) -> None:
 
     With ``procedures_first``, a stored procedure is run before the first plan.
     """
-    recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
+    environment, recall = episode.environment, episode.recall()
+    episode.whole_plans = not (environment.pauses or environment.submits)
     procedure_result = ""
     if options.procedures_first:
         recall = match_goal(episode, recall, PLANNER_ROLE)

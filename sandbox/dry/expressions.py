@@ -17,6 +17,7 @@ from planbook.sandbox.dry.values import (
     MAX_ITEMS,
     UNKNOWN,
     Container,
+    ErrorRaised,
     HostRef,
     KnownObject,
     LazyItems,
@@ -29,6 +30,7 @@ from planbook.sandbox.dry.values import (
     compute,
 )
 from planbook.sandbox.dry.walk import BaseWalk
+from planbook.sandbox.suggest import did_you_mean
 
 
 class Expressions(BaseWalk):
@@ -115,6 +117,8 @@ class Expressions(BaseWalk):
     def attribute(self, base: Value, name: str) -> Value:
         """Return the value of the attribute ``name`` of ``base``."""
         if isinstance(base, KnownObject):
+            if name not in base.fields and not name.startswith("_"):
+                raise ErrorRaised(AttributeError(f"there is no attribute {name}{did_you_mean(name, base.fields)}"))
             return base.fields.get(name, UNKNOWN)
         if not isinstance(base, HostRef):
             self.escape(base)

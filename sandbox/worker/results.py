@@ -78,6 +78,10 @@ def to_bytes(value: object) -> bytes:
         return "".join(_encoder(value, 0)).encode()
     except UnicodeEncodeError:
         raise ValueError("must be text without lone surrogates") from None
+    except ValueError as error:
+        if "float" not in str(error):  # an integer with too many digits
+            raise
+        raise ValueError("must not contain inf or nan") from None
 
 
 def value_for_host(value: object, limit: int) -> object:

@@ -14,6 +14,7 @@ from planbook import errors
 from planbook.compare import RunComparison, compare, compare_all
 from planbook.compare.differences import solved_difference
 from planbook.compare.rendering import comparison_parts, result_lines
+from planbook.compare.settings import abridged
 from planbook.config import Config, LearningSettings
 from planbook.console import SafeConsole
 from planbook.envs import Verdict
@@ -292,7 +293,8 @@ def test_tables_fit_a_narrow_terminal(procedures_run: Path, model_run: Path) -> 
     assert not any("…" in line for line in lines)
 
 
-def test_a_long_setting_is_shortened(tmp_path: Path) -> None:
+def test_a_long_setting_is_shortened_and_an_empty_one_is_quoted(tmp_path: Path) -> None:
+    assert abridged("") == '""'
     write_run(tmp_path / "a", [SOLVED])
     write_run(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
     text = printed(compared(tmp_path / "a", tmp_path / "b"), width=200)

@@ -75,6 +75,7 @@ async def check_procedures(client: Any) -> None:
     """Check that the verified procedure of a task type is a tool."""
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert tools["check_plan"].annotations.read_only_hint
+    assert "  " not in tools["begin_task"].description
     assert "Verified plan code for tasks of the type fetch" in tools["fetch"].description
     done = await call_tool(client, "fetch", task="fetch/2")
     assert (done["faults"], done["solved"]) == ([], True)

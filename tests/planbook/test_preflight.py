@@ -113,7 +113,7 @@ def test_options_of_a_planner_without_a_model_are_refused(arguments: tuple[str, 
     assert "there is no such option. Options: none" in refused.printed
 
 
-def test_a_rule_that_the_library_of_procedures_does_not_have_is_refused() -> None:
-    refused = invoke("run", "--env", "toy", "--seeds", "0", "--without", "rule_99")
+def test_a_rule_that_the_library_of_procedures_does_not_have_is_refused(tmp_path: Path) -> None:
+    refused = invoke("run", "--env", "toy", "--seeds", "0", "--without", "rule_99", "--library", tmp_path)
     assert refused.returncode == 2
-    assert "--without rule_99: there is no such rule or skill" in refused.printed
+    assert "--without rule_99: there is no such rule or skill; known: none" in refused.printed

@@ -153,6 +153,7 @@ def test_an_answer_of_an_earlier_round_uses_up_no_action(sandbox: Sandbox) -> No
     ending, playing = played(sandbox, models, "try-again", environment=AnsweringToy(), actions=1)
     assert ending.outcome.solved
     assert [str(step.action) for step in playing.steps] == ["touch('door')", "stop('42')"]
+    assert [each["done"] for each in recorded_subtasks(playing)] == [True, True], "an answer is a claim of success"
 
 
 @pytest.mark.parametrize(

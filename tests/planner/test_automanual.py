@@ -34,6 +34,12 @@ class PausingToy(Toy):
     pauses = True
 
 
+class SubmittingToy(Toy):
+    """An environment that cannot tell whether its task is done, so that a plan must say it."""
+
+    submits, answer_action = True, "put"
+
+
 class SecretiveToy(Toy):
     """An environment whose tasks have parameters that models must not see."""
 
@@ -68,15 +74,20 @@ def test_a_plan_that_is_mended_is_an_indirect_success(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "outcome", "errors"),
-    [(PausingToy, Outcome.DIRECT_SUCCESS, 0), (Toy, Outcome.INDIRECT_SUCCESS, 1)],
+    ("environment", "outcome", "errors", "told"),
+    [
+        (PausingToy, Outcome.DIRECT_SUCCESS, 0, "; the task is not done yet."),
+        (SubmittingToy, Outcome.DIRECT_SUCCESS, 0, ". Call agent.put(value) when the task is done."),
+        (Toy, Outcome.INDIRECT_SUCCESS, 1, "; the task is not done yet."),
+    ],
 )
-def test_a_plan_that_stops_early_is_an_error_unless_plans_pause(
-    sandbox: Sandbox, environment: type[Toy], outcome: Outcome, errors: int
+def test_a_plan_that_stops_early_is_an_error_unless_plans_pause_or_end_the_task(
+    sandbox: Sandbox, environment: type[Toy], outcome: Outcome, errors: int, told: str
 ) -> None:
     model = planning(f"{LOOK}\n# Pause here: look", f"assert len(seen) == 2\n{DONE}")
     ending, playing = played(sandbox, model, environment=environment())
     assert (ending.outcome, ending.error_steps) == (outcome, errors)
+    assert f"The code ran to its end{told}\n" in model.prompts[1]
     assert kinds(playing) == ["unfinished", "done"]
 
 

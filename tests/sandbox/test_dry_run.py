@@ -49,10 +49,18 @@ def test_a_fault_says_why_the_call_cannot_succeed() -> None:
     assert (fault.type, fault.line, fault.source.strip()) == ("cannot-succeed", 6, "agent.put(x)")
 
 
-def test_a_fault_names_the_exception_that_a_line_raises() -> None:
-    (fault,) = dry_run("x = task.params['box'][9]\nagent.put(x)").faults
-    assert fault.message == "this line cannot succeed: it raises IndexError: string index out of range"
-    assert (fault.type, fault.line, fault.source) == ("cannot-succeed", 1, "x = task.params['box'][9]")
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("x = task.params['box'][9]", "IndexError: string index out of range"),
+        ("x = task.parms", "AttributeError: there is no attribute parms; did you mean params? There are params"),
+    ],
+)
+def test_a_fault_names_the_exception_that_a_line_raises(line: str, error: str) -> None:
+    (fault,) = dry_run(f"{line}\nagent.put(x)").faults
+    assert fault.message == f"this line cannot succeed: it raises {error}"
+    assert (fault.type, fault.line, fault.source) == ("cannot-succeed", 1, line)
+    assert not dry_run(f"try:\n    {line}\nexcept Exception:\n    pass\nagent.open('box_1')").faults
 
 
 def test_a_known_argument_of_the_wrong_type_is_a_fault() -> None:

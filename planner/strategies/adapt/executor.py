@@ -135,7 +135,8 @@ def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtas
 
 def claim_of_ending(episode: Episode) -> bool | None:
     """Return the claim for a subtask during which the episode ended: True if the agent ended it itself, else None."""
-    return True if episode.environment.submits and episode.environment.ended else None
+    environment = episode.environment
+    return True if environment.answered or (environment.submits and environment.ended) else None
 
 
 def handover(episode: Episode, carried: str = "") -> str:

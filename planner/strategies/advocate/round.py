@@ -301,14 +301,9 @@ def play_rounds(
                 play(search)
             except EpisodeOver as over:
                 earlier.append(search.end(str(over)))
-                if _has_answered(episode):
+                if episode.environment.answered:
                     raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
             earlier.append(search.end(NOTHING_LEFT))
 
     play_in_rounds(episode, options.rounds, play_one, until_solved=False)
-
-
-def _has_answered(episode: Episode) -> bool:
-    """Return True if an answer ended the environment's episode."""
-    return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answer_action

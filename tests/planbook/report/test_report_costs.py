@@ -36,6 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(new_run(folder, *"aa", planner="automanual")) as run:
         for number, row in enumerate(ASKS):
             run.store.put(row[0], "ask", number, request_body(*row[1:]))
+        run.store.put("learn/0/verify/0", "act", 0, {"counted": True})
         for entry in run.entries():
             EpisodeWriter(run, entry.path).end(SOLVED)
     return folder
@@ -94,6 +95,8 @@ def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: 
 def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     invoke("report", folder, "--out", page, "--prices", prices)
+    (card,) = Page(page).all("dl", class_="key-facts")
+    assert "1 action (1 outside the episodes), " in card
     (section,) = Page(page).all("section", class_="cost")
     assert format_money(sum(expected(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section

@@ -2,6 +2,7 @@
 
 import pytest
 
+from planbook.report.elements import nodes_of
 from planbook.report.episodes import document
 from planbook.report.sections import settings
 from planbook.store import Event
@@ -25,6 +26,12 @@ def test_sums_of_money_have_only_significant_digits(money: float | None, shown: 
 def test_empty_settings_are_not_listed() -> None:
     asked = {"env": "toy", "library": "", "selection": {"seeds": [1, 2], "types": [], "limit": None}, "paper": False}
     assert dict(settings(asked)) == {"env": "toy", "selection.seeds": "1, 2", "paper": "False"}
+
+
+def test_code_in_a_sentence_is_marked() -> None:
+    assert [*nodes_of(["A run of `planbook build`: a ` b."])] == [
+        ["p", "A run of ", ["code", "planbook build"], ": a ` b."]
+    ]
 
 
 @pytest.mark.parametrize("path", ["run", "formulate/0", "a/b/c/d/e", "task/3x/0"])
