@@ -154,7 +154,7 @@ class RecordedReplies:
             return f"it was recorded with {_listed(was)}, not {_listed(now)}{seeds}"
         if of_label or not label:
             return "its data, such as the task or earlier replies, differ from those recorded"
-        return "no answer to this role and template was recorded"
+        return "it has none to this role and template"
 
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:

@@ -209,7 +209,7 @@ def test_a_missing_reply_names_the_prompt_and_what_may_have_changed(tmp_path: Pa
         ("planner: plan.j2", "of task 1", "b", Sampling(seed=2), "with seed=0, not seed=2; --seed and --repeats"),
         ("planner: plan.j2", "of task 1", "b", Sampling(temperature=1), "with temperature=0.0, not temperature=1.0. "),
         ("planner: plan.j2", "of task 2", "Your task is 1", Sampling(sample=1), "with sample=0, not sample=1. "),
-        ("critic: plan.j2", "of task 1", "b", Sampling(), ": no answer to this role and template was recorded. "),
+        ("critic: plan.j2", "of task 1", "b", Sampling(), ": it has none to this role and template. "),
         ("", "of task 1", "b", Sampling(seed=1), "to this prompt: its data, such as the task or earlier replies"),
     ):
         question = asking(label, data=PromptData(number=0, data=data))
