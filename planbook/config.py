@@ -391,12 +391,23 @@ class PaperSettings(NamedTuple):
     learning: LearningSettings | None = None
     tasks: int | None = None
 
-    def __str__(self) -> str:
-        """Describe the settings in one line."""
-        groups = {"planner": self.options, "environment": self.env_options, "sampling": self.sampling}
-        groups["episode"] = {} if self.actions is None else {"actions": self.actions}
-        groups["run"] = {} if self.tasks is None else {"tasks": self.tasks}
-        groups["learning"] = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else {}
-        texts = {name: ", ".join(f"{n}={json.dumps(v)}" for n, v in values.items()) for name, values in groups.items()}
-        parts = [f"{name}: {text}" for name, text in texts.items() if text]
+    def in_force(self, config: Config) -> str:
+        """Describe in one line those of the settings that a run has."""
+        learning, sampling = self.learning or LearningSettings(), config.sampling.get(DEFAULT_ROLE, Sampling())
+        groups: Mapping[str, tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]] = {
+            "planner": (self.options, config.planner_options),
+            "environment": (self.env_options, config.env_options),
+            "sampling": (self.sampling, sampling.model_dump(mode="json")),
+            "episode": ({"actions": self.actions}, {"actions": config.actions}),
+            "run": ({"tasks": self.tasks}, {"tasks": config.selection.limit or 0}),
+            "learning": (
+                learning.model_dump(mode="json", exclude_unset=True),
+                (config.learning or learning).model_dump(mode="json"),
+            ),
+        }
+        texts = {
+            group: ", ".join(f"{name}={json.dumps(it)}" for name, it in theirs.items() if ours[name] == it)
+            for group, (theirs, ours) in groups.items()
+        }
+        parts = [f"{group}: {text}" for group, text in texts.items() if text]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))

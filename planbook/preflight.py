@@ -132,7 +132,7 @@ def missing_demonstrations(config: Config) -> str:
 
 
 def print_paper_settings(config: Config) -> None:
-    """Print the settings that ``--paper`` takes from a paper, unless the user gives other values."""
+    """Print the settings that a run with ``--paper`` has from a paper: those for which the user gave no other value."""
     from planbook.papers.settings import paper_settings
 
     selection, for_build = config.selection, config.learning is not None
@@ -140,7 +140,7 @@ def print_paper_settings(config: Config) -> None:
     theirs = paper_settings(
         config.planner, config.env, split, selection.types, config.planner_options, for_build=for_build
     )
-    ERRORS.print(f"Settings of {theirs.paper} (what you gave takes precedence): {theirs}")
+    ERRORS.print(f"Settings of {theirs.paper} in force: {theirs.in_force(config) or 'none'}")
 
 
 # Before a run is resumed or joined

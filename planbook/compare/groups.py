@@ -36,7 +36,7 @@ class GroupRow(Summary):
     name: str
     runs: tuple[str, ...]
     differ: tuple[str, ...] = ()
-    """The settings (apart from seeds) and the inputs in which the runs of the group differ."""
+    """The settings (apart from seeds and repeats) and the inputs in which the runs of the group differ."""
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
     ones."""
@@ -129,8 +129,8 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
     title = (
-        "Actions and errors are means over the played episodes; the other columns are sums. Seconds exclude the time "
-        "between episodes"
+        "Actions and errors are means over the played episodes; calls, tokens, money and seconds are sums. Seconds "
+        "exclude the time between episodes"
     )
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}

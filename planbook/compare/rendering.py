@@ -8,7 +8,7 @@ from planbook.compare.differences import MCNEMAR, SIGNIFICANCE, Difference, Solv
 from planbook.compare.settings import abridged
 from planbook.planner import Grid
 from planbook.results.learning_cost import payoff_table
-from planbook.results.statistics import Estimate
+from planbook.results.statistics import MIN_TASKS, Estimate
 from planbook.wording import NO_FIGURE, format_number, in_words, listed
 
 SHOWN_CHANGES, SHOWN_NAMES = 8, 5
@@ -37,8 +37,9 @@ def comparison_parts(comparisons: Mapping[str, RunComparison], first: str) -> It
         yield (
             f"Test: {' or '.join(tests)}; p is corrected by Holm's method: for a task type over all types, and "
             f"for all pairs over the runs that are compared with {first}. Intervals (95 %): {' or '.join(intervals)}; "
-            f"for costs: over tasks. A difference is significant if p is below {SIGNIFICANCE}. The intervals are not "
-            "corrected, so near this threshold they may disagree with the test."
+            f"for costs: over tasks, if each run solved at least {MIN_TASKS}. A difference is significant if p is "
+            f"below {SIGNIFICANCE}. The intervals are not corrected, so near this threshold they may disagree with "
+            "the test."
         )
     if any(compared.measures for compared in comparisons.values()):
         yield (

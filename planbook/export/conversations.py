@@ -7,7 +7,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
-from planbook.planner import NO_ANSWER, NOT_RUN, PROMPTS, Call, FeedbackKind, Message, Trajectory
+from planbook.errors import BadArgument
+from planbook.planner import METHODS, NO_ANSWER, NOT_RUN, PROMPTS, Call, FeedbackKind, Message, Trajectory
+from planbook.workers.models import LEARNING_ROLES
 
 COMPLAINT = PROMPTS["repair"].render(problem="\0").split("\0")
 """The texts before and after the description of the problem in a message that complains about an unusable reply."""
@@ -17,13 +19,16 @@ Conversation = tuple[Message, ...]
 def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> int:
     """Write the episodes' conversations with models in these roles, or in all roles if ``roles`` is empty.
 
-    Return the number of conversations.
+    Return the number of conversations. Raises BadArgument if a role is neither a method's nor an episode's.
     """
-    written = 0
+    written, known = 0, {role for method in METHODS.values() for role in (*method.roles, *LEARNING_ROLES)}
     for trajectory in episodes:
+        known |= {call.role for call in trajectory.calls}
         conversations = conversations_of(trajectory, roles)
         written += len(conversations)
         file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
+    if unknown := sorted(set(roles) - known):
+        raise BadArgument(f"--roles: there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     return written
 
 

@@ -174,13 +174,14 @@ class BadEpisode(ValueError):
 def open_output(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that appears only when it is complete. The path ``-`` means standard output.
 
-    Raises BadArgument if the file cannot be written.
+    Missing folders are created. Raises BadArgument if the file cannot be written.
     """
     if path == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with open_atomic(path) as file:
             yield file
     except OSError as error:

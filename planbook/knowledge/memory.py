@@ -81,8 +81,9 @@ def check_ablations(names: Iterable[str], *, for_build: bool = False) -> None:
     single = [] if for_build else [name for name in names if SINGLE_PART.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
         others = "" if for_build else "rule_N, skill:TYPE, "
+        several = "; repeat --without for each part" if "," in unknown[0] else ""
         raise BadArgument(
-            f"--without {unknown[0]}: there is no such part; the parts are {others}{', '.join(ABLATIONS)}"
+            f"--without {unknown[0]}: there is no such part; the parts are {others}{', '.join(ABLATIONS)}{several}"
         )
 
 

@@ -204,10 +204,11 @@ def _describe_run(run: OurRun) -> str:
     return f"{played}{solved}{deviation}{left_out}"
 
 
-def _episodes(compared: ComparedTable) -> str:
+def _episodes(compared: ComparedTable, repeats: int) -> str:
     """Return a line with the number of episodes of our row. If the row has a column ``all``, add its interval."""
+    in_repeats = f" ({repeats} repeats)" if repeats > 1 else ""
     interval = compared.interval and f", {compared.interval}"
-    return f"\nn {compared.episodes}{interval}" if compared.episodes else ""
+    return f"\nn {compared.episodes}{in_repeats}{interval}" if compared.episodes else ""
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
@@ -229,7 +230,10 @@ def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterat
     for model in dict.fromkeys(row.model if by_model else "" for row in table.rows):
         yield _title(paper, compared, model)
         rows = [row for row in table.rows if not by_model or row.model == model]
-        methods = [*map(_method, rows), OURS if is_wide else f"{OURS}: {run.config.title}{_episodes(compared)}"]
+        methods = [
+            *map(_method, rows),
+            OURS if is_wide else f"{OURS}: {run.config.title}{_episodes(compared, run.summary.repeats)}",
+        ]
         sources = [*((row.values, row.sd) for row in rows), (compared.ours, compared.sd)]
         columns = {name: [_figure(name, values, sd) for values, sd in sources] for name in names}
         for kind in dict.fromkeys(kind for row in rows for kind in row.k_max):

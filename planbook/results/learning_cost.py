@@ -154,7 +154,7 @@ def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
 
 def _break_even(name: str, payoff: LearningPayoff) -> str:
     if payoff.break_even is None:
-        return f"{name}: learning does not pay off: a solved task takes no fewer tokens than in {payoff.beside}."
+        return f"{name}: learning does not pay off: a solved task takes as many tokens as in {payoff.beside}, or more."
     reached = "this is reached" if payoff.solved >= payoff.break_even else f"{payoff.solved:,} are solved so far"
     solved = counted(payoff.break_even, "solved task")
     return f"{name}: the tokens spent on learning are saved after {solved}, compared with {payoff.beside}; {reached}."

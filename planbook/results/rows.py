@@ -60,6 +60,10 @@ class TaskClaim(BaseModel):
     solved: bool
     played: bool = True
 
+    def __str__(self) -> str:
+        """Name the episode and what was claimed."""
+        return f"{episode_name(self.task, self.repeat)} (claimed {self.claim})"
+
     @property
     def is_false(self) -> bool:
         """True if the verdict contradicts the claim."""
@@ -171,7 +175,7 @@ class Result:
     @property
     def name(self) -> str:
         """The id of the task, followed by the number of the repeat unless it is 0."""
-        return f"{self.entry.task.id}{f' (repeat {self.repeat})' if self.repeat else ''}"
+        return episode_name(self.entry.task.id, self.repeat)
 
     @property
     def outcome(self) -> Outcome:
@@ -222,6 +226,11 @@ class Result:
             solved=self.solved,
             played=self.outcome.played and self.ending.cause != NOT_JUDGED,
         )
+
+
+def episode_name(task: str, repeat: int) -> str:
+    """Return the id of a task, followed by the number of the repeat unless it is 0."""
+    return f"{task}{f' (repeat {repeat})' if repeat else ''}"
 
 
 def by_task(rows: Iterable[Result]) -> list[list[Result]]:

@@ -305,7 +305,7 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
         f"{figures.denied_and_solved} claimed failed but solved; {none} without a claim{unplayed}."
     )
     if figures.false:
-        yield f"False claims: {listed((f'{claim.task} (claimed {claim.claim})' for claim in figures.false), SHOWN)}."
+        yield f"False claims: {listed(map(str, figures.false), SHOWN)}."
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
@@ -342,7 +342,8 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     """Yield lines with the cost of model calls, if there were any."""
     if not summary.model_calls or not summary.tasks:
         return
-    replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
+    of_them = "" if summary.replayed_calls == summary.model_calls == 1 else f"{summary.replayed_calls:,} of them "
+    replayed = f", {of_them}from a recording" if summary.replayed_calls else ""
     estimated = ESTIMATED if summary.estimated else ""
     ran = summary.tasks - summary.not_run
     calls, tokens = summary.model_calls - summary.unfinished.calls, summary.tokens - summary.unfinished.tokens
@@ -353,7 +354,9 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         f"{summary.completion_tokens:,} completion tokens{estimated}; {format_money(summary.money)}{mean_cost}."
     )
     if summary.reworded_replies:
-        replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
-        yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
+        replies = counted(
+            summary.reworded_replies, "recorded reply answered a prompt", "recorded replies answered prompts"
+        )
+        yield f"{replies} whose wording has changed since; --strict-recordings refuses such replies."
     if summary.shortened_prompts:
         yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."

@@ -14,11 +14,11 @@ import json
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from planbook.envs import validation_faults
 from planbook.planner.errors import ModelRefused, NotRecorded, UnknownModel
@@ -142,10 +142,35 @@ class RecordedReplies:
         entry = self._by_data.get((*key, prompt.data, prompt.number)) or self._by_data.get((*key, prompt.data))
         return FoundReply(entry, reworded=True) if entry else None
 
+    def difference(self, messages: Sequence[Message], sampling: Sampling) -> str:
+        """Say how a request that has no reply differs from those that have one."""
+        label, _, prompt = current_question()
+        parts, data = tuple(map(RecordedMessage.of, messages)), prompt and prompt.data
+        of_label = [entry for entry in self._by_key.values() if entry.label == label]
+        alike = [entry for entry in of_label if entry.messages == parts or (entry.given and entry.given.data == data)]
+        if alike:
+            was, now = min((_differing(entry.sampling, sampling) for entry in alike), key=lambda pair: len(pair[0]))
+            seeds = "; --seed and --repeats change the seed" if "seed" in now else ""
+            return f"it was recorded with {_listed(was)}, not {_listed(now)}{seeds}"
+        if of_label or not label:
+            return "its data, such as the task or earlier replies, differ from those recorded"
+        return "it has none to this role and template"
+
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
     """Return the beginning of a key for ``_by_data``: the role and template, and some of the sampling parameters."""
     return label, sampling.temperature, sampling.seed, sampling.sample
+
+
+def _differing(recorded: Sampling, requested: Sampling) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
+    """Return the sampling parameters that differ, as they were recorded and as they are requested."""
+    was, now = recorded.model_dump(mode="json"), requested.model_dump(mode="json")
+    names = [name for name in was if was[name] != now[name]]
+    return {name: was[name] for name in names}, {name: now[name] for name in names}
+
+
+def _listed(parameters: Mapping[str, JsonValue]) -> str:
+    return ", ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
@@ -285,10 +310,9 @@ def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = Fal
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Explain that a recording has no reply to a prompt. The message names the prompt's role, template and number."""
-    label, _, prompt = current_question()
-    number = f", number {prompt.number} in its scope" if prompt else ""
-    problem = f"{path} has no answer to this prompt{f' of {label}{number}' if label else ''}"
+    """Explain that a recording has no reply to a prompt. Name the prompt's role and template, and what differs."""
+    label = current_question().label
+    problem = f"{path} has no answer to this prompt{f' of {label}' if label else ''}"
     if strict and entries.find(messages, sampling):
         return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
-    return f"{problem}: its data (such as the task), template or sampling parameters differ from those recorded"
+    return f"{problem}: {entries.difference(messages, sampling)}"

@@ -162,4 +162,6 @@ def test_an_unknown_part_is_refused_with_the_list_of_parts(tmp_path: Path) -> No
     assert refused.returncode == 2
     assert "--without everything: there is no such part; the parts are" in refused.printed
     assert all(name in refused.printed for name in ABLATIONS)
+    joined = invoke(*BUILD, "--without", "rules,libraries", "--out", tmp_path / "run")
+    assert "repeat --without for each part" in " ".join(joined.printed.split())
     assert not (tmp_path / "run").exists()

@@ -67,6 +67,7 @@ def test_two_real_runs_are_paired_by_task_and_seed(procedures_run: Path, model_r
     assert all(each.cause == "unfinished" for each in found.changed)
     assert found.costs["model calls"].first.value == 0
     text = printed(found)
+    assert "for costs: over tasks, if each run solved at least 5. " in text
     assert "Only in A, and not counted below (4): fetch/6" in text
     assert text.splitlines()[0] == f"A: {procedures_run}"
 

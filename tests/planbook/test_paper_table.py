@@ -141,9 +141,9 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
     for number, name, cells in [
         (1, "AutoManual, GPT-4-turbo", ["100.0", "98.9", "100.0", "95.4", "100.0", "90.2", "97.4", "1"]),
         (1, ours, ["75.0", "100.0", "100.0", "100.0", "100.0", "100.0", "95.5", "1"]),
-        (3, "AutoManual, without nothing", ["97.4", "0.30", "1"]),
+        (3, "AutoManual, with all parts", ["97.4", "0.30", "1"]),
         (3, ours, ["95.5", "0.18", "1"]),
-        (6, "AutoManual, GPT-3.5-turbo, without nothing", ["86.2"]),
+        (6, "AutoManual, GPT-3.5-turbo, with all parts", ["86.2"]),
         (6, ours, ["95.5"]),
     ]:
         assert compared.row(f"AutoManual, table {number}:", name)[: len(cells)] == cells
@@ -155,7 +155,7 @@ def test_a_run_in_the_papers_setting_differs_only_in_its_prompts(tmp_path: Path)
     ):
         assert text in compared.text
     assert not re.search(r"Planner\+Lib.*quoted", compared.text)
-    assert re.search(r"│ n \d+, \d+\.\d to \d+\.\d +│", compared.text)
+    assert re.search(r"│ n 402 \(3 repeats\), \d+\.\d to \d+\.\d +│", compared.text)
 
 
 def test_every_difference_is_listed(tmp_path: Path) -> None:

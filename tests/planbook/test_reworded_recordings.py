@@ -75,5 +75,5 @@ def test_a_prompt_made_from_other_data_has_no_reply(tree: Path, play: Planbook) 
     assert text.count("Crafting commands:") >= 1
     assert played.returncode == errors.MISSING
     said = " ".join(played.stderr.split())
-    assert "its data (such as the task), template or sampling parameters differ from those recorded" in said
+    assert "its data, such as the task or earlier replies, differ from those recorded" in said
     assert f"It has the replies for this command: `planbook {' '.join(command_of(NAME))}`. " in said

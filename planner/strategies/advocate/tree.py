@@ -169,7 +169,8 @@ class Node:
 class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``.
 
-    Means are taken over the episodes that were played, and shares over all episodes. Undone actions are included.
+    Means are taken over the episodes that were played, and shares over all episodes. Undone actions are included, the
+    answer is not.
     """
 
     key = "search"
@@ -216,7 +217,7 @@ class SearchFigures(Figures):
         """Yield a sentence on the rounds and, if there are branches, one on them."""
         within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
-            f"Actions per task: {format_figure(self.mean_actions_first)} in the first round and "
+            f"Actions per task, without the answer: {format_figure(self.mean_actions_first)} in the first round and "
             f"{format_figure(self.mean_actions_last)} in the last; plans revised "
             f"{format_figure(self.mean_revisions)} times. Solved with at most N rounds: {within}."
         )

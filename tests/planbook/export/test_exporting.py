@@ -122,8 +122,8 @@ def test_an_export_of_solved_episodes_does_not_pass_for_a_run_that_solved_everyt
     (row,) = shown.result["rows"]
     assert (row["solved"], row["tasks"], row["without_costs"]) == (2, 4, 2)
     assert "for 2 episodes, only the endings were exported" in shown.printed
-    chats = invoke("export", folder, "--format", "chat", "--roles", "nobody", "--out", tmp_path / "x.chat")
-    assert "--roles nobody: these episodes have no conversation in any of these roles" in chats.printed
+    chats = invoke("export", folder, "--format", "chat", "--roles", "reflector", "--out", tmp_path / "x.chat")
+    assert "--roles reflector: these episodes have no conversation in any of these roles" in chats.printed
     assert invoke("report", folder, "--out", tmp_path / "report.html").returncode == 0
 
 
@@ -138,10 +138,10 @@ def test_an_export_names_scripts_without_their_folders(tmp_path: Path) -> None:
 
 
 def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Path) -> None:
-    invoke("export", runs["toy"], "--out", tmp_path / "x.jsonl")
+    invoke("export", runs["toy"], "--out", tmp_path / "new" / "x.jsonl")
     printed = planbook("export", runs["toy"])
     assert printed.returncode == 0
-    assert printed.stdout == (tmp_path / "x.jsonl").read_text()
+    assert printed.stdout == (tmp_path / "new" / "x.jsonl").read_text()
     assert "6 episodes" in printed.stderr
 
 
@@ -150,7 +150,11 @@ def test_standard_output_has_only_the_lines(runs: dict[str, Path], tmp_path: Pat
     [
         (("--json",), "name a file with --out"),
         (("--roles", "planner"), "add --format chat"),
-        (("--out", "/nowhere/x.jsonl"), "cannot be written"),
+        (("--out", "/dev/null/x.jsonl"), "cannot be written"),
+        (
+            ("--format", "chat", "--roles", "planner,nobody", "--out", "x.jsonl"),
+            "--roles: there is no role 'nobody'; the roles are",
+        ),
         (("--format", "jsonl", "--out", "y.parquet"), "--format jsonl does not fit the name y.parquet"),
         (("--format", "parquet", "--out", "y.jsonl"), "--format parquet does not fit the name y.jsonl"),
         (("--out", "y.csv"), "no format has the extension of y.csv: use .jsonl or .parquet"),

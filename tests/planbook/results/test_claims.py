@@ -111,6 +111,7 @@ def test_a_claim_about_a_broken_or_unplayed_episode_is_not_false(tmp_path: Path)
     assert "3 made, 1 right" in counts
     assert "2 without a verdict" in counts
     assert "a/2 (claimed not solved)" in named
+    assert str(found.false[1].model_copy(update={"repeat": 1})) == "a/2 (repeat 1) (claimed not solved)"
 
 
 def test_a_delivered_answer_counts_as_a_claim_in_every_method(tmp_path: Path) -> None:

@@ -82,6 +82,10 @@ def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00; 0.5 calls and 6 tokens per task."
     line, *_ = spending_lines(summarise(results(entries, {}), 1.0, "run", spent))
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00."
+    recorded = spent.model_copy(update={"replayed": 1, "reworded": 1})
+    line, reworded = spending_lines(summarise(results(entries, {}), 1.0, "run", recorded))
+    assert line.startswith("1 model call, from a recording; ")
+    assert reworded.startswith("1 recorded reply answered a prompt whose wording has changed since; ")
 
 
 def test_costs_of_a_run_with_repeats_are_given_per_episode() -> None:

@@ -1,6 +1,7 @@
 """Recordings are replayed, extended, and repaired after a kill; a missing reply is reported with its prompt."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -200,12 +201,20 @@ def test_a_missing_reply_names_the_prompt_and_what_may_have_changed(tmp_path: Pa
     with question, pytest.raises(NotRecorded) as error:
         RecordedModel(path).complete(conversation("rules", "yes", "Your task is 2"), Sampling())
     assert (
-        f"{path} has no answer to this prompt of planner: plan.j2, number 2 in its scope: its data (such as the "
-        "task), template or sampling parameters differ from those recorded"
+        f"{path} has no answer to this prompt of planner: plan.j2: its data, such as the task or earlier replies, "
+        "differ from those recorded. "
     ) in str(error.value)
     assert f"copy {path} to a FILE of your own, and use --model recorded:FILE+MODEL" in str(error.value)
-    with pytest.raises(NotRecorded, match=r"a\.jsonl has no answer to this prompt: its data"):
-        RecordedModel(path).complete(conversation("rules"), Sampling(seed=1))
+    for label, data, text, sampling, message in (
+        ("planner: plan.j2", "of task 1", "b", Sampling(seed=2), "with seed=0, not seed=2; --seed and --repeats"),
+        ("planner: plan.j2", "of task 1", "b", Sampling(temperature=1), "with temperature=0.0, not temperature=1.0. "),
+        ("planner: plan.j2", "of task 2", "Your task is 1", Sampling(sample=1), "with sample=0, not sample=1. "),
+        ("critic: plan.j2", "of task 1", "b", Sampling(), ": it has none to this role and template. "),
+        ("", "of task 1", "b", Sampling(seed=1), "to this prompt: its data, such as the task or earlier replies"),
+    ):
+        question = asking(label, data=PromptData(number=0, data=data))
+        with question, pytest.raises(NotRecorded, match=re.escape(message)):
+            RecordedModel(path).complete(conversation("rules", "yes", text), sampling)
 
 
 def test_an_empty_recording_has_no_reply(tmp_path: Path) -> None:

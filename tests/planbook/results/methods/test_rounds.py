@@ -73,6 +73,7 @@ def test_branches_are_counted_by_their_fates(tmp_path: Path) -> None:
         found = search_figures(run)
     assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
     rounds, branches = map(str, found.describe())
+    assert rounds.startswith("Actions per task, without the answer: 4.00 in the first round")
     assert rounds.endswith("Solved with at most N rounds: 1: 100.0%.")
     assert branches == "Branches: kept 2, not tried 2, turned back 1, abandoned 1."
 
