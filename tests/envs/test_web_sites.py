@@ -165,17 +165,21 @@ def test_missing_trac_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatc
 
 
 OWNER = """
-import time
+import sys, time
 from planbook.envs.web.sites import TracSite
-site = TracSite()
-print(site.server.pid, site.folder, flush=True)
-time.sleep(60)
+def wait(site):
+    print(site.server.pid, site.folder, flush=True)
+    time.sleep(60)
+if "creating" in sys.argv:
+    TracSite._read_answer = wait
+wait(TracSite())
 """
 
 
-def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None:
+@pytest.mark.parametrize("state", ["creating", "serving"])
+def test_the_server_and_its_folder_are_removed_with_their_killed_owner(state: str) -> None:
     need_trac()
-    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, state], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert owner.stdout is not None
     server, folder = owner.stdout.readline().split()
     assert alive(int(server))
