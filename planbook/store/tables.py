@@ -243,10 +243,12 @@ class Leases:
     def losses(self, episode: int) -> int:
         """Return how many workers in a row were lost while playing an episode that has a lease, but has not ended.
 
-        The caller must hold the episode's lock. So the worker that the lease names was lost.
+        The caller must hold the episode's lock. So the worker that the lease names was lost. If another process has
+        just resumed the run, there is no lease any more.
         """
         with self._reading() as connection:
-            return int(connection.execute(LOST_BEFORE, {"of": episode}).scalar_one()) + 1
+            lost = connection.execute(LOST_BEFORE, {"of": episode}).scalar()
+        return 0 if lost is None else int(lost) + 1
 
     def take_over(self, episode: int, worker: str, lost: int) -> None:
         """Lease an episode to another worker, after ``lost`` workers in a row were lost while playing it."""
