@@ -148,6 +148,17 @@ def test_a_dead_server_is_replaced_by_a_reset(site: TracSite) -> None:
     assert "Map tiles" in Visitor(site.url).page("/ticket/7")
 
 
+def test_a_server_that_dies_during_a_reset_breaks_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_trac()
+    site = TracSite()
+    site.server.kill()
+    site.server.wait()
+    monkeypatch.setattr(site.server, "poll", lambda: None)
+    with pytest.raises(EnvironmentBroken, match="Trac's server does not answer"):
+        site.reset()
+    assert not site.folder.exists()
+
+
 def test_a_server_that_cannot_start_breaks_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     need_trac()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
