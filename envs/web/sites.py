@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -247,8 +248,9 @@ class TracSite:
             self.close()
             self._start()
         assert self.server.stdin is not None
-        self.server.stdin.write("reset\n")
-        self.server.stdin.flush()
+        with suppress(BrokenPipeError):  # it has just died, and will not answer
+            self.server.stdin.write("reset\n")
+            self.server.stdin.flush()
         self._read_answer()
 
     def changes(self) -> Mapping[str, str | None]:
@@ -262,7 +264,7 @@ class TracSite:
 
     def close(self) -> None:
         """End the server, and remove its folder."""
-        with self.server:
+        with suppress(BrokenPipeError), self.server:
             self.server.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 

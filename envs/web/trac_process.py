@@ -22,6 +22,7 @@ import sys
 import threading
 from collections.abc import Callable
 from configparser import ConfigParser
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -91,10 +92,11 @@ def serve(folder: Path) -> None:
 
     server = TracHTTPServer(("127.0.0.1", 0), answer, None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_port, flush=True)
-    for _ in sys.stdin:
-        reset(seeded, database)
-        print("done", flush=True)
+    with suppress(BrokenPipeError):  # the process that started the server may have ended during this
+        print(server.server_port, flush=True)
+        for _ in sys.stdin:
+            reset(seeded, database)
+            print("done", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 

@@ -215,7 +215,7 @@ NEW_LEASE = sa.select(sa.bindparam("of", type_=sa.Integer), sa.bindparam("by", t
 ADD_LEASE = (
     sa.insert(LEASE)
     .from_select(["episode", "worker", "lost"], NEW_LEASE.where(~sa.exists().where(THIS_EPISODE)))
-    .returning(LEASE.c.episode)
+    .execution_options(preserve_rowcount=True)
 )
 """Adds a lease, unless the episode already has one. Both statements are compiled once, and used for all episodes."""
 
@@ -238,15 +238,17 @@ class Leases:
     def take(self, episode: int, worker: str) -> bool:
         """Lease an episode to a worker. Return False, and do nothing, if the episode already has a lease."""
         with self._writing() as connection:
-            return connection.execute(ADD_LEASE, {"of": episode, "by": worker}).first() is not None
+            return connection.execute(ADD_LEASE, {"of": episode, "by": worker}).rowcount == 1
 
     def losses(self, episode: int) -> int:
         """Return how many workers in a row were lost while playing an episode that has a lease, but has not ended.
 
-        The caller must hold the episode's lock. So the worker that the lease names was lost.
+        The caller must hold the episode's lock. So the worker that the lease names was lost. If another process has
+        just resumed the run, there is no lease any more.
         """
         with self._reading() as connection:
-            return int(connection.execute(LOST_BEFORE, {"of": episode}).scalar_one()) + 1
+            lost = connection.execute(LOST_BEFORE, {"of": episode}).scalar()
+        return 0 if lost is None else int(lost) + 1
 
     def take_over(self, episode: int, worker: str, lost: int) -> None:
         """Lease an episode to another worker, after ``lost`` workers in a row were lost while playing it."""

@@ -148,6 +148,17 @@ def test_a_dead_server_is_replaced_by_a_reset(site: TracSite) -> None:
     assert "Map tiles" in Visitor(site.url).page("/ticket/7")
 
 
+def test_a_server_that_dies_during_a_reset_breaks_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    need_trac()
+    site = TracSite()
+    site.server.kill()
+    site.server.wait()
+    monkeypatch.setattr(site.server, "poll", lambda: None)
+    with pytest.raises(EnvironmentBroken, match="Trac's server does not answer"):
+        site.reset()
+    assert not site.folder.exists()
+
+
 def test_a_server_that_cannot_start_breaks_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     need_trac()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -165,17 +176,21 @@ def test_missing_trac_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatc
 
 
 OWNER = """
-import time
+import sys, time
 from planbook.envs.web.sites import TracSite
-site = TracSite()
-print(site.server.pid, site.folder, flush=True)
-time.sleep(60)
+def wait(site):
+    print(site.server.pid, site.folder, flush=True)
+    time.sleep(60)
+if "creating" in sys.argv:
+    TracSite._read_answer = wait
+wait(TracSite())
 """
 
 
-def test_the_server_and_its_folder_are_removed_with_their_killed_owner() -> None:
+@pytest.mark.parametrize("state", ["creating", "serving"])
+def test_the_server_and_its_folder_are_removed_with_their_killed_owner(state: str) -> None:
     need_trac()
-    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, state], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert owner.stdout is not None
     server, folder = owner.stdout.readline().split()
     assert alive(int(server))

@@ -132,3 +132,4 @@ def test_a_lease_counts_lost_workers(store: Store) -> None:
     assert take(0, "a/1") == 0, "a worker that gives a lease back is not lost"
     store.leases.open()
     assert store.leases.workers() == []
+    assert store.leases.losses(0) == 0, "the process that resumes the run has deleted the lease"
