@@ -302,8 +302,8 @@ class Run:
         """The episodes of the run. They never change, so they are read only once."""
         return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
 
-    def own_events(self, kind: EventKind | None = None) -> Iterator[Event]:
-        """Yield the run's events, or those of one kind, without those of episodes copied from other runs."""
+    def own_events(self, kind: EventKind | tuple[EventKind, ...] | None = None) -> Iterator[Event]:
+        """Yield the run's events, or those of one or several kinds, without those copied from other runs."""
         return filter(self.is_own, self.store.events(kind=kind))
 
     def is_own(self, event: Event) -> bool:

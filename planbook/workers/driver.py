@@ -202,10 +202,9 @@ class RunDriver:
                 self._sent_requests.add(request)
 
     def _recount(self) -> None:
-        """Count the model calls of all processes again, from the store. Only actions of ended episodes are counted."""
-        calls = spent_so_far(self._run.own_events("ask"), self._price) if self._run.config.models else Spending()
-        actions = (self._spent_before + self._spent_since).actions
-        self._run.meter.recount(calls.model_copy(update={"actions": actions}))
+        """Count the spending of all processes again, from the store. Without models, nobody needs the exact count."""
+        if self._run.config.models:
+            self._run.meter.recount(spent_so_far(self._run.own_events(("act", "ask")), self._price))
 
 
 def create_job(run: Run, execution: Execution, threads: int) -> Job:
