@@ -110,8 +110,7 @@ class RunDriver:
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._switches, watch, self._report, self._open)
         self._open.refresh(reread=True)
         self._report()
-        if self._run.config.models:  # other processes that joined the run, some of them lost, may have asked models
-            self._recount()
+        self._recount()  # other processes that joined the run, some of them lost, may have asked models
         return finished
 
     def play_elsewhere(self) -> bool:
