@@ -7,7 +7,7 @@ produce an equal ``Config``.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -329,38 +329,6 @@ class Config(PlayingSettings):
     def environment_options(self) -> BaseModel:
         """The environment's options, as an instance of its ``Options``."""
         return self.environment.Options.model_validate(self.env_options)
-
-
-def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested settings as pairs of a dotted name and a string. Empty collections and None are left out."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list | tuple):
-        if value:
-            yield name, ", ".join(map(str, value))
-    elif value is not None:
-        yield name, str(value)
-
-
-def differing_names(first: Any, second: Any, name: str = "") -> Iterator[str]:
-    """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
-
-    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list counts as one part.
-    """
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
-        parts = {key: (first.get(key), second.get(key)) for key in {**first, **second}}
-    elif _are_mappings(first) and _are_mappings(second) and len(first) == len(second):
-        parts = dict(enumerate(zip(first, second, strict=True)))
-    else:
-        yield from [name] if first != second else []
-        return
-    for key, (left, right) in parts.items():
-        yield from differing_names(left, right, f"{name}.{key}" if name else str(key))
-
-
-def _are_mappings(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(item, Mapping) for item in value)
 
 
 def effective_options(config: Config, environment: str) -> dict[str, JsonValue]:

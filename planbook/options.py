@@ -1,11 +1,11 @@
-"""Declare, validate and describe options. Each option is a field of a pydantic model.
+"""Declare, validate, describe and compare options. Each option is a field of a pydantic model.
 
 A field that is declared with ``option`` has its own command-line option, such as ``--jobs``. The options of planners
 and environments are the fields of their own models; users give them as NAME=VALUE, for example ``-o tasks=FILE``.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -195,3 +195,38 @@ def describe_values(schema: Mapping[str, Any], definitions: Mapping[str, Any] = 
         return '{"NAME": value, ...}'
     bounds = "".join(f" {word} {schema[bound]}" for bound, word in BOUNDS.items() if bound in schema)
     return f"{kind}{bounds}"
+
+
+# Nested settings
+
+
+def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield nested settings as pairs of a dotted name and a string. Empty collections and None are left out."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from flatten_settings(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        if value:
+            yield name, ", ".join(map(str, value))
+    elif value is not None:
+        yield name, str(value)
+
+
+def differing_names(first: Any, second: Any, name: str = "") -> Iterator[str]:
+    """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
+
+    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list counts as one part.
+    """
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        parts = {key: (first.get(key), second.get(key)) for key in {**first, **second}}
+    elif _are_mappings(first) and _are_mappings(second) and len(first) == len(second):
+        parts = dict(enumerate(zip(first, second, strict=True)))
+    else:
+        yield from [name] if first != second else []
+        return
+    for key, (left, right) in parts.items():
+        yield from differing_names(left, right, f"{name}.{key}" if name else str(key))
+
+
+def _are_mappings(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, Mapping) for item in value)

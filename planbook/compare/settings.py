@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from planbook.config import Config, effective_options, flatten_settings
+from planbook.config import Config, effective_options
 from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
+from planbook.options import flatten_settings
 from planbook.planner import DEFAULT_ROLE, Sampling
 from planbook.results import RunResults
 from planbook.runs import RunInputs, change_path_in_model, changes, without_folders

@@ -17,10 +17,11 @@ from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
-from planbook.config import Config, differing_names
+from planbook.config import Config
 from planbook.envs import file_digest, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
+from planbook.options import differing_names
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 from planbook.store import Event

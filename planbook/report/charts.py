@@ -9,8 +9,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from planbook.config import effective_options, flatten_settings
+from planbook.config import effective_options
 from planbook.console import ALL
+from planbook.options import flatten_settings
 from planbook.results import KNOWN, RunResults
 from planbook.runs import without_folders
 from planbook.wording import counted

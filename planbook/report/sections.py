@@ -13,10 +13,10 @@ from typing import Any
 from planbook.compare import RunComparison, compare, with_corrections
 from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.rendering import comparison_parts, run_letter
-from planbook.config import flatten_settings
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import KnowledgeState, learned_in
+from planbook.options import flatten_settings
 from planbook.planner import INVOCATION, Ending, Outcome, Spending
 from planbook.report.charts import charts, with_options
 from planbook.report.elements import Node, details, links, nodes_of, pairs, table

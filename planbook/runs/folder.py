@@ -12,10 +12,10 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.atomic_files import write_atomically
-from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel, flatten_settings
+from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel
 from planbook.envs import EnvsError, Task, file_digest, known_environments, load_environment, validation_faults
 from planbook.errors import BadRun
-from planbook.options import flag_of_setting
+from planbook.options import flag_of_setting, flatten_settings
 from planbook.planner import Budget, Timeouts
 from planbook.store import Schema
 

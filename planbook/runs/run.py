@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from planbook.atomic_files import TEMPORARY, open_atomic
-from planbook.config import Config, InvocationSettings, differing_names
+from planbook.config import Config, InvocationSettings
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
+from planbook.options import differing_names
 from planbook.planner import (
     INVOCATION,
     Body,

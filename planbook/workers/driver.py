@@ -18,6 +18,7 @@ from planbook.sandbox import WorkerFailed
 from planbook.spending import prices_from, spent_so_far, without_recording
 from planbook.store import Watch
 from planbook.workers.control import Execution, Request, Switches, in_threads, send_request
+from planbook.workers.open_episodes import OpenEpisodes
 from planbook.workers.processes import (
     Job,
     OpenPool,
@@ -27,7 +28,7 @@ from planbook.workers.processes import (
     local_pool,
     work,
 )
-from planbook.workers.worker import EpisodeWorker, OpenEpisodes, play_in_threads, workers_of
+from planbook.workers.worker import EpisodeWorker, play_in_threads, workers_of
 
 LOG = logging.getLogger(__name__)
 LOST = "A worker process was lost; its episodes continue in another one."

@@ -30,7 +30,8 @@ from planbook.spending import prices_from
 from planbook.store import Store, StoreLocation
 from planbook.wording import first_line
 from planbook.workers.control import RequestListener
-from planbook.workers.worker import play_in_threads, process_name
+from planbook.workers.open_episodes import process_name
+from planbook.workers.worker import play_in_threads
 
 
 @dataclass(frozen=True)
