@@ -24,7 +24,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json, to_jso
 
 from planbook.sandbox.functions import FunctionSpec, check_name
 from planbook.sandbox.policy.compiler import CompileContext, Compiled, precompile
-from planbook.sandbox.protocol import MAX_FROM_HOST, HostileFrame
+from planbook.sandbox.protocol import MAX_HOST_FRAME, HostileFrame
 from planbook.sandbox.suggest import Guesser
 from planbook.sandbox.types import BadAnswer, BadFunction, SandboxError
 
@@ -103,8 +103,8 @@ def open_message(
         payload = _to_json(["open", settings])
     except (PydanticSerializationError, ValueError) as error:
         raise BadFunction(f"a value or an attribute is not JSON: {error}") from error
-    if len(payload) > MAX_FROM_HOST:
-        raise BadFunction(f"values and attributes take {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+    if len(payload) > MAX_HOST_FRAME:
+        raise BadFunction(f"values and attributes take {len(payload)} bytes; at most {MAX_HOST_FRAME} are allowed")
     return payload
 
 
@@ -279,8 +279,8 @@ def _message(*parts: object, origin: str = "the session") -> bytes:
         except ValueError as error:
             reason = f"the answer contains an integer with more than {MAX_DIGITS} digits, which Python cannot parse"
             raise BadAnswer(f"{origin}: {reason}") from error
-    if len(payload) > MAX_FROM_HOST:
-        raise BadAnswer(f"{origin}: the answer has {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+    if len(payload) > MAX_HOST_FRAME:
+        raise BadAnswer(f"{origin}: the answer has {len(payload)} bytes; at most {MAX_HOST_FRAME} are allowed")
     return payload
 
 

@@ -23,7 +23,7 @@ from planbook.sandbox.answers import PlanView
 from planbook.sandbox.functions import fail_fast_validator
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
-from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
+from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE_NAME, HostileFrame
 from planbook.sandbox.types import MAX_REQUEST_BYTES, Fault, FaultKind, LimitReached, Limits, RebuildDiverged
 
 # Shapes of messages.
@@ -59,7 +59,7 @@ def parse_message(payload: bytes) -> list[Any]:
     if message[0] == "call":
         if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
             raise HostileFrame(f"a 'call' from line {message[1]}")
-    elif message[0] == "import" and len(message[1]) > MAX_MODULE:
+    elif message[0] == "import" and len(message[1]) > MAX_MODULE_NAME:
         raise HostileFrame(f"an 'import' of a name with {len(message[1]):,} characters")
     elif not _is_within_bounds(message[1]):
         raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")

@@ -27,9 +27,9 @@ from typing import Any
 from planbook.sandbox.protocol import (
     CPU_LIMIT_REQUEST,
     FIRST_CPU_SECONDS,
-    MAX_FROM_HOST,
-    MAX_FROM_WORKER,
-    MEMORY_BYTES,
+    FORK_REQUEST_BYTES,
+    MAX_HOST_FRAME,
+    MAX_WORKER_FRAME,
     Channel,
     ChannelClosed,
 )
@@ -125,7 +125,7 @@ class WorkerProcess:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
         self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
         self._end.atexit = False  # when the host ends, the kernel ends the worker
-        self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
+        self._channel = Channel(sock, send_cap=MAX_HOST_FRAME, receive_cap=MAX_WORKER_FRAME)
         self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
     def send(self, payload: bytes, on_wait: Callable[[], None]) -> None:
@@ -306,7 +306,7 @@ class Zygote:
     def request_worker(self, memory_mb: int) -> None:
         """Request another worker without waiting for it. If the zygote has ended, the next ``take_worker`` raises."""
         with suppress(OSError):
-            self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
+            self._control.send(memory_mb.to_bytes(FORK_REQUEST_BYTES))
 
     def set_cpu_limit(self, pid: int, seconds: int) -> None:
         """Make the kernel end a worker once it has used this much processor time since its start.

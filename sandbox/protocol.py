@@ -28,15 +28,15 @@ from collections.abc import Callable
 from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
-MAX_FROM_WORKER = 1 << 20
+MAX_WORKER_FRAME = 1 << 20
 """Maximum size of a frame from the worker, in bytes of JSON. Once parsed, a frame takes up to about 30 MB."""
-MAX_FROM_HOST = 64 << 20
+MAX_HOST_FRAME = 64 << 20
 """Maximum size of a frame from the host, in bytes of JSON."""
 MAX_DEPTH = 32
 """Maximum nesting of lists and dicts in arguments and values."""
 MAX_STRING = 100_000
 """Maximum number of characters in one string of an argument, and in one print frame."""
-MAX_MODULE = 100
+MAX_MODULE_NAME = 100
 """Maximum number of characters in the name of a module or time zone that a worker asks for."""
 MAX_CALLERS = 5
 """Maximum number of a fault's ``callers``. If there are more, the innermost are kept."""
@@ -46,17 +46,17 @@ MAX_FAULT_TEXT = 5_000
 """Maximum number of characters in one string of a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Maximum size in bytes of the first read of a frame, and of each later read. Most frames are short."""
-PREFIX = 4
+PREFIX_BYTES = 4
 """Size in bytes of the length in front of each frame."""
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Number of times that the host or worker polls for a frame before it sleeps. All polls together take about 80 us.
-Polling is faster than sleeping, since waking a process on another core takes longer than a whole call. Between polls,
-other processes may run.
+"""Number of times that the host or worker polls for a frame before it sleeps, about 80 us in all. Polling is faster
+than sleeping, since waking a process on another core takes longer than a whole call. Between polls, other processes may
+run.
 """
-SLEEPS = 10
-"""After polling has found no data, this many reads do not poll, since the other side is probably busy."""
-MEMORY_BYTES = 4
-"""Size in bytes of the host's request to fork a worker. The request is the worker's memory limit in MB."""
+UNPOLLED_READS = 10
+"""Number of reads that do not poll after polling has found no data, since the other side is probably busy."""
+FORK_REQUEST_BYTES = 4
+"""Size in bytes of the host's request to fork a worker, which contains only the worker's memory limit in MB."""
 FIRST_CPU_SECONDS = 12
 """Processor time limit of a new worker: enough for one cell with the default limit, so the first such cell needs no
 request for more.
@@ -70,7 +70,7 @@ class FrameTooLong(Exception):
 
 
 class HostileFrame(Exception):
-    """A worker sent something that an honest worker never sends."""
+    """A worker sent data that an honest worker never sends."""
 
 
 class ChannelClosed(Exception):
@@ -81,26 +81,26 @@ def pack(payload: bytes, cap: int) -> bytes:
     """Return the frame of a payload. Raises FrameTooLong if the payload has more than ``cap`` bytes."""
     if len(payload) > cap:
         raise FrameTooLong(f"a frame of {len(payload)} bytes; at most {cap} are allowed")
-    return len(payload).to_bytes(PREFIX, "big") + payload
+    return len(payload).to_bytes(PREFIX_BYTES, "big") + payload
 
 
 class Receiver:
-    """Receives from a socket. Polls for data before it sleeps, unless it has just polled in vain (SLEEPS)."""
+    """Receives from a socket. Polls before it sleeps, except after polling in vain (UNPOLLED_READS)."""
 
     def __init__(self, sock: socket) -> None:
-        self._sock, self._sleeps = sock, 0
+        self._sock, self._unpolled_reads = sock, 0
 
     def receive(self, size: int, flags: int = 0) -> bytes:
         """Return at most ``size`` bytes. Takes the same arguments and raises the same exceptions as ``socket.recv``."""
-        if self._sleeps:
-            self._sleeps -= 1
+        if self._unpolled_reads:
+            self._unpolled_reads -= 1
             return self._sock.recv(size, flags)
         for _ in range(POLLS):
             try:
                 return self._sock.recv(size, MSG_DONTWAIT)
             except BlockingIOError:
                 os.sched_yield()
-        self._sleeps = SLEEPS
+        self._unpolled_reads = UNPOLLED_READS
         return self._sock.recv(size, flags)
 
 
@@ -139,7 +139,7 @@ class Channel:
 
         Raises FrameTooLong if the frame is too long, or ChannelClosed if the other side is gone.
         """
-        payload = self._next() if self._buffer else None
+        payload = self._take_payload() if self._buffer else None
         while payload is None:
             try:
                 chunk = self._receiver.receive(CHUNK if self._buffer else FIRST_CHUNK)
@@ -150,17 +150,17 @@ class Channel:
                 raise ChannelClosed(str(error)) from error
             if not chunk:
                 raise ChannelClosed("end of stream")
-            if not self._buffer and self._is_one_frame(chunk):
-                return chunk[PREFIX:]
+            if not self._buffer and self._is_whole_frame(chunk):
+                return chunk[PREFIX_BYTES:]
             self._buffer += chunk
-            if (payload := self._next()) is None:
+            if (payload := self._take_payload()) is None:
                 on_wait()
         return payload
 
-    def _is_one_frame(self, chunk: bytes) -> bool:
-        """Return whether the chunk is exactly one frame. This is the usual case, for which no buffer is needed."""
-        size = len(chunk) - PREFIX
-        return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
+    def _is_whole_frame(self, chunk: bytes) -> bool:
+        """Return whether the chunk is exactly one frame. Such a frame, the usual case, needs no buffer."""
+        size = len(chunk) - PREFIX_BYTES
+        return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX_BYTES], "big") == size
 
     def is_quiet(self) -> bool:
         """Return whether there is no data to receive. Raises ChannelClosed if the socket cannot be read."""
@@ -171,16 +171,16 @@ class Channel:
         except OSError as error:
             raise ChannelClosed(str(error)) from error
 
-    def _next(self) -> bytes | None:
+    def _take_payload(self) -> bytes | None:
         """Return the payload of the first frame in the buffer, or None while it is incomplete. Raises FrameTooLong."""
         buffer = self._buffer
-        if len(buffer) < PREFIX:
+        if len(buffer) < PREFIX_BYTES:
             return None
-        size = int.from_bytes(buffer[:PREFIX], "big")
+        size = int.from_bytes(buffer[:PREFIX_BYTES], "big")
         if size > self._receive_cap:
             raise FrameTooLong(f"a frame of {size} bytes; at most {self._receive_cap} are allowed")
-        if len(buffer) < PREFIX + size:
+        if len(buffer) < PREFIX_BYTES + size:
             return None
-        payload = bytes(buffer[PREFIX : PREFIX + size])
-        del buffer[: PREFIX + size]
+        payload = bytes(buffer[PREFIX_BYTES : PREFIX_BYTES + size])
+        del buffer[: PREFIX_BYTES + size]
         return payload

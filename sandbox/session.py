@@ -17,7 +17,7 @@ from planbook.sandbox.conversation import CellRecord, Conversation, read_faults
 from planbook.sandbox.process import MAX_CRASHES, MAX_KILLS, WorkerLosses, WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.types import (
-    MAX_KEPT,
+    MAX_RECORD_BYTES,
     CellResult,
     Fault,
     FaultKind,
@@ -55,7 +55,7 @@ class Session:
         on_wait: Callable[[], None] | None = None,
     ) -> None:
         self._open_worker, self._answers, self._limits, self._on_wait = open_worker, answers, limits, on_wait
-        self._start = CellRecord("", "", "", answers.view, MAX_KEPT)
+        self._start = CellRecord("", "", "", answers.view, MAX_RECORD_BYTES)
         """An empty record that comes before the first cell."""
         self._cells: list[CellRecord] = []
         self._busy = self._closed = False

@@ -116,7 +116,7 @@ class CellResult:
     If JSON cannot represent the value, it is the value's repr.
     """
     faults: tuple[Fault, ...] = ()
-    """All faults for which the cell was refused before it ran, or the exception or limit that ended it."""
+    """All faults for which the cell was refused before it ran, or one for the exception or limit that ended it."""
     host_calls: int = 0
     """Number of calls to the session's functions. Sleeps and imports, which also count towards the limit of the same
     name, are not included.
@@ -130,34 +130,32 @@ class CellResult:
         return self.faults[0] if self.faults else None
 
 
-# Limits as faults.
-
 MAX_REQUEST_BYTES = 16 << 20
-"""Maximum total size, in bytes, of the requests of one cell. This limit is needed because the time that the host takes
-to store, parse and check requests does not count towards the cell's other limits.
+"""Maximum total size, in bytes, of the requests of one cell. The cell's other limits do not cover the time in which the
+host stores, parses and checks requests.
 """
-MAX_KEPT = 64 << 20
-"""Maximum total size, in bytes, of what a session keeps so that it can run its cells again in a new worker: requests,
-answers, output and values.
+MAX_RECORD_BYTES = 64 << 20
+"""Maximum total size, in bytes, of the requests, answers, output and values that a session records, so that it can run
+its cells again in a new worker.
 """
-MESSAGES = {
+LIMIT_MESSAGES = {
     "wall": "the cell ran for more than {wall_seconds:g} s of wall clock time",
     "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
     "memory": "the plan needed more than {memory_mb} MB of memory",
     "output": "the cell printed more than {output_chars} characters",
     "host_calls": "the cell made more than {host_calls} calls",
     "arguments": f"the arguments of the cell's calls took more than {MAX_REQUEST_BYTES >> 20} MB",
-    "kept": f"the calls, answers and output of the session's cells take more than {MAX_KEPT >> 20} MB in all",
+    "kept": f"the calls, answers and output of the session's cells take more than {MAX_RECORD_BYTES >> 20} MB in all",
     "source": "the cell's source has more than {source_chars} characters",
     "sleep": "the cell slept for more than {wall_seconds:g} s in all",
     "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
     "protocol": "the worker was ended because it broke the protocol",
 }
-"""Maps each limit, and each other reason to end a worker, to its fault's message. The key is the fault's ``type``."""
-_ENDLESS = "look for a loop that never ends, or for work that takes too long"
-HINTS = {
-    "wall": _ENDLESS,
-    "cpu": _ENDLESS,
+"""Maps the ``type`` of each fault of the kind LIMIT to the fault's message."""
+_ENDLESS_HINT = "look for a loop that never ends, or for work that takes too long"
+LIMIT_HINTS = {
+    "wall": _ENDLESS_HINT,
+    "cpu": _ENDLESS_HINT,
     "memory": "keep less at a time: take values one by one instead of building a large list or string",
     "output": "print less, or print only what is needed",
     "host_calls": "look for a loop that makes calls without end",
@@ -167,11 +165,11 @@ HINTS = {
     "sleep": "do not sleep, or sleep for less time in all",
 }
 MAX_DETAIL = 300
-"""Maximum number of characters that a fault quotes from a worker, since faults appear in prompts and logs."""
+"""Maximum number of characters of a worker's text that a fault quotes, since faults appear in prompts and logs."""
 
 
 class LimitReached(Exception):
-    """The cell must end now. ``name`` is a key of MESSAGES. ``detail`` is added to the message."""
+    """The cell must end now. ``name`` is a key of LIMIT_MESSAGES. ``detail`` is added to the message."""
 
     def __init__(self, name: str, detail: str = "") -> None:
         self.name, self.detail = name, detail
@@ -179,17 +177,14 @@ class LimitReached(Exception):
 
 
 def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
-    """Return the fault of a limit that was reached. ``detail`` is added to the message in parentheses."""
-    message = MESSAGES[name].format_map(limits.model_dump())
+    """Return the fault for a limit that was reached. ``detail`` is added to the message in parentheses."""
+    message = LIMIT_MESSAGES[name].format_map(limits.model_dump())
     message += f" ({detail[:MAX_DETAIL]})" if detail else ""
-    return Fault(FaultKind.LIMIT, name, message, hint=HINTS.get(name, ""))
-
-
-# Exceptions.
+    return Fault(FaultKind.LIMIT, name, message, hint=LIMIT_HINTS.get(name, ""))
 
 
 class SandboxError(Exception):
-    """Base class of this package's errors. If a host function raises one, ``Session.run`` does not catch it."""
+    """The base class of this package's errors. ``Session.run`` does not catch one that a host function raises."""
 
 
 class BadFunction(SandboxError):
@@ -219,7 +214,7 @@ class RebuildDiverged(SandboxError):
 
 
 class SessionBusy(SandboxError):
-    """A session was used while one of its cells was running or growing, or a growing cell was used after its end."""
+    """A session was used while one of its cells was running or growing, or a growing cell after its end."""
 
 
 class SandboxClosed(SandboxError):

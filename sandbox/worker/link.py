@@ -15,10 +15,10 @@ from typing import Any, NoReturn, Self
 
 from planbook.sandbox.protocol import (
     FIRST_CHUNK,
-    MAX_FROM_WORKER,
-    MAX_MODULE,
+    MAX_MODULE_NAME,
     MAX_STRING,
-    PREFIX,
+    MAX_WORKER_FRAME,
+    PREFIX_BYTES,
     FrameTooLong,
     Receiver,
     pack,
@@ -162,18 +162,18 @@ class Link:
         """Return the next message from the host. The worker ends if the host has closed the channel.
 
         The first read gets up to ``first_read`` bytes, which is usually the whole message. If a second message may
-        already have arrived, ``first_read`` must be PREFIX, so that nothing of it is read. However a message is split,
+        already have arrived, ``first_read`` must be PREFIX_BYTES, so that nothing of it is read. However a message is split,
         this method must create the same number of objects, since the number affects the addresses of later objects.
         """
         try:
             frame = self._read(first_read)
         except MemoryError:  # there was no memory for the buffer, so nothing was read
-            frame = self._read(PREFIX)
-        missing = PREFIX + int.from_bytes(frame[:PREFIX]) - len(frame)
+            frame = self._read(PREFIX_BYTES)
+        missing = PREFIX_BYTES + int.from_bytes(frame[:PREFIX_BYTES]) - len(frame)
         rest = b""
         while len(rest) < missing:
             rest += self._read(missing - len(rest), socket.MSG_WAITALL)
-        return decode((frame[PREFIX:] + rest).decode())  # type: ignore[no-any-return]
+        return decode((frame[PREFIX_BYTES:] + rest).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int, flags: int = 0) -> bytes:
         try:
@@ -187,7 +187,7 @@ class Link:
         If the host has closed the channel, the worker ends immediately. An exception would not be enough, since the
         plan could catch it.
         """
-        frame = pack(payload, MAX_FROM_WORKER)
+        frame = pack(payload, MAX_WORKER_FRAME)
         try:
             self._sock.sendall(frame)
         except OSError:
@@ -228,7 +228,7 @@ class Link:
 
     def source(self, module: str) -> tuple[str, bool] | None:
         """Return the source of a module and whether it is a package, or None if the host does not send the module."""
-        if self.file is None or len(module) > MAX_MODULE:
+        if self.file is None or len(module) > MAX_MODULE_NAME:
             return None
         source: Any = self._ask(to_bytes(["import", module]))
         return None if source is None else (source[0], source[1])
@@ -246,7 +246,7 @@ class Link:
             value, error = self._receive_answer()
         except FrameTooLong:
             size = f"the arguments take {len(payload):,} bytes"
-            raise ValueError(f"{size}; at most {MAX_FROM_WORKER:,} are allowed") from None
+            raise ValueError(f"{size}; at most {MAX_WORKER_FRAME:,} are allowed") from None
         finally:
             sys.setrecursionlimit(depth)
         if error is not None:

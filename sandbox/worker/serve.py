@@ -16,7 +16,7 @@ from functools import partial
 from types import CodeType
 from typing import Any, NoReturn
 
-from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
+from planbook.sandbox.protocol import MAX_WORKER_FRAME, PREFIX_BYTES, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord
@@ -40,7 +40,7 @@ PART = "part"
 """The kind of a message with a part of a cell. The host's last message for the cell is of the kind "run"."""
 PART_END = to_bytes(["end", None, []])
 """The "end" message of a part that ended without a fault. It contains no value, since only a whole cell has one."""
-MAX_VALUE = MAX_FROM_WORKER // 4
+MAX_VALUE = MAX_WORKER_FRAME // 4
 """Maximum size of a cell's value, in bytes of JSON."""
 
 
@@ -70,7 +70,7 @@ def serve(setup: WorkerSetup) -> NoReturn:
     refusals = {} if setup.program is None else {"seccomp": lockdown.attempt(lockdown.confine, setup.program)}
     runner, link = setup.runner, setup.runner.link
     link.send(to_bytes(["locked", refusals]))
-    _, settings = link.receive(PREFIX)
+    _, settings = link.receive(PREFIX_BYTES)
     runner.open(settings)
     while True:
         kind, source, name, compiled, changed, clock = link.receive()
@@ -186,7 +186,7 @@ def _warm_up(*, guarded: bool) -> None:
     with ours, theirs:
         runner = CellRunner(ours, guarded=guarded)
         for _ in range(WARM_UP_CALLS):
-            theirs.send(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER))
+            theirs.send(pack(to_bytes(["answer", "text", None, 1]), MAX_WORKER_FRAME))
         runner.open(WARM_UP_SETTINGS)
         runner.link.update({"host.now": 1}, 1)
         compiled = b2a_base64(marshal.dumps((compile(WARM_UP_CODE, WARM_UP_FILE, "exec"), None))).decode()

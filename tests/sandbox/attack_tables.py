@@ -6,7 +6,7 @@ finish, or of the last cell:
 
     refused FAULT       the policy refuses the cell for this fault (sandbox.policy.rules)
     raises EXCEPTION    the cell raises an exception of exactly this type
-    limit NAME          this limit, one of sandbox.types.MESSAGES, ends the cell
+    limit NAME          this limit, one of sandbox.types.LIMIT_MESSAGES, ends the cell
     gives JSON          the cell is harmless, and its last expression has this value
 
 ``(plain Python too)`` after the outcome means that the attack fails even without any layer, because of Python or the

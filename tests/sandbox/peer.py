@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from planbook.sandbox import Limits, Session
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.process import WorkerProcess
-from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
+from planbook.sandbox.protocol import MAX_WORKER_FRAME, pack
 
 GRACE = 8.0
 """Maximum seconds between the wall clock limit of a cell and its end, even on a busy machine."""
@@ -88,7 +88,7 @@ def drain(peer: Peer) -> None:
 
 def flood(*parts: object) -> Script:
     """Return a script that sends the same message again and again, and reads and ignores all answers."""
-    frames = pack(to_json(list(parts)), MAX_FROM_WORKER) * max(1, 4_000 // len(to_json(list(parts))))
+    frames = pack(to_json(list(parts)), MAX_WORKER_FRAME) * max(1, 4_000 // len(to_json(list(parts))))
 
     def script(peer: Peer) -> None:
         peer.hear()
@@ -127,7 +127,7 @@ def then_close(data: bytes) -> Script:
 def drip(peer: Peer) -> None:
     """Send a frame byte by byte. This takes seconds, although the host never waits long for the next byte."""
     peer.hear()
-    for byte in pack(b" " * MAX_FROM_WORKER, MAX_FROM_WORKER):
+    for byte in pack(b" " * MAX_WORKER_FRAME, MAX_WORKER_FRAME):
         peer.raw(bytes([byte]))
 
 

@@ -11,8 +11,8 @@ from pydantic_core import to_json
 
 from planbook.sandbox import Limits, Sandbox, Session, session as session_module
 from planbook.sandbox.answers import library_source
-from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
-from planbook.sandbox.types import MESSAGES, limit_fault
+from planbook.sandbox.protocol import MAX_WORKER_FRAME, pack
+from planbook.sandbox.types import LIMIT_MESSAGES, limit_fault
 from tests.sandbox.peer import GRACE, Peer, Script, drip, flood, nested_list, raw, say, session, sip, then_close
 from tests.sandbox.plans import fault_of
 
@@ -62,13 +62,13 @@ CASES = {
     "ends in a frame": Case(then_close(b'\0\0\0\xff["print"'), "crashed"),
     "ends after a call": Case(then_close(pack(b'["call",1,"go_to",["a"],{}]', 99)), "crashed", (("a", 1),)),
     "announces 4 GB": Case(raw(b"\xff\xff\xff\xff"), "protocol"),
-    "announces a byte too much": Case(raw((MAX_FROM_WORKER + 1).to_bytes(4, "big")), "protocol"),
+    "announces a byte too much": Case(raw((MAX_WORKER_FRAME + 1).to_bytes(4, "big")), "protocol"),
     "an empty frame": Case(raw(b"\0\0\0\0"), "protocol"),
     "no JSON": Case(raw(pack(b"print", 99)), "protocol"),
     "no UTF-8": Case(raw(pack(b'["print","\xff"]', 99)), "protocol"),
     "half a character": Case(raw(pack(b'["print","\\ud800"]', 99)), "protocol"),
     "two messages in one": Case(raw(pack(b'["print","a"]["end",1,[]]', 99)), "protocol"),
-    "brackets": Case(raw(pack(b"[" * 500_000, MAX_FROM_WORKER)), "protocol"),
+    "brackets": Case(raw(pack(b"[" * 500_000, MAX_WORKER_FRAME)), "protocol"),
     "a deep value": Case(say("end", nested_list(40), []), "protocol"),
     "an infinite value": Case(raw(pack(b'["end",[1e999],[]]', 99)), "protocol"),
     "a long import": Case(raw(pack(b'["import","' + b"a" * 101 + b'"]', 200)), "protocol"),
@@ -110,7 +110,7 @@ def test_a_hostile_worker_is_ended_in_time(case: Case) -> None:
     assert time.monotonic() - started < LIMITS.wall_seconds + GRACE
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
     assert [fault.type for fault in result.faults] == [case.fault]
-    assert result.faults[0].type in MESSAGES
+    assert result.faults[0].type in LIMIT_MESSAGES
     assert len(result.output) <= LIMITS.output_chars
     assert tuple(environment.received) == case.received
 
@@ -132,7 +132,7 @@ def test_wrong_calls_are_refused_and_the_conversation_continues() -> None:
     def script(peer: Peer) -> None:
         peer.hear()
         for request in WRONG_CALLS:
-            peer.raw(pack(request.encode(), MAX_FROM_WORKER))
+            peer.raw(pack(request.encode(), MAX_WORKER_FRAME))
             answers.append(peer.hear())
         peer.say("call", 1, "go_to", ["there"], {"times": 2})
         answers.append(peer.hear())

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
 from planbook.sandbox.session import MAX_CELL_CRASHES
-from planbook.sandbox.types import MESSAGES, limit_fault
+from planbook.sandbox.types import LIMIT_MESSAGES, limit_fault
 from tests.sandbox.plans import fault_of
 
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
@@ -127,7 +127,7 @@ def test_the_value_of_a_cell_is_recorded_as_it_was_sent(session: Session) -> Non
 
 
 def test_every_limit_that_a_plan_can_respect_has_a_hint() -> None:
-    assert {name for name in MESSAGES if not limit_fault(name, SMALL).hint} == {"crashed", "protocol"}
+    assert {name for name in LIMIT_MESSAGES if not limit_fault(name, SMALL).hint} == {"crashed", "protocol"}
 
 
 def test_an_unknown_limit_is_refused_with_the_nearest_name() -> None:

@@ -15,7 +15,7 @@ from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.conversation import SHAPES, CellRecord, Conversation, parse_message, read_faults
 from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
-from planbook.sandbox.types import MAX_KEPT, LimitReached
+from planbook.sandbox.types import MAX_RECORD_BYTES, LimitReached
 from tests.sandbox.fuzz.programs import Choices
 
 LIMITS = Limits(wall_seconds=2, output_chars=50, host_calls=8)
@@ -85,7 +85,7 @@ def check_conversation(chunks: list[bytes]) -> None:
     with worker_end, subprocess.Popen(["sleep", "600"]) as process:
         speaker = threading.Thread(target=_speak, args=(worker_end, chunks))
         worker = WorkerProcess(host_end, os.pidfd_open(process.pid), process.pid)
-        cell = CellRecord("cell", "cell#0", "cell", answers.view, MAX_KEPT)
+        cell = CellRecord("cell", "cell#0", "cell", answers.view, MAX_RECORD_BYTES)
         cell.starts.append(answers.start_message("1", cell.name, cell.file, "run"))
         conversation = Conversation(worker, cell, LIMITS, answers.answer)
         speaker.start()
