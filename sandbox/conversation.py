@@ -44,8 +44,7 @@ FAULTS = fail_fast_validator(tuple[Fault, ...])
 def parse_message(payload: bytes) -> list[Any]:
     """Return the message. Raises HostileFrame if it has none of the SHAPES, or if one of its values is out of range.
 
-    Two things are checked elsewhere: the arguments of a "call" by the function's spec, and the faults of an "end" by
-    ``read_faults``.
+    The function's spec checks the arguments of a "call", and ``read_faults`` the faults of an "end".
     """
     try:
         message = from_json(payload, allow_inf_nan=False, cache_strings=False)
@@ -102,7 +101,7 @@ def _is_plausible(fault: Fault) -> bool:
     return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= number <= MAX_SOURCE for number in numbers)
 
 
-# Addresses of objects in output and values are removed: they may differ between workers and tell a reader nothing.
+# Addresses of objects are removed from output and values: they may differ between workers, and tell a reader nothing.
 
 ADDRESS_MARK = b" at 0x"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
@@ -118,18 +117,15 @@ def _without_addresses(value: Any) -> Any:
     return [_without_addresses(item) for item in value] if isinstance(value, list) else value
 
 
-# One cell.
-
-
 T = TypeVar("T", bound=tuple[object, ...])
 RequestHandler = Callable[[list[Any]], bytes]
-"""Carries out a request (a "call", "sleep" or "import" message) and returns the message that answers it."""
+"""Carries out a request (a "call", "sleep" or "import" message), and returns the answer to send."""
 
 
 class Exchange(NamedTuple):
-    """A request or an "end" message from the worker, and the host's answer."""
+    """A request or an "end" message from the worker, with the preceding output and the host's answer."""
 
-    printed: str
+    output: str
     """The text that the plan printed before the message."""
     message: bytes
     """The "call", "sleep", "import" or "end" message. An "end" is recorded without addresses of objects."""
@@ -145,28 +141,28 @@ class CellRecord:
     file: str
     """The file name of the cell in tracebacks."""
     title: str
-    """The name of the cell in errors."""
+    """The name of the cell in the host's errors."""
     view: PlanView
-    """The plan's view when the cell ended. While the cell runs: the view when it began."""
+    """The plan's view at the end of the cell, or at its beginning while it runs."""
     bytes_left: int
-    """Number of bytes of memory that the records of the session may still take."""
-    starts: list[bytes] = field(default_factory=list)
-    """The messages that start the cell: one "run" message, or one message for each part of a cell run in parts."""
+    """Number of bytes of memory that the records of the session may still take up."""
+    start_messages: list[bytes] = field(default_factory=list)
+    """The messages that start the cell: one "run" message, or one message for each part of a growing cell."""
     exchanges: list[Exchange] = field(default_factory=list)
     chars: int = 0
-    """Number of characters of the source so far."""
+    """Number of characters in the source so far."""
     seconds: float = 0.0
     """Wall clock time of the first run in seconds, excluding the host's work."""
-    spent: tuple[float, float] = (0.0, 0.0)
-    """While the cell runs: the wall clock time and the processor time that it has used in lost workers."""
+    used_seconds: tuple[float, float] = (0.0, 0.0)
+    """The wall clock time and the processor time that the running cell has used in lost workers."""
     crashes: int = 0
     """Number of workers that have crashed while the cell ran."""
     faults: tuple[Fault, ...] = ()
     names: frozenset[str] = frozenset()
-    """The names that this cell was the first to bind. While the cell runs: the names that earlier cells have bound."""
+    """The names that this cell was the first to bind. While it runs, the names that earlier cells have bound."""
 
-    def keep(self, record: T) -> T:
-        """Count the memory of a part of the record, and return the part. Raises LimitReached if no memory is left."""
+    def count_memory(self, record: T) -> T:
+        """Count the memory of a new part of the record, and return the part. Raises LimitReached if none is left."""
         self.bytes_left -= getsizeof(record) + sum(map(getsizeof, record))
         if self.bytes_left < 0:
             raise LimitReached("kept")
@@ -174,14 +170,14 @@ class CellRecord:
 
     @property
     def end(self) -> list[Any]:
-        """The latest "end" message: its kind, the value of the cell, and the faults as the worker reported them."""
+        """The latest "end" message: its kind, the cell's value, and the faults as the worker reported them."""
         end: list[Any] = from_json(self.exchanges[-1].message)
         return end
 
 
 CHARS_BEFORE, CHARS_AFTER = 60, 240
-"""When a cell behaves differently in its second run, the error quotes at most this many characters before and after the
-first difference.
+"""Maximum numbers of characters before and after the first difference between the two runs of a cell that an error
+quotes.
 """
 
 
@@ -194,8 +190,8 @@ def _excerpt(text: str, index: int) -> str:
 class Conversation:
     """The exchange of messages for one cell with one worker, from the first "run" or "part" to the last "end".
 
-    ``cell`` records it. If the cell or the beginning of it has already run in another worker, this worker gets
-    the recorded answers, and must send the recorded messages. After that, ``answer`` carries out the requests.
+    ``cell`` records the exchange. If another worker has already run the cell, or its beginning, this worker must send
+    the recorded messages, and gets the recorded answers. After that, ``answer`` carries out the requests.
 
     ``on_wait`` is called regularly while the plan runs.
     """
@@ -209,17 +205,17 @@ class Conversation:
         on_wait: Callable[[], None] | None = None,
     ) -> None:
         self._worker, self._cell, self._limits, self._answer, self._on_wait = worker, cell, limits, answer, on_wait
-        self.exchanges = self._parts = self.calls = 0
-        """Numbers of exchanges with this worker, of parts that it has completed, and of calls that it has made."""
+        self.exchange_count = self._finished_parts = self.calls = 0
+        """The numbers of exchanges with this worker, of parts that it has finished, and of calls that it has made."""
         self.line: int | None = None
-        """The line of the plan that made the latest call, or None if that is not known."""
-        self._output, self._reported = StringIO(), 0
+        """The line of the plan that made the latest call, or None if it is unknown."""
+        self._output, self._exchanged_chars = StringIO(), 0
         """The output so far, and how many of its characters belong to earlier exchanges."""
         self._slept, self._requests, self._request_bytes = 0.0, 0, 0
-        wall, self._cpu = cell.spent
+        wall, self._cpu = cell.used_seconds
         self._is_running, self._paused = False, 0.0
         self._ended = self._checked_at = monotonic()
-        """The time when the last part ended. Between parts the wall clock is stopped."""
+        """The time at which the last part ended. The wall clock is stopped between parts."""
         self._started, self._cpu_before = self._ended - wall, worker.cpu_seconds() - self._cpu
         worker.allow_cpu_seconds(limits.cpu_seconds - self._cpu)
 
@@ -234,8 +230,8 @@ class Conversation:
         return (monotonic() if self._is_running else self._ended) - self._started - self._paused
 
     @property
-    def spent(self) -> tuple[float, float]:
-        """The wall clock time and the processor time that the cell has used, the latter as of the last check."""
+    def used_seconds(self) -> tuple[float, float]:
+        """The wall clock time that the cell has used, and its processor time as of the last check."""
         return self.seconds, self._cpu
 
     def run(self) -> None:
@@ -245,7 +241,7 @@ class Conversation:
         ChannelClosed if the worker is gone, RebuildDiverged if the cell differs from its record, and whatever
         ``answer`` and ``on_wait`` raise.
         """
-        for start in self._cell.starts[self._parts :]:
+        for start in self._cell.start_messages[self._finished_parts :]:
             if not self._worker.is_quiet():
                 raise HostileFrame("it sent a message without being asked")
             self._is_running, self._checked_at = True, monotonic()
@@ -256,10 +252,10 @@ class Conversation:
                 if monotonic() - self._checked_at > SLICE_SECONDS:
                     self._check_time()
                 self._handle(payload)
-            self._parts += 1
+            self._finished_parts += 1
 
     def _handle(self, payload: bytes) -> None:
-        """Handle a message from the worker."""
+        """Answer a request, record output, or end the part. Raises HostileFrame if the message is out of turn."""
         message = parse_message(payload)
         match message[0]:
             case "call" | "sleep" | "import":
@@ -280,22 +276,25 @@ class Conversation:
                 raise HostileFrame(f"{kind!r} out of turn")
 
     def _exchange(self, payload: bytes, request: list[Any] | None = None) -> bytes:
-        """Return the recorded answer to the next message. If there is none, record the message and its answer."""
-        recorded, printed = self._cell.exchanges, self._take_printed()
-        if self.exchanges == len(recorded):
+        """Return the recorded answer to this message. If there is none, record the message and its answer.
+
+        Raises RebuildDiverged if the record contains another message or different output.
+        """
+        recorded, output = self._cell.exchanges, self._take_output()
+        if self.exchange_count == len(recorded):
             answer = b"" if request is None else self._answer(request)
-            recorded.append(self._cell.keep(Exchange(printed, payload, answer)))
-        expected = recorded[self.exchanges]
-        if (expected.printed, expected.message) != (printed, payload):
-            raise self._divergence(expected, printed, payload)
-        self.exchanges += 1
+            recorded.append(self._cell.count_memory(Exchange(output, payload, answer)))
+        expected = recorded[self.exchange_count]
+        if (expected.output, expected.message) != (output, payload):
+            raise self._divergence(expected, output, payload)
+        self.exchange_count += 1
         return expected.answer
 
-    def _divergence(self, expected: Exchange, printed: str, payload: bytes) -> RebuildDiverged:
+    def _divergence(self, expected: Exchange, output: str, payload: bytes) -> RebuildDiverged:
         """Return the error for a message that differs from the recorded one, or that follows different output."""
-        verb, old, new = "printed", expected.printed, printed
+        verb, old, new = "printed", expected.output, output
         if old == new:
-            number = sum(bool(exchange.answer) for exchange in self._cell.exchanges[: self.exchanges + 1])
+            number = sum(bool(exchange.answer) for exchange in self._cell.exchanges[: self.exchange_count + 1])
             verb = f"call {number} was" if expected.answer else "ended with"
             old, new = expected.message.decode(), payload.decode()
         pairs = enumerate(zip(old, new, strict=False))
@@ -312,7 +311,7 @@ class Conversation:
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if (cpu := self._worker.cpu_seconds() - self._cpu_before) < inf:
-            self._cpu = cpu  # infinity means that the worker is gone, which the channel reports
+            self._cpu = cpu  # infinity: the worker is gone, which the channel reports
         if self._cpu > self._limits.cpu_seconds:
             raise LimitReached("cpu")
 
@@ -321,11 +320,11 @@ class Conversation:
         if self._output.tell() > self._limits.output_chars:
             raise LimitReached("output")
 
-    def _take_printed(self) -> str:
+    def _take_output(self) -> str:
         """Return the text that was printed since this method was last called."""
-        self._output.seek(self._reported)
+        self._output.seek(self._exchanged_chars)
         new = self._output.read()
-        self._reported = self._output.tell()
+        self._exchanged_chars = self._output.tell()
         return new
 
     def _count_request(self, message: list[Any], size: int) -> None:

@@ -35,15 +35,13 @@ from planbook.sandbox.protocol import (
 )
 from planbook.sandbox.types import Limits, WorkerFailed
 
-# Workers that crash or are killed.
-
 INFO_BYTES = 64
 """Size of the first version of the kernel's ``struct pidfd_info``."""
 PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""Maximum milliseconds to wait for the end of a worker whose socket is already closed."""
+"""Maximum milliseconds to wait until a worker whose socket is closed has ended."""
 MAX_CRASHES = 2
 """Number of workers that must crash at the same place in a plan before the plan is held responsible."""
 MAX_KILLS = 5
@@ -53,9 +51,9 @@ not held responsible, since it cannot send SIGKILL.
 
 
 def was_killed(pidfd: int) -> bool:
-    """Return whether the process that the pidfd refers to was ended by SIGKILL. It need not be a child of this process.
+    """Return whether SIGKILL ended the process that the pidfd refers to. It need not be a child of this process.
 
-    Linux 6.15 and later report this as long as a pidfd for the process is open. For other kernels, return False.
+    Linux 6.15 and later report this while a pidfd for the process is open. On older kernels, return False.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -75,28 +73,26 @@ def was_killed(pidfd: int) -> bool:
 class WorkerLosses:
     """Counts the workers that were lost at the same place while one cell ran or a session was rebuilt.
 
-    The place is the number of exchanges between the worker and the host. If a worker gets further than all workers
-    before it, ``crashes`` and ``kills`` start from zero, since the plan does not crash every worker there. The other
-    attributes keep their values.
+    The place is the number of exchanges between the worker and the host. If a worker gets further than all earlier
+    ones, ``crashes`` and ``kills`` start from zero again, since the plan does not crash every worker at the earlier
+    place. ``total`` and ``has_crashes`` cover all places.
     """
 
     def __init__(self) -> None:
         self._most_exchanges = -1
-        self.crashes, self.kills, self.total, self.any_crash = 0, 0, 0, False
+        self.crashes, self.kills, self.total, self.has_crashes = 0, 0, 0, False
 
     def count(self, exchanges: int, *, killed: bool) -> None:
         """Count a worker that was lost after this number of exchanges."""
         if exchanges > self._most_exchanges:
             self._most_exchanges, self.crashes, self.kills = exchanges, 0, 0
         self.total += 1
-        self.any_crash = self.any_crash or not killed
+        self.has_crashes = self.has_crashes or not killed
         if killed:
             self.kills += 1
         else:
             self.crashes += 1
 
-
-# Workers.
 
 SLICE_SECONDS = 0.01
 """Seconds that the host waits in the kernel between checks of the limits."""
@@ -104,11 +100,11 @@ _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class WorkerProcess:
-    """The worker of one session. The process ends when this object is garbage-collected.
+    """The worker process of one session. It ends when this object is garbage-collected.
 
     The object owns ``sock`` and ``pidfd``, and closes them when it ends the process. ``is_orphan`` returns whether the
-    worker's zygote has ended; the kernel has then killed the worker too. ``set_cpu_limit`` takes the worker's pid and
-    the seconds of processor time that the worker may use in total.
+    zygote has ended, in which case the kernel has killed the worker too. ``set_cpu_limit`` takes the worker's pid and
+    the total seconds of processor time that the worker may use.
     """
 
     def __init__(
@@ -148,8 +144,8 @@ class WorkerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time that the process has used, or infinity if it has ended.
 
-        The pid identifies the clock, but may belong to another process once the worker has ended. A pidfd always
-        refers to the same process. So a signal 0, which has no effect, is sent to the pidfd: it fails if the worker has
+        The pid identifies the clock, but once the worker has ended, another process may have the same pid. A pidfd
+        always refers to the same process. So signal 0, which has no effect, is sent to it: that fails if the worker has
         ended.
         """
         try:
@@ -162,8 +158,8 @@ class WorkerProcess:
     def allow_cpu_seconds(self, seconds: float) -> None:
         """Let the process use this much more processor time. The kernel ends it at most two seconds after that.
 
-        While the host waits for the worker, the host checks the processor time more exactly. At all other times, this
-        limit of the kernel is the only one.
+        While the host waits for the worker, it also checks the processor time itself, and more exactly. At all other
+        times, this limit of the kernel is the only one.
         """
         used = self.cpu_seconds()
         if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
@@ -173,8 +169,8 @@ class WorkerProcess:
     def was_killed(self) -> bool:
         """Return whether this worker was killed from outside.
 
-        A worker whose zygote has ended always counts as killed. The kernel reports how such an orphan ended only after
-        its new parent process has waited for it, which may never happen.
+        A worker whose zygote has ended always counts as killed: the kernel reports how such an orphan ended only after
+        its new parent has waited for it, which may never happen.
         """
         return self._end.alive and (was_killed(self._pidfd) or self._is_orphan())
 
@@ -183,21 +179,16 @@ class WorkerProcess:
         self._end()
 
 
-def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
-    """Kill a worker and close its descriptors. In a process that was forked from the host, only close the descriptors.
-
-    ``host`` is the process id of the host.
-    """
-    if os.getpid() == host:
+def _end_worker(sock: socket.socket, pidfd: int, host_pid: int) -> None:
+    """Kill a worker and close its descriptors. In a process that was forked from the host, only close them."""
+    if os.getpid() == host_pid:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     os.close(pidfd)
     sock.close()
 
 
-# The zygote.
-
-BOOT = """
+BOOT_CODE = """
 import json, os, socket, sys, types
 os.register_at_fork = lambda **hooks: None
 control = socket.socket(fileno=0)
@@ -211,26 +202,24 @@ main(control, **config)
 """
 """The first code that the zygote runs.
 
-The zygote's standard input is a socket, through which it receives its configuration. Command-line arguments are not
-used, since their length would affect the memory layout, which must be the same every time. The code imports only the
-worker's modules, not ``sandbox/__init__`` and what that imports. It disables the hooks with which the standard library
-renews random numbers and locks at a fork, since the hooks take longer than the fork itself and no worker needs them.
+The zygote receives its configuration through a socket, its standard input. Command-line arguments are not used, since
+their length would affect the memory layout, which must always be the same. The code imports only the worker's modules,
+not ``sandbox/__init__`` and its imports. It disables the hooks with which the standard library renews random numbers
+and locks after a fork: no worker needs them, and they take longer than the fork itself.
 """
-FLAGS = ("-S", "-s", "-P")
-"""Options with which Python imports only the standard library, and runs no code of installed packages at start-up.
-The options -I and -E must not be used, since they make Python ignore PYTHONHASHSEED.
+PYTHON_FLAGS = ("-S", "-s", "-P")
+"""Options that make Python import only the standard library, and run no code of installed packages at start-up. The
+options -I and -E cannot be used, since they make Python ignore PYTHONHASHSEED.
 """
-ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
-"""PYTHONHASHSEED fixes the order of sets of strings, and TZ the time zone. LD_BIND_NOW resolves the functions of shared
-libraries once, in the zygote, and not again in each worker.
+ENVIRONMENT_VARIABLES = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
+"""The zygote's environment variables. PYTHONHASHSEED fixes the order of sets of strings, and TZ the time zone.
+LD_BIND_NOW resolves the functions of shared libraries once, in the zygote, and not again in each worker.
 """
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""Environment variables that keep packages such as numpy from starting threads. A process that has threads cannot be
-forked safely.
-"""
+ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Variables that keep packages such as numpy from starting threads. A process with threads cannot be forked safely."""
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
-"""Arguments of the C function ``personality``. The first reads the current setting. The second is ADDR_NO_RANDOMIZE
-with ADDR_COMPAT_LAYOUT. Without ADDR_COMPAT_LAYOUT, plan code runs about 12 % slower.
+"""Arguments of the C function ``personality``. The first reads the current setting. The second sets ADDR_NO_RANDOMIZE
+and ADDR_COMPAT_LAYOUT; without the latter, plan code runs about 12 % slower.
 """
 START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
@@ -250,12 +239,16 @@ class Zygote:
     """
 
     def __init__(self, *, guarded: bool, disabled: Collection[str] = (), modules: Collection[str] = ()) -> None:
-        self._lock, self._owner = threading.Lock(), os.getpid()
+        self._lock, self._owner_pid = threading.Lock(), os.getpid()
         self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with os.fdopen(os.memfd_create("stderr")) as output:
             with child_end:
-                self._process = _start(child_end, output.fileno(), ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
-            self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
+                self._process = _start_zygote(
+                    child_end,
+                    output.fileno(),
+                    ENVIRONMENT_VARIABLES | ONE_THREAD_VARIABLES if modules else ENVIRONMENT_VARIABLES,
+                )
+            self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner_pid)
             try:
                 self._configure(disabled, modules, guarded=guarded)
                 self.refusals: dict[str, str] = self._read_report(output.fileno())
@@ -266,7 +259,7 @@ class Zygote:
                 raise
 
     def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration through the socket, since all users of the machine can see command-line arguments."""
+        """Send the configuration through the socket, since any user of the machine can read command-line arguments."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
         config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}
@@ -277,7 +270,7 @@ class Zygote:
         """Return the refusals that the zygote reports once it is ready. Raises WorkerFailed if it did not start."""
         self._control.settimeout(START_SECONDS)
         try:
-            report = _read(self._control.recv(MAX_ANSWER))
+            report = _parse_report(self._control.recv(MAX_ANSWER))
         except OSError as error:
             report = {"failed": repr(error)}
         if "refusals" not in report:
@@ -293,7 +286,7 @@ class Zygote:
         if it does not answer, in which case this method ends it. Raises WorkerFailed if the zygote cannot fork, or if
         this is not the process that created the sandbox.
         """
-        if os.getpid() != self._owner:
+        if os.getpid() != self._owner_pid:
             raise WorkerFailed("the sandbox belongs to another process: open a new one in this process")
         with self._lock:
             while True:
@@ -311,15 +304,15 @@ class Zygote:
     def set_cpu_limit(self, pid: int, seconds: int) -> None:
         """Make the kernel end a worker once it has used this much processor time since its start.
 
-        The host asks the zygote to set the limit, since the zygote always has the same user id as the worker, and the
-        host may have another one.
+        The host asks the zygote to set the limit, since the zygote has the same user id as the worker, and the host may
+        have another one.
         """
         with suppress(OSError):
             self._control.send(CPU_LIMIT_REQUEST.pack(pid, min(seconds, MAX_SECONDS)))
 
     def _next_worker(self) -> tuple[WorkerProcess, int]:
         """Return the worker of the oldest request, and its memory limit in MB."""
-        if self.is_gone():  # checked first: otherwise its last answers, about dead workers, would still be received
+        if self.is_gone():  # checked first, since its last answers, about dead workers, can still be received
             self._end()
             raise ChannelClosed("the zygote ended")
         try:
@@ -331,7 +324,7 @@ class Zygote:
         if not answer:
             self._end()
             raise ChannelClosed("the zygote ended")
-        report = _read(answer)
+        report = _parse_report(answer)
         if len(descriptors) != 2:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -351,18 +344,18 @@ class Zygote:
             self._end()
 
 
-def _read(answer: bytes) -> dict[str, Any]:
+def _parse_report(answer: bytes) -> dict[str, Any]:
     return dict(json.loads(answer)) if answer else {}
 
 
-def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+def _start_zygote(control: socket.socket, stderr: int, variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     """Start and return the zygote. It is detached from the terminal, so that Ctrl-C reaches only the host."""
-    command = [sys.executable, *FLAGS, "-c", BOOT]
+    command = [sys.executable, *PYTHON_FLAGS, "-c", BOOT_CODE]
     try:
         with _fixed_addresses():
             return subprocess.Popen(
                 command,
-                env=environment,
+                env=variables,
                 cwd="/",
                 stdin=control.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -375,7 +368,7 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
 
 @contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """In this block, give new processes of this thread fixed addresses in memory, if the kernel allows it.
+    """Give processes that this thread starts in this block fixed memory addresses, if the kernel allows it.
 
     With fixed addresses, the results of ``id`` and the order of a set of objects are the same in every zygote on a
     machine.
@@ -389,12 +382,12 @@ def _fixed_addresses() -> Iterator[None]:
         personality(previous)
 
 
-def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
+def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, host_pid: int) -> None:
     """End the zygote. In a process that was forked from the host, only close the socket.
 
-    This runs once: when the ``Zygote`` is closed, when it is garbage-collected, or when the host exits.
+    It runs only once: when the ``Zygote`` is closed or garbage-collected, or when the host exits.
     """
     control.close()
-    if os.getpid() == owner:
+    if os.getpid() == host_pid:
         process.kill()
         process.wait()

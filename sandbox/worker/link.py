@@ -161,9 +161,9 @@ class Link:
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
         """Return the next message from the host. The worker ends if the host has closed the channel.
 
-        The first read gets up to ``first_read`` bytes, which is usually the whole message. If a second message may
-        already have arrived, ``first_read`` must be PREFIX_BYTES, so that nothing of it is read. However a message is split,
-        this method must create the same number of objects, since the number affects the addresses of later objects.
+        The first read gets up to ``first_read`` bytes, usually the whole message. If a second message may already have
+        arrived, ``first_read`` must be PREFIX_BYTES, so that no part of that message is read. This method must create
+        the same number of objects however a message is split: the number affects the addresses of later objects.
         """
         try:
             frame = self._read(first_read)

@@ -194,8 +194,8 @@ def test_a_plan_that_crashes_many_workers_is_at_fault(unguarded: Sandbox) -> Non
         code = CRASHES_LATER_EACH_TIME.replace("0.5", "0.001").replace("0.6", "0.001")
         result = session.run(code.format(begin=time.time()))
         assert [fault.type for fault in result.faults] == ["crashed"]
-        assert session._current is not None
-        assert 2 < session._current._cell.crashes <= MAX_CELL_CRASHES
+        assert session._conversation is not None
+        assert 2 < session._conversation._cell.crashes <= MAX_CELL_CRASHES
 
 
 @pytest.mark.parametrize(

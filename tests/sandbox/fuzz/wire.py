@@ -86,7 +86,7 @@ def check_conversation(chunks: list[bytes]) -> None:
         speaker = threading.Thread(target=_speak, args=(worker_end, chunks))
         worker = WorkerProcess(host_end, os.pidfd_open(process.pid), process.pid)
         cell = CellRecord("cell", "cell#0", "cell", answers.view, MAX_RECORD_BYTES)
-        cell.starts.append(answers.start_message("1", cell.name, cell.file, "run"))
+        cell.start_messages.append(answers.start_message("1", cell.name, cell.file, "run"))
         conversation = Conversation(worker, cell, LIMITS, answers.answer)
         speaker.start()
         try:
