@@ -1,7 +1,7 @@
 """Carry out the requests of a worker, and build the messages to it: the opening message, code to run, and answers.
 
-The host is this process. A worker is the process in which the plan code of one session runs. A cell is a piece of plan
-code that runs as a unit.
+This code runs in the host, the process that opens sessions. A worker is the process in which the plan code of one
+session runs. A cell is a piece of plan code that runs as a unit.
 """
 
 import importlib.util
@@ -30,23 +30,22 @@ from planbook.sandbox.types import BadAnswer, BadFunction, SandboxError
 
 # The source code of the standard library. The host sends it, since workers cannot read files.
 
-LIBRARY = Path(sysconfig.get_path("stdlib"))
-ZONES = "zoneinfo:"
+STDLIB = Path(sysconfig.get_path("stdlib"))
+ZONE_PREFIX = "zoneinfo:"
 
 
 @lru_cache(256)
 def library_source(name: str) -> tuple[str, bool] | None:
-    """Return the source of a module of the standard library, and whether it is a package.
+    """Return the source of a module of the standard library, and True if it is a package.
 
-    Return None if the standard library has no such module. Other modules are never read, and no module is imported.
-    For ``zoneinfo:KEY``, such as ``zoneinfo:Asia/Tokyo``, the source is the data of that time zone, with one character
-    for each byte.
+    Return None for any other module. No module is imported. For ``zoneinfo:KEY``, such as ``zoneinfo:Asia/Tokyo``, the
+    source is the data of that time zone, with one character for each byte.
     """
-    if name.startswith(ZONES):
-        return _zone(name.removeprefix(ZONES))
+    if name.startswith(ZONE_PREFIX):
+        return _zone_data(name.removeprefix(ZONE_PREFIX))
     if name.partition(".")[0] not in sys.stdlib_module_names or not all(map(str.isidentifier, name.split("."))):
         return None
-    base = LIBRARY.joinpath(*name.split("."))
+    base = STDLIB.joinpath(*name.split("."))
     for path, is_package in ((base / "__init__.py", True), (base.with_name(base.name + ".py"), False)):
         with suppress(OSError, UnicodeError, SyntaxError):  # the plan chooses the name, which may be too long
             if path.is_file():
@@ -55,20 +54,17 @@ def library_source(name: str) -> tuple[str, bool] | None:
 
 
 @cache
-def _zones() -> frozenset[str]:
-    """Return the names of all time zones. The result is cached, since Python reads hundreds of files to find them."""
+def _zone_names() -> frozenset[str]:
+    """Return the names of all time zones. They are cached, since Python reads hundreds of files to find them."""
     return frozenset(zoneinfo.available_timezones())
 
 
-def _zone(key: str) -> tuple[str, bool] | None:
-    if key not in _zones():
+def _zone_data(key: str) -> tuple[str, bool] | None:
+    if key not in _zone_names():
         return None
     file = next((path for folder in zoneinfo.TZPATH if (path := Path(folder, key)).is_file()), None)
     data = (file or resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))).read_bytes()
     return data.decode("latin-1"), False
-
-
-# The opening message.
 
 
 def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
@@ -97,7 +93,7 @@ def open_message(
         "functions": {name: spec.parameters() for name, spec in specs.items()},
         "values": values,
         "attributes": attributes,
-        "seed": seed if isinstance(seed, int) else _as_number(seed),
+        "seed": seed if isinstance(seed, int) else _seed_number(seed),
     }
     try:
         payload = _to_json(["open", settings])
@@ -108,8 +104,8 @@ def open_message(
     return payload
 
 
-def _as_number(seed: str) -> int:
-    """Return the number to which ``random.seed`` converts a string."""
+def _seed_number(seed: str) -> int:
+    """Return the number to which ``random.seed`` would convert this string."""
     text = seed.encode()
     return int.from_bytes(text + sha512(text).digest())
 
@@ -128,8 +124,6 @@ def _check_names(functions: Collection[str], values: Collection[str], attributes
         raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(duplicates)}")
 
 
-# Answers.
-
 EPOCH = 946_684_800_000_000
 """The time at which the clock of a session starts: 2000-01-01T00:00:00Z in microseconds."""
 SECOND = 1_000_000
@@ -139,11 +133,11 @@ MAX_MESSAGE = 20_000
 MAX_DIGITS = 4_300
 """Maximum number of digits in an integer: Python refuses to parse longer ones."""
 _LONG_NUMBER = re.compile(rb"[-\[,: ]\d{%d}" % (MAX_DIGITS + 1))
-"""The pattern begins before the first digit, so that the search reads each digit only once."""
+"""Matches a long integer. It begins before the first digit, so that a search reads each digit only once."""
 CellKind = Literal["run", "part"]
-"""The kind of a message that contains code: "part" if more of the same cell follows, otherwise "run"."""
+"""The kind of a message with code: "part" if more code of the same cell follows, otherwise "run"."""
 AttributeReader = Callable[[], Mapping[str, JsonValue]]
-"""Returns a dict that maps the dotted name of each read-only attribute of the plan's objects to its current value."""
+"""Returns a dict that maps the dotted name of each attribute that plans may read to its current value."""
 
 
 class PlanView(NamedTuple):
@@ -157,8 +151,8 @@ class PlanView(NamedTuple):
 class Answers:
     """Carries out the requests of one session's worker, and builds the messages that the host sends to it.
 
-    If ``guarded``, the language policy applies to the plan's code. ``modules`` names the packages beyond the standard
-    library that plans may import.
+    If ``language_layer``, the language policy applies to the plan's code. ``modules`` names the packages beyond the
+    standard library that plans may import.
     """
 
     def __init__(
@@ -166,10 +160,10 @@ class Answers:
         specs: Mapping[str, FunctionSpec],
         attributes: AttributeReader | None,
         *,
-        guarded: bool = False,
+        language_layer: bool = False,
         modules: frozenset[str] = frozenset(),
     ) -> None:
-        self._specs, self._attributes, self._guarded = specs, attributes, guarded
+        self._specs, self._attributes, self._language_layer = specs, attributes, language_layer
         self._cells, self._guesser = 0, Guesser()
         self._context = CompileContext(modules=modules)
         self._clock, self._sent_attributes = PlanView()
@@ -194,14 +188,14 @@ class Answers:
         return f"{name}#{self._cells - 1}"
 
     def start_message(self, source: str, name: str, file: str, kind: CellKind) -> bytes:
-        """Return the message that starts a cell or a part of one."""
+        """Return the message that starts a cell or the next part of one."""
         compiled = self.compile(source, file, kind)
         self._context = compiled.context
-        return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
+        return _message(kind, source, name, compiled.code, self.take_changed_attributes(), self._clock)
 
     def compile(self, source: str, file: str, kind: CellKind) -> Compiled:
-        """Compile a cell, or the next part of the cell ``file``. The result has either the compiled code or faults."""
-        return precompile(source, file, self._guarded, kind == "part", self._context)
+        """Compile a cell, or the next part of one. The result has either the compiled code or faults."""
+        return precompile(source, file, self._language_layer, kind == "part", self._context)
 
     def answer(self, message: list[Any]) -> bytes:
         """Carry out a request and return the answer.
@@ -222,24 +216,24 @@ class Answers:
         try:
             checked_args, checked_kwargs = spec.check(args, kwargs, self._guesser.closest)
         except (TypeError, ValueError) as error:
-            return self._error(error)
+            return self._error_message(error)
         self._clock += SECOND
         try:
             value = spec.function(*checked_args, **checked_kwargs)
         except SandboxError:
             raise
         except Exception as error:
-            return self._error(error)
+            return self._error_message(error)
         except KeyboardInterrupt as interrupt:
             interrupt.add_note(f"It interrupted {_call_text(message)}.")
             raise
-        return _message("answer", value, self.take_changes(), self._clock, origin=spec.name)
+        return _message("answer", value, self.take_changed_attributes(), self._clock, origin=spec.name)
 
-    def take_changes(self) -> Mapping[str, JsonValue] | None:
+    def take_changed_attributes(self) -> Mapping[str, JsonValue] | None:
         """Return the attributes that changed since the plan last received them, or None if none did.
 
-        The caller must send the returned attributes to the plan: from now on they count as received. Raises BadAnswer
-        if an attribute is not JSON.
+        The caller must send them to the plan: from now on they count as received. Raises BadAnswer if an attribute is
+        not JSON.
         """
         if self._attributes is None:
             return None
@@ -250,9 +244,9 @@ class Answers:
         self._sent_attributes = encoded
         return {name: value for name, value in current.items() if name not in previous or previous[name] != value}
 
-    def _error(self, error: Exception) -> bytes:
+    def _error_message(self, error: Exception) -> bytes:
         text = _error_text(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
-        return _message("error", type(error).__name__, text, self.take_changes(), self._clock)
+        return _message("error", type(error).__name__, text, self.take_changed_attributes(), self._clock)
 
 
 def _call_text(message: list[Any]) -> str:
@@ -275,7 +269,7 @@ def _message(*parts: object, origin: str = "the session") -> bytes:
     payload = _encode(origin, parts)
     if _LONG_NUMBER.search(payload):
         try:
-            json.loads(payload)  # digits that are part of a string do no harm
+            json.loads(payload)  # digits inside a string do no harm
         except ValueError as error:
             reason = f"the answer contains an integer with more than {MAX_DIGITS} digits, which Python cannot parse"
             raise BadAnswer(f"{origin}: {reason}") from error

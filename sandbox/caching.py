@@ -10,14 +10,14 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 OVERHEAD = 1_000
-"""Number of characters that each entry counts as, in addition to its strings."""
+"""Number of characters that each entry counts in addition to its strings."""
 
 
 def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that caches the most recently used results of a function.
 
-    Together, the arguments and results in the cache have at most ``max_chars`` characters. The contents of tuples and
-    dataclasses are counted. For a frozenset, only its own size is counted, since most of its strings are shared.
+    The cached arguments and results have at most ``max_chars`` characters in all, including the contents of tuples and
+    dataclasses. A frozenset counts only with its own size, since most of its strings are shared.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -30,7 +30,7 @@ def cached_up_to(max_chars: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
             key = args, tuple(kwargs.items())
             with lock:
                 if key in cached:
-                    cached[key] = cached.pop(key)  # moves it to the end: the dict is ordered from oldest to newest use
+                    cached[key] = cached.pop(key)  # move it to the end: the dict is in order of last use
                     return cached[key]
             result = function(*args, **kwargs)
             with lock:

@@ -21,21 +21,21 @@ from planbook.sandbox.suggest import Guess, closest
 from planbook.sandbox.types import BadFunction
 
 HostCallable = Callable[..., object]
-MAX_INT = 1 << 63
-UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
-PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
-"""Annotations whose arguments can be checked without converting them back to JSON, since pydantic's strict mode treats
-the Python value and the JSON alike.
+INT_BOUND = 1 << 63
+UNCHECKED_TYPES = {object, Any, inspect.Parameter.empty, JsonValue}
+JSON_LIKE_TYPES = {str, int, float, bool, None, type(None), *UNCHECKED_TYPES}
+"""Annotations for which pydantic's strict mode treats a Python value and its JSON alike. So their arguments are checked
+without converting them back to JSON.
 """
-EXACT = {str, int, bool}
-"""Annotations that a value of exactly the same type satisfies without a further check."""
-MUTABLE = (list, dict, set, bytearray)
-VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+EXACT_TYPES = {str, int, bool}
+"""Annotations that any value of exactly the same type satisfies."""
+MUTABLE_TYPES = (list, dict, set, bytearray)
+VARIADIC_PREFIXES: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """A host function, and the name by which plans call it, such as ``agent.go_to`` or ``finish``."""
+    """A host function, with the name by which plans call it, such as ``agent.go_to`` or ``finish``."""
 
     name: str
     function: HostCallable
@@ -59,16 +59,16 @@ class FunctionSpec:
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the positional and keyword arguments, checked. If one is wrong, raises TypeError or ValueError.
+        """Return the checked positional and keyword arguments.
 
-        The plan receives the error. If a parameter allows only some strings (``Literal``), ``guess`` finds the string
-        that a misspelt argument means.
+        Raises TypeError or ValueError for a wrong argument. The plan receives the error. If a parameter allows only
+        some strings (``Literal``), ``guess`` finds the one that a misspelt argument means.
         """
         return self.arguments.check(self.name, args, kwargs, guess)
 
     def parameters(self) -> list[str]:
         """Return the parameters' names in order, with ``*`` and ``**`` in front of variadic ones."""
-        return [VARIADIC.get(p.kind, "") + p.name for p in self.signature.parameters.values()]
+        return [VARIADIC_PREFIXES.get(p.kind, "") + p.name for p in self.signature.parameters.values()]
 
 
 def check_name(name: str, *, max_parts: int = 3) -> None:
@@ -96,8 +96,8 @@ def _signature(name: str, function: HostCallable) -> inspect.Signature:
 
 
 _SIGNATURES = WeakKeyDictionary[HostCallable, inspect.Signature](), WeakKeyDictionary[HostCallable, inspect.Signature]()
-"""Two caches of signatures: for plain functions, and for the functions of bound methods. They hold only weak references
-to the functions, so that they keep no closure alive.
+"""Two caches of signatures, for plain functions and for the functions of bound methods. Their references are weak, so
+they keep no closure alive.
 """
 
 
@@ -121,8 +121,8 @@ class ArgumentChecker:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
         self._required_count = sum(p.default is p.empty for p in positional)
-        self._mutable = [p.name for p in parameters if isinstance(p.default, MUTABLE)]
-        self._simple = len(positional) == len(parameters) and not self._mutable
+        self._mutable_defaults = [p.name for p in parameters if isinstance(p.default, MUTABLE_TYPES)]
+        self._has_fast_path = len(positional) == len(parameters) and not self._mutable_defaults
 
     def check(
         self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess
@@ -131,7 +131,7 @@ class ArgumentChecker:
 
         Most calls have only positional arguments, so there is a fast path for them.
         """
-        if self._simple and not kwargs and self._required_count <= len(args) <= len(self._by_position):
+        if self._has_fast_path and not kwargs and self._required_count <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
             bound = self._signature.bind(*args, **kwargs)
@@ -140,9 +140,11 @@ class ArgumentChecker:
         passed = set(bound.arguments)
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._check_value(function, name, value, guess)
-        if self._mutable:  # defaults are copied: if the function changes one, that must not affect other calls
+        if self._mutable_defaults:  # defaults are copied: if the function changes one, that must not affect other calls
             bound.apply_defaults()
-            bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
+            bound.arguments |= {
+                name: deepcopy(bound.arguments[name]) for name in self._mutable_defaults if name not in passed
+            }
         return bound.args, bound.kwargs
 
     def _check_value(self, function: str, name: str, value: Any, guess: Guess) -> object:
@@ -155,8 +157,8 @@ class ArgumentChecker:
 
 
 _CHECKERS: dict[int, ArgumentChecker] = {}
-"""Maps the id of a signature to its checker, since hashing the signature would be slower. The checker keeps the
-signature alive, so no other object can get the same id.
+"""Maps the id of a signature to its checker. Hashing the signature would be slower. The checker keeps the signature
+alive, so no other object can get the same id.
 """
 MAX_CHECKERS = 1024
 
@@ -178,49 +180,49 @@ class ParameterChecker:
         if isinstance(annotation, str):
             raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is a string; use the type itself")
         try:
-            self._validator = None if annotation in UNCHECKED else fail_fast_validator(annotation)
+            self._validator = None if annotation in UNCHECKED_TYPES else fail_fast_validator(annotation)
         except Exception as error:
             raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
-        self._plain = _is_plain(annotation)
-        self._exact = annotation if annotation in EXACT else None
+        self._is_json_like = _is_json_like(annotation)
+        self._exact_type = annotation if annotation in EXACT_TYPES else None
         choices = get_args(annotation) if get_origin(annotation) is Literal else ()
         self._choices = [choice for choice in choices if isinstance(choice, str)]
 
     def __call__(self, function: str, value: JsonValue, guess: Guess) -> object:
-        """Return the checked value. Raises TypeError or ValueError if it is too large or does not fit the annotation.
+        """Return the checked value. ``function`` is the name of the called function, for messages.
 
-        ``function`` is the name of the function that the plan called.
+        Raises TypeError or ValueError if the value is too large or does not fit the annotation.
         """
         try:
-            check_size(value)
-            if self._validator is None or type(value) is self._exact:
+            check_bounds(value)
+            if self._validator is None or type(value) is self._exact_type:
                 return value
-            if self._plain:
+            if self._is_json_like:
                 return self._validator.validate_python(value, strict=True)
             return self._validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
-            kind, reason = _explanation(error)
+            error_type, reason = _error_type_and_reasons(error)
             message = f"{function}(): argument {self._name!r} {reason}, not {_short_repr(value)}"
             meant = guess(value, self._choices) if isinstance(value, str) and self._choices else None
-            raise kind(f"{message}; did you mean {meant!r}?" if meant else message) from None
+            raise error_type(f"{message}; did you mean {meant!r}?" if meant else message) from None
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
     def check_key(self, function: str, key: str) -> str:
-        """Return ``key``, the name of an argument that a parameter like ``**options`` collects.
+        """Return ``key``, the name of an argument that a parameter such as ``**options`` collects.
 
         Raises ValueError if the name is too long or not valid Unicode.
         """
         try:
-            check_size(key)
+            check_bounds(key)
         except ValueError as error:
             raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
         return key
 
 
 COLLECTIONS = ("list", "tuple", "set", "frozenset", "dict")
-NOT_SCHEMAS = ("default", "expected", "metadata")
-"""Keys of pydantic's schemas whose values contain no schemas."""
+NON_SCHEMA_KEYS = ("default", "expected", "metadata")
+"""Keys of pydantic's schemas whose values are not schemas."""
 
 
 def fail_fast_validator(annotation: Any) -> SchemaValidator:
@@ -228,34 +230,31 @@ def fail_fast_validator(annotation: Any) -> SchemaValidator:
 
     By default, pydantic describes each wrong item, which may take a gigabyte of memory for a megabyte of JSON.
     """
-    return SchemaValidator(_failing_fast(TypeAdapter(annotation).core_schema))
+    return SchemaValidator(_with_fail_fast(TypeAdapter(annotation).core_schema))
 
 
-def _failing_fast(schema: Any) -> Any:
+def _with_fail_fast(schema: Any) -> Any:
     if isinstance(schema, list | tuple):
-        return type(schema)(map(_failing_fast, schema))
+        return type(schema)(map(_with_fail_fast, schema))
     if not isinstance(schema, dict):
         return schema
-    copy = {key: part if key in NOT_SCHEMAS else _failing_fast(part) for key, part in schema.items()}
+    copy = {key: part if key in NON_SCHEMA_KEYS else _with_fail_fast(part) for key, part in schema.items()}
     return copy | {"fail_fast": True} if copy.get("type") in COLLECTIONS else copy
 
 
-def _is_plain(annotation: object) -> bool:
+def _is_json_like(annotation: object) -> bool:
     if get_origin(annotation) is Literal:
         return True
     if not isinstance(annotation, Hashable):  # such as the parameters of a Callable
         return False
-    if annotation in PLAIN:
+    if annotation in JSON_LIKE_TYPES:
         return True
     inner = get_args(annotation)
-    return get_origin(annotation) is not tuple and bool(inner) and all(map(_is_plain, inner))
+    return get_origin(annotation) is not tuple and bool(inner) and all(map(_is_json_like, inner))
 
 
-def check_size(value: Any, depth: int = 0) -> None:
-    """Raise ValueError for a value that no function should receive.
-
-    Such values are too large, too deeply nested, not finite, or not valid Unicode.
-    """
+def check_bounds(value: Any, depth: int = 0) -> None:
+    """Raise ValueError if a value is too large, too deeply nested, not finite or not valid Unicode."""
     kind = type(value)
     if kind is str:
         if len(value) > MAX_STRING:
@@ -265,7 +264,7 @@ def check_size(value: Any, depth: int = 0) -> None:
         except UnicodeEncodeError:
             raise ValueError("contains a lone surrogate") from None
     elif kind is int:
-        if not -MAX_INT <= value < MAX_INT:
+        if not -INT_BOUND <= value < INT_BOUND:
             raise ValueError("contains an integer that does not fit into 64 bits")
     elif kind is float:
         if not isfinite(value):
@@ -274,11 +273,11 @@ def check_size(value: Any, depth: int = 0) -> None:
         if depth >= MAX_DEPTH:
             raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
         for item in value if kind is list else [*value, *value.values()]:
-            check_size(item, depth + 1)
+            check_bounds(item, depth + 1)
 
 
-def _explanation(error: ValidationError) -> tuple[type[Exception], str]:
-    """Return the type of the exception to raise, TypeError or ValueError, and the first three reasons as text."""
+def _error_type_and_reasons(error: ValidationError) -> tuple[type[Exception], str]:
+    """Return the type of the exception to raise, TypeError or ValueError, and up to three reasons as text."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in problems)
     reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in problems[:3]]

@@ -21,10 +21,8 @@ from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
 from planbook.sandbox.types import Limits, MissingMechanism, SandboxClosed, WorkerFailed
 
-# Kernel mechanisms.
-
-REQUIRED = ("seccomp", "no_new_privs", "rlimits")
-OPTIONAL = (
+REQUIRED_MECHANISMS = ("seccomp", "no_new_privs", "rlimits")
+OPTIONAL_MECHANISMS = (
     "user namespace",
     "net namespace",
     "ipc namespace",
@@ -37,7 +35,7 @@ OPTIONAL = (
 )
 
 
-ALL_MECHANISMS = REQUIRED + OPTIONAL
+ALL_MECHANISMS = REQUIRED_MECHANISMS + OPTIONAL_MECHANISMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +48,13 @@ class Mechanism:
     reason: str = ""
 
 
-def read_mechanisms(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
-    """Return all mechanisms, keyed by name.
+def mechanisms_by_name(refusals: Mapping[str, str]) -> dict[str, Mechanism]:
+    """Return a dict that maps the name of each mechanism to the mechanism.
 
-    ``refusals`` maps the name of a mechanism to "" if it is granted, or to the reason why it is not.
+    ``refusals`` maps names to "" if the mechanism is granted, or to the reason why it is not.
     """
     reasons = {name: refusals.get(name, "not tried") for name in ALL_MECHANISMS}
-    return {name: Mechanism(name, not reason, name in REQUIRED, reason) for name, reason in reasons.items()}
+    return {name: Mechanism(name, not reason, name in REQUIRED_MECHANISMS, reason) for name, reason in reasons.items()}
 
 
 def require_mechanisms(mechanisms: Mapping[str, Mechanism]) -> None:
@@ -70,27 +68,25 @@ def require_mechanisms(mechanisms: Mapping[str, Mechanism]) -> None:
             )
 
 
-# The self-test.
-
 SELF_TEST_CELLS = (
     ("print('said')\n[echo('a', times=2), sum(range(10))]", ("said\n", ["aa", 45], None)),
     ("echo(1)", ("", None, "TypeError")),
     ("import os", ("", None, "forbidden-import")),
 )
-"""For each cell, its code, and the output, value and fault type that it must produce. The last cell must be refused by
-the language layer, which restricts plans to a part of Python.
+"""Pairs of the code of a cell and the output, value and fault type that it must produce. The last cell must be refused
+by the language layer, which restricts plans to a part of Python.
 """
 
 
-def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
+def self_test(open_session: Callable[..., Session], *, language_layer: bool) -> None:
     """Run a few cells at start-up, so that a broken worker fails here and not in a plan.
 
-    If ``guarded``, the language layer is tested too. Whether the kernel refuses system calls is not tested here, since
-    each worker checks that itself (``lockdown.confine``). Raises WorkerFailed if a cell has an unexpected result, and
-    whatever ``open_session`` raises.
+    If ``language_layer``, test the language layer too. Each worker tests itself that the kernel refuses system calls
+    (``lockdown.confine``). Raises WorkerFailed if a cell has an unexpected result, and whatever ``open_session``
+    raises.
     """
     with open_session({"echo": _echo}) as session:
-        for code, expected in SELF_TEST_CELLS[: 2 + guarded]:
+        for code, expected in SELF_TEST_CELLS[: 2 + language_layer]:
             result = session.run(code, "self-test")
             if (result.output, result.value, result.fault and result.fault.type) != expected:
                 raise WorkerFailed(
@@ -101,8 +97,6 @@ def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
 def _echo(text: str, times: int = 1) -> str:
     return text * times
 
-
-# The sandbox.
 
 OPEN_SECONDS = 30.0
 MAX_ATTEMPTS = 2 * READY_WORKERS + 3
@@ -141,11 +135,11 @@ class Sandbox:
         self._disabled, self._modules = tuple(disabled_mechanisms), tuple(modules)
         self._lock = threading.Lock()
         self._zygote = self._new_zygote()
-        self._mechanisms = read_mechanisms(self._zygote.refusals)
+        self._mechanisms = mechanisms_by_name(self._zygote.refusals)
         self._last_refusals: object = None
         self._closed = False
         try:
-            self_test(self.session, guarded=language_layer)
+            self_test(self.session, language_layer=language_layer)
         except BaseException:
             self.close()
             raise
@@ -164,12 +158,12 @@ class Sandbox:
 
         - ``functions`` maps names to functions, which plans call by these names and which run in this process. A dotted
           name such as ``agent.open`` becomes the method ``open`` of an object ``agent`` that the plan sees. Arguments
-          are checked against the annotations. The time that a function takes is not limited, so a function that may
-          block forever needs its own timeout.
+          are checked against the annotations. The time that a function takes is not limited, so one that may block
+          forever needs its own timeout.
         - ``values`` maps the names of additional variables to their values. A dict becomes a record: its keys can be
           read as attributes (``task.goal``).
-        - ``attributes`` is called to read the attributes, which plans cannot set. It returns a dict that maps their
-          dotted names (``agent.location``) to their current values.
+        - ``attributes`` is a function that returns a dict of the attributes, which plans cannot set. The dict maps
+          their dotted names (``agent.location``) to their current values.
         - ``limits`` apply to each cell. ``seed`` seeds the plan's ``random``.
         - ``on_wait`` is called every few milliseconds while plan code runs. It can stop the plan by raising an
           exception, which ends the worker and propagates out of ``run``.
@@ -180,8 +174,8 @@ class Sandbox:
         if self._closed:
             raise SandboxClosed(CLOSED)
         specs = function_specs(functions)
-        answers = Answers(specs, attributes, guarded=self._language_layer, modules=frozenset(self._modules))
-        settings = open_message(specs, values, answers.take_changes() or {}, seed)
+        answers = Answers(specs, attributes, language_layer=self._language_layer, modules=frozenset(self._modules))
+        settings = open_message(specs, values, answers.take_changed_attributes() or {}, seed)
         return Session(lambda: self._open_worker(settings, limits.memory_mb), answers, limits, on_wait)
 
     @property
@@ -190,7 +184,7 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Return all mechanisms, granted here or not, keyed by name."""
+        """Return a dict that maps the name of each mechanism, granted or not, to the mechanism."""
         return self._mechanisms
 
     def close(self) -> None:
@@ -206,7 +200,7 @@ class Sandbox:
         self.close()
 
     def _new_zygote(self) -> Zygote:
-        return Zygote(guarded=self._language_layer, disabled=self._disabled, modules=self._modules)
+        return Zygote(language_layer=self._language_layer, disabled=self._disabled, modules=self._modules)
 
     def _renew_zygote(self) -> None:
         """Replace the zygote and its workers if the zygote has ended.
@@ -223,7 +217,7 @@ class Sandbox:
     def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         """Return a worker that has opened a session with these settings.
 
-        Several attempts may be needed. If the zygote was killed, the workers that it forked in advance are dead too,
+        This may take several attempts: if the zygote was killed, the workers that it forked in advance are dead too,
         and a dying zygote may still fork workers that die with it. Raises WorkerFailed if all attempts fail, or
         SandboxClosed if the sandbox is closed.
         """
@@ -254,13 +248,13 @@ class Sandbox:
             worker.kill()
             raise
         finally:
-            self._zygote.request_worker(memory_mb)  # for the next session; earlier, the fork would slow this one down
+            self._zygote.request_worker(memory_mb)  # for the next session; an earlier fork would slow down this one
         return worker
 
     def _record_mechanisms(self, message: list[object]) -> None:
-        """Record which mechanisms restrict a worker. ``message`` is the worker's first message, "locked".
+        """Record the mechanisms that restrict a worker. ``message`` is the worker's first message, "locked".
 
-        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if the message is of another kind.
+        Raises MissingMechanism if a required mechanism is missing, or HostileFrame if the message has another kind.
         """
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")
@@ -268,7 +262,7 @@ class Sandbox:
             return
         zygote_refusals = self._zygote.refusals
         refusals = zygote_refusals | {name: zygote_refusals.get(name) or reason for name, reason in message[1].items()}
-        self._mechanisms = read_mechanisms(refusals)
+        self._mechanisms = mechanisms_by_name(refusals)
         if not self._unsafe:
             require_mechanisms(self._mechanisms)
         self._last_refusals = message[1]

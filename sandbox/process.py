@@ -233,12 +233,12 @@ MAX_SECONDS = 2**31 - 1
 class Zygote:
     """The zygote process, and the workers that it has forked in advance. Raises WorkerFailed if it cannot be started.
 
-    ``disabled`` names kernel mechanisms that are not used. ``modules`` names packages that plans may import. If
-    ``guarded``, the language layer restricts plans to a part of Python. The attribute ``refusals`` maps each mechanism
-    to "" if the kernel grants it, or to the reason why it does not.
+    ``disabled`` names kernel mechanisms that are not used, and ``modules`` the packages that plans may import. If
+    ``language_layer``, plans are restricted to a part of Python. The attribute ``refusals`` maps each mechanism to ""
+    if the kernel grants it, or to the reason why it does not.
     """
 
-    def __init__(self, *, guarded: bool, disabled: Collection[str] = (), modules: Collection[str] = ()) -> None:
+    def __init__(self, *, language_layer: bool, disabled: Collection[str] = (), modules: Collection[str] = ()) -> None:
         self._lock, self._owner_pid = threading.Lock(), os.getpid()
         self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with os.fdopen(os.memfd_create("stderr")) as output:
@@ -250,7 +250,7 @@ class Zygote:
                 )
             self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner_pid)
             try:
-                self._configure(disabled, modules, guarded=guarded)
+                self._configure(disabled, modules, language_layer=language_layer)
                 self.refusals: dict[str, str] = self._read_report(output.fileno())
                 for _ in range(READY_WORKERS):
                     self.request_worker(Limits().memory_mb)
@@ -258,11 +258,17 @@ class Zygote:
                 self._end()
                 raise
 
-    def _configure(self, disabled: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
+    def _configure(self, disabled: Collection[str], modules: Collection[str], *, language_layer: bool) -> None:
         """Send the configuration through the socket, since any user of the machine can read command-line arguments."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
-        config = {"folder": folder, "disabled": [*disabled], "guarded": guarded, "modules": [*modules], "path": path}
+        config = {
+            "folder": folder,
+            "disabled": [*disabled],
+            "language_layer": language_layer,
+            "modules": [*modules],
+            "path": path,
+        }
         with suppress(OSError):  # if the zygote has ended, its stderr contains the reason
             self._control.send(json.dumps(config).encode())
 

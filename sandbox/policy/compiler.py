@@ -206,14 +206,14 @@ def find_problems(
 
 
 def compile_for_worker(
-    source: str, file: str, guarded: bool, is_part: bool = False, context: CompileContext = NO_CONTEXT
+    source: str, file: str, language_layer: bool, is_part: bool = False, context: CompileContext = NO_CONTEXT
 ) -> Compiled:
     """Compile a cell, or a part of one, for a worker. Never raises: faults are in the result.
 
-    If ``guarded``, the policy applies. ``file`` is the file name in tracebacks. A part of a cell (``is_part``) may use
-    names that are refused as built-ins, such as ``open``, because another part may define a function of the same name.
+    If ``language_layer``, the policy applies. ``file`` is the file name in tracebacks. A part of a cell (``is_part``)
+    may use the names of refused built-ins, such as ``open``, since another part may define functions with these names.
     """
-    bound = (NAME_HINTS if is_part else ()) if guarded else None
+    bound = (NAME_HINTS if is_part else ()) if language_layer else None
     try:
         return _compile(source, file, bound, context)
     except PolicyRefused as refused:

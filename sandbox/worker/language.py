@@ -101,10 +101,10 @@ class HostFinder:
 FINDER = HostFinder()
 
 
-def preload(modules: Collection[str], *, guarded: bool) -> None:
-    """Import what plans may import, including ``modules``, and make the standard library read-only.
+def preload(modules: Collection[str], *, language_layer: bool) -> None:
+    """Import the modules that plans may import, including ``modules``, and make the standard library read-only.
 
-    If not ``guarded`` (for tests), also import modules that give access to the machine, such as its files and sockets.
+    If not ``language_layer`` (for tests), also import modules that give access to the machine, such as its sockets.
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL would add 4 MB to the mappings of every worker
@@ -117,7 +117,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
         for member in getattr(package, "__all__", ()):
             getattr(package, member, None)  # some packages import their parts only on access
     _ALLOWED.update(modules)
-    for name in () if guarded else _MACHINE_MODULES:
+    for name in () if language_layer else _MACHINE_MODULES:
         importlib.import_module(name)
 
 
@@ -316,12 +316,12 @@ def guard_library() -> None:
     set_in_class(types.ModuleType, "__dir__", _module_dir)
 
 
-def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Create a new module ``__main__`` and return its namespace. If not ``guarded``, no built-in is left out."""
+def namespace(*, language_layer: bool) -> dict[str, Any]:
+    """Create a new module ``__main__`` and return its namespace. If not ``language_layer``, no built-in is left out."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = _names_of(main)
-    names["__builtins__"] = _builtins() if guarded else {**_names_of(builtins), "print": _print}
+    names["__builtins__"] = _builtins() if language_layer else {**_names_of(builtins), "print": _print}
     return names
 
 

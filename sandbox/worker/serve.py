@@ -89,13 +89,13 @@ class CellRunner:
     worker opens its own session.
     """
 
-    def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
+    def __init__(self, sock: socket.socket, *, language_layer: bool) -> None:
         self.link = Link(sock)
         self._cells: dict[str, results.WorkerCell] = {}
         """Maps the file name of each cell to the cell."""
         sys.stdout = sys.stderr = language.Output(self.link.write)
         CLOCK.ask_sleep, language.FINDER.ask = self.link.sleep, self.link.source
-        self._names = language.namespace(guarded=guarded)
+        self._names = language.namespace(language_layer=language_layer)
 
     def open(self, settings: Mapping[str, Any]) -> None:
         """Put the session's functions, attributes and values into the namespace, and seed the random numbers."""
@@ -161,21 +161,21 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     return members.pop("") | {name: HostObject(name, inner) for name, inner in members.items()}
 
 
-def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
+def prepare(sock: socket.socket, modules: Collection[str], *, language_layer: bool) -> CellRunner:
     """Prepare what all workers share, and return the runner that they inherit. ``sock`` is its channel."""
     determinism.make_deterministic()
-    if guarded:
+    if language_layer:
         language.guard_library()
-    language.preload(modules, guarded=guarded)
+    language.preload(modules, language_layer=language_layer)
     for _ in range(WARM_UPS):
-        _warm_up(guarded=guarded)
-    runner = CellRunner(sock, guarded=guarded)
+        _warm_up(language_layer=language_layer)
+    runner = CellRunner(sock, language_layer=language_layer)
     gc.collect()
     gc.freeze()
     return runner
 
 
-def _warm_up(*, guarded: bool) -> None:
+def _warm_up(*, language_layer: bool) -> None:
     """Run a short session as a worker does. The host's answers are prepared in advance.
 
     When code has run several times, the interpreter optimizes it by writing into the memory of the code. A forked
@@ -184,7 +184,7 @@ def _warm_up(*, guarded: bool) -> None:
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read takes one message
     with ours, theirs:
-        runner = CellRunner(ours, guarded=guarded)
+        runner = CellRunner(ours, language_layer=language_layer)
         for _ in range(WARM_UP_CALLS):
             theirs.send(pack(to_bytes(["answer", "text", None, 1]), MAX_WORKER_FRAME))
         runner.open(WARM_UP_SETTINGS)

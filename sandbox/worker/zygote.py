@@ -44,7 +44,7 @@ failed because the init process is dying: no process can then be forked in the n
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
-def main(standard_input: socket.socket, *, disabled: list[str], modules: list[str], guarded: bool) -> None:
+def main(standard_input: socket.socket, *, disabled: list[str], modules: list[str], language_layer: bool) -> None:
     """Serve requests until the host is gone.
 
     ``standard_input`` is the control socket, which is moved to another descriptor. ``disabled`` names the kernel
@@ -56,7 +56,7 @@ def main(standard_input: socket.socket, *, disabled: list[str], modules: list[st
     try:
         watched_pidfds, own_pidfd = [os.pidfd_open(_host_pid(control))], os.pidfd_open(os.getpid())
         _detach()
-        setup, refusals = _prepare(channel, own_pidfd, frozenset(disabled), modules, guarded=guarded)
+        setup, refusals = _prepare(channel, own_pidfd, frozenset(disabled), modules, language_layer=language_layer)
         if setup.zygote_pidfd is None:
             watched_pidfds.append(_start_namespace_init(own_pidfd))
     except Exception:
@@ -95,14 +95,14 @@ def _detach() -> None:
 
 
 def _prepare(
-    channel: socket.socket, own_pidfd: int, disabled: frozenset[str], modules: list[str], *, guarded: bool
+    channel: socket.socket, own_pidfd: int, disabled: frozenset[str], modules: list[str], *, language_layer: bool
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
     """Import modules and drop privileges.
 
     Return the setup of the workers, and a dict that maps each mechanism to "" if it is granted, or to the reason why it
     is not.
     """
-    runner = serve.prepare(channel, modules, guarded=guarded)
+    runner = serve.prepare(channel, modules, language_layer=language_layer)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     language.restrict_imports(host_only="seccomp" not in disabled)

@@ -82,7 +82,7 @@ def run_plain(source: str) -> ProgramResult:
     """Run a program in this process, as plain Python."""
     main = ModuleType("__main__")
     names = vars(main)
-    code, tail = marshal.loads(a2b_base64(compile_for_worker(source, "<plan>", guarded=False).code))
+    code, tail = marshal.loads(a2b_base64(compile_for_worker(source, "<plan>", language_layer=False).code))
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as output:
         patch.setitem(sys.modules, "__main__", main)
         patch.setitem(linecache.cache, "<plan>", (len(source), None, source.splitlines(keepends=True), "<plan>"))

@@ -45,12 +45,12 @@ NONSENSE = [
 
 
 def code_of(plan: str) -> str:
-    return compile_for_worker(plan, "cell#0", guarded=True).code
+    return compile_for_worker(plan, "cell#0", language_layer=True).code
 
 
 @pytest.fixture(scope="module")
 def zygote() -> Iterator[Zygote]:
-    opened = Zygote(guarded=True)
+    opened = Zygote(language_layer=True)
     yield opened
     opened.close()
 
@@ -172,7 +172,7 @@ def test_any_packet_on_the_control_socket_is_one_request(zygote: Zygote) -> None
 
 
 def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers() -> None:
-    own = Zygote(guarded=True)
+    own = Zygote(language_layer=True)
     with Host(own) as host:
         host.stage("cell")
         own._control.send(b"")

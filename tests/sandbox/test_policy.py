@@ -49,7 +49,7 @@ def test_a_refusal_says_what_to_write_instead(source: str, name: str, message: s
     assert problem.type == name
     assert message in problem.message
     assert hint in problem.hint
-    assert compile_for_worker(source, "plan", guarded=True).faults[0].type == name
+    assert compile_for_worker(source, "plan", language_layer=True).faults[0].type == name
 
 
 def test_all_faults_are_reported_together_in_the_order_of_lines() -> None:
