@@ -23,9 +23,9 @@ from planbook.sandbox import (
     Limits,
     Sandbox,
     Session,
-    bound_by_part,
     check,
     check_part,
+    possibly_bound_names,
 )
 
 Functions = Mapping[str, Callable[..., object]]
@@ -132,7 +132,7 @@ class Frame:
     def add_names(self, code: str, result: CellResult) -> None:
         """Let later cells use the names that a cell has defined. A cell that exceeded a limit defines nothing."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
-            self.names |= bound_by_part(code)
+            self.names |= possibly_bound_names(code)
             self.executed_code.append(code)
 
 
@@ -190,7 +190,7 @@ class Frames:
                 result = session.run(code, source)
             if result.fault:
                 raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
-            frame.names |= bound_by_part(code)
+            frame.names |= possibly_bound_names(code)
         return frame
 
     def close(self, frame: Frame) -> None:

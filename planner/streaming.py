@@ -27,9 +27,9 @@ from planbook.sandbox import (
     GrowingReply,
     ReadReply,
     Statement,
-    bound_by_part,
     chars_to_line,
     code_lines,
+    possibly_bound_names,
     read_reply,
     statements_of,
 )
@@ -323,7 +323,7 @@ class StreamingPlan:
                 faulty = statement
                 break
             self._waiting.append(statement)
-            self._names |= bound_by_part(statement.source)
+            self._names |= possibly_bound_names(statement.source)
         if ready := self._ready_statements():
             del self._waiting[: len(ready)]
             self._run(ready, chars)

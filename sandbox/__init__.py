@@ -35,11 +35,11 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
         REFUSED_BUILTINS as REFUSED_BUILTINS,
     )
     from planbook.sandbox.reading.definitions import (
-        bound_by_part as bound_by_part,
         bound_names as bound_names,
         defined_names as defined_names,
         extract as extract,
         extractable_names as extractable_names,
+        possibly_bound_names as possibly_bound_names,
     )
     from planbook.sandbox.reading.growing import (
         GrowingReply as GrowingReply,

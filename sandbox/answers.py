@@ -23,7 +23,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 from planbook.sandbox.functions import FunctionSpec, check_name
-from planbook.sandbox.policy.compiler import CompileContext, Compiled, precompile
+from planbook.sandbox.policy.compiler import CompileContext, Compiled, compile_for_worker_cached
 from planbook.sandbox.protocol import MAX_HOST_FRAME, HostileFrame
 from planbook.sandbox.suggest import Guesser
 from planbook.sandbox.types import BadAnswer, BadFunction, SandboxError
@@ -195,7 +195,7 @@ class Answers:
 
     def compile(self, source: str, file: str, kind: CellKind) -> Compiled:
         """Compile a cell, or the next part of one. The result has either the compiled code or faults."""
-        return precompile(source, file, self._language_layer, kind == "part", self._context)
+        return compile_for_worker_cached(source, file, self._language_layer, kind == "part", self._context)
 
     def answer(self, message: list[Any]) -> bytes:
         """Carry out a request and return the answer.

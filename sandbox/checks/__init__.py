@@ -1,4 +1,4 @@
-"""The static check of a plan before its first action. It reports every fault that is certain, and no others.
+"""The static check of a plan before its first action. It reports only faults that are certain.
 
 All faults have the kind CHECK. Their types are syntax, empty, only-definitions, unknown-name, unbound-name,
 unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and the types of the language
@@ -9,7 +9,7 @@ policy (``planbook.sandbox.policy``), which restricts plans to a part of Python.
 - This module checks everything else: undefined names, unreachable statements, and plans that do nothing.
 
 A *cell* is a piece of plan code that runs as a unit. A *procedure* is a file that defines ``solve(agent, task)``. The
-*order* of a binding or use is a number: what ``planbook.sandbox.reading.scopes`` visits earlier has a lower number.
+*order* of a binding or use is a number, which is lower if Python evaluates it earlier (``reading.scopes``).
 """
 
 import ast
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from planbook.sandbox.caching import cached_up_to
-from planbook.sandbox.checks.api import Api, Report, in_order
+from planbook.sandbox.checks.api import Api, Report, sort_faults
 from planbook.sandbox.checks.calls import ApiUsage
 from planbook.sandbox.policy.compiler import faults_of, find_problems
 from planbook.sandbox.policy.rules import NAME_HINTS, SYNTAX
@@ -42,9 +42,7 @@ class CheckContext(TypedDict, total=False):
     attributes: Iterable[str]
     """Dotted names of the session's attributes."""
     names: Iterable[str]
-    """Names that helpers and earlier cells have defined. If a part of a plan is checked, also the names that earlier
-    parts have defined.
-    """
+    """Names that helpers, earlier cells and earlier parts of the plan have defined."""
     modules: Iterable[str]
     """Modules beyond the standard library that plans may import."""
 
@@ -52,11 +50,11 @@ class CheckContext(TypedDict, total=False):
 def check(
     code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
-    """Return all certain faults of a plan, sorted by line. Never raises, and runs nothing.
+    """Return all certain faults of a plan, sorted by line. Never raises. No code runs.
 
     ``functions`` maps names, such as ``finish`` or ``agent.go_to``, to the session's functions, which are not called.
-    ``attributes`` are the dotted names of the session's attributes, and ``names`` are the names that earlier cells or
-    the session have defined. ``modules`` are the packages beyond the standard library that plans may import. Unless
+    ``attributes`` are the dotted names of the session's attributes, and ``names`` are the names that helpers or earlier
+    cells have defined. ``modules`` are the packages beyond the standard library that plans may import. Unless
     ``allow_definitions_only``, a plan that only defines functions has a fault.
 
     >>> def go_to(place: str) -> str: ...
@@ -94,16 +92,16 @@ def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(scopes, api)
     problems = find_problems(code, bound, tree, api.modules)
-    # The report describes syntax errors better.
+    # syntax errors are left out here, since the report describes them better
     refused = faults_of(code, [problem for problem in problems if problem.type != SYNTAX])
     positions = {(fault.line, fault.column) for fault in refused if fault.line}
-    return in_order([*refused, *(fault for fault in report.faults if (fault.line, fault.column) not in positions)])
+    return sort_faults([*refused, *(fault for fault in report.faults if (fault.line, fault.column) not in positions)])
 
 
 def _bound_elsewhere(scopes: Scopes, api: Api) -> Iterable[str]:
-    """Return names that the policy must accept in this part, since other parts of the plan define or may define them.
+    """Return names that the policy must accept in a part of a plan, since other parts define or may define them.
 
-    They include the names of refused built-ins, such as ``open``, unless this part reads the name outside functions.
+    They include the names of refused built-ins, such as ``open``, except those that this part reads outside functions.
     """
     read_immediately = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
     return api.names | (NAME_HINTS.keys() - read_immediately)
@@ -127,14 +125,12 @@ def _build_report(
     return report
 
 
-# Names.
-
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 """Python's built-ins. Those that are not available in plans are included, since the language policy reports them."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
-    """Report every use of a name that certainly has no value when it is read."""
+    """Report every use of a name that certainly has no value there."""
     session_names, any_name = api.roots | api.names, scopes.binds_any_name or ANY_NAME in api.names
     known, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
@@ -155,8 +151,8 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
 
 
 MAX_BINDINGS = 100
-"""If the code binds a name more often than this, not all uses of the name are checked, since each use would be compared
-with each binding.
+"""If the code binds a name more often, not all uses of the name are checked, since each use would be compared with each
+binding.
 """
 
 
@@ -164,7 +160,7 @@ def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
     first = bindings[0]
     if ANY_TIME < first.order < use.order and first.end_order is None and name not in scope.deletions:
-        return  # the most frequent case: the first binding precedes the use
+        return  # the usual case: the first binding precedes the use
     if len(bindings) > MAX_BINDINGS:
         return
     if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
@@ -198,10 +194,7 @@ def _order_hint(name: str, scope: NameScope) -> str:
 
 
 def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
-    """Return a hint for an undefined name.
-
-    It suggests a member of an object, a visible name, or quotes around the name.
-    """
+    """Return a hint for an undefined name: a member of an object, a visible name, or quotes around the name."""
     members = {path.rpartition(".")[2]: path for path in (*api.functions_by_name, *api.attributes) if "." in path}
     if name in members:
         return f"did you mean {members[name]}?"
@@ -214,8 +207,6 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
         return f"{name} is local to a function: let the function return it"
     return f'define it first; if it is meant as text, write "{name}"'
 
-
-# Statements.
 
 _EXITS = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
 _MISPLACED = {
@@ -237,17 +228,17 @@ def check_flow(scopes: Scopes, report: Report) -> None:
 def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
     for number, statement in enumerate(block[:-1]):
         if word := _EXITS.get(type(statement)):
-            dead = next(
+            unreachable = next(
                 (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
             )
-            if dead is not None:
+            if unreachable is not None:
                 hint = f"move it above the {word} in line {statement.lineno}, or leave it out"
-                report.add(dead, "unreachable", f"this never runs: it follows {word}", hint)
+                report.add(unreachable, "unreachable", f"this never runs: it follows {word}", hint)
             return
 
 
 def check_does_something(tree: ast.Module, report: Report, *, allow_definitions_only: bool) -> None:
-    """Report a plan without statements and, if not ``allow_definitions_only``, one that only defines functions."""
+    """Report a plan without statements and, unless ``allow_definitions_only``, one that only defines functions."""
     statements = [statement for statement in tree.body if not does_nothing(statement)]
     if not statements:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")
@@ -262,8 +253,6 @@ def _is_yield(statement: ast.stmt) -> bool:
     """Return whether a statement is a ``yield``. Even if it never runs, it makes its function a generator."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)
 
-
-# Procedures.
 
 SOLVE = "solve"
 PARAMETERS = ["agent", "task"]

@@ -1,4 +1,4 @@
-"""The functions and names that plans may use (``Api``), and the faults that a check has found (``Report``)."""
+"""The functions and names that plans may use (``Api``), and the faults that a check finds (``Report``)."""
 
 import ast
 import inspect
@@ -30,9 +30,9 @@ class Default(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that plans may call. If ``signature`` is None, its parameters are unknown and arguments unchecked.
+    """A function that plans may call. If ``signature`` is None, calls are not checked.
 
-    ``text`` is the call as hints show it, with ``...`` for each default. Signatures are not compared, since their
+    ``text`` is the call as hints show it, with ``...`` for each default. Comparisons ignore the signature, since its
     annotations may not be hashable.
     """
 
@@ -42,13 +42,10 @@ class Function:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
-        """Describe a callable that plans call as ``name``.
-
-        If an annotation is a string, it is evaluated if possible.
-        """
-        plain = getattr(function, "__func__", function)  # for the cache, since each access creates a new method object
-        signature_of = _signature if isinstance(plain, Hashable) else _signature.__wrapped__
-        signature, text = signature_of(plain, bound=plain is not function)
+        """Describe a callable that plans call as ``name``. Annotations that are strings are evaluated if possible."""
+        unbound = getattr(function, "__func__", function)  # for the cache: each access creates a new method object
+        signature_of = _signature if isinstance(unbound, Hashable) else _signature.__wrapped__
+        signature, text = signature_of(unbound, is_bound=unbound is not function)
         return cls(name, f"{name}{text}", signature)
 
 
@@ -79,8 +76,8 @@ class Api:
         is_whole_plan: bool = True,
     ) -> "Api":
         """Describe the functions, attributes and names of a session."""
-        described = tuple(Function.of(name, function) for name, function in functions.items())
-        return cls(described, frozenset(attributes), frozenset(names), is_whole_plan, frozenset(modules))
+        descriptions = tuple(Function.of(name, function) for name, function in functions.items())
+        return cls(descriptions, frozenset(attributes), frozenset(names), is_whole_plan, frozenset(modules))
 
     @cached_property
     def functions_by_name(self) -> dict[str, Function]:
@@ -105,15 +102,15 @@ class Api:
 
 
 @lru_cache(1024)
-def _signature(function: Callable[..., object], *, bound: bool) -> tuple[inspect.Signature | None, str]:
+def _signature(function: Callable[..., object], *, is_bound: bool) -> tuple[inspect.Signature | None, str]:
     """Return the signature of a function and its text, or None and "" if the signature cannot be read.
 
-    If ``bound``, the first parameter is left out.
+    If ``is_bound``, the first parameter is left out.
     """
-    called = types.MethodType(function, function) if bound else function
-    for evaluated in (True, False):  # not every annotation that is a string can be evaluated
+    called = types.MethodType(function, function) if is_bound else function
+    for eval_str in (True, False):  # not every string annotation can be evaluated
         with suppress(Exception):
-            parameters = inspect.signature(called, eval_str=evaluated).parameters.values()
+            parameters = inspect.signature(called, eval_str=eval_str).parameters.values()
             signature = inspect.Signature(
                 [p if p.default is NO_DEFAULT else p.replace(default=Default.ANY) for p in parameters]
             )
@@ -121,11 +118,8 @@ def _signature(function: Callable[..., object], *, bound: bool) -> tuple[inspect
     return None, ""
 
 
-# The report.
-
-
 class Report:
-    """Collects the faults of one plan. At MAX_PROBLEMS faults it ``is_full``, and the checks stop soon after."""
+    """Collects the faults of one plan, until it ``is_full``."""
 
     def __init__(self, code: str) -> None:
         self.lines = code_lines(code)
@@ -134,7 +128,7 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """True if MAX_PROBLEMS faults have been found. The checks should then stop."""
+        """True if MAX_PROBLEMS faults have been found. The checks then stop soon."""
         return len(self.faults) >= MAX_PROBLEMS
 
     def add(self, node: ast.AST | None, fault_type: str, message: str, hint: str = "") -> None:
@@ -146,7 +140,7 @@ class Report:
         self.faults.append(Fault(FaultKind.CHECK, fault_type, _cut(message), line, column, text, _cut(hint)))
 
 
-def in_order(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+def sort_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the faults sorted by position and without duplicates."""
     return tuple(sorted(dict.fromkeys(faults), key=lambda fault: (fault.line or 0, fault.column or 0)))
 

@@ -78,7 +78,10 @@ def _choices(annotation: object) -> tuple[object, ...]:
 
 
 def _choice_problem(subject: str, choices: Sequence[object], value: ast.expr, guess: Guess) -> ArgumentProblem:
-    """Return the problem with an argument that is not one of the choices. ``subject`` names call and parameter."""
+    """Return the problem with an argument that is not one of the choices.
+
+    ``subject`` names the function and the parameter.
+    """
     allowed = f"{subject} must be one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
@@ -99,9 +102,9 @@ def _bind(
     bound = list(zip(slots, positional, strict=False))
     problems: list[tuple[str, str]] = []
     if len(positional) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
-        given = "1 was given" if len(positional) == 1 else f"{len(positional)} were given"
+        passed_count = "1 was given" if len(positional) == 1 else f"{len(positional)} were given"
         accepted = {0: "no arguments", 1: "1 argument"}.get(len(slots), f"{len(slots)} arguments")
-        problems.append((f"takes {accepted}, but {given}", ""))
+        problems.append((f"takes {accepted}, but {passed_count}", ""))
     by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
     bound += by_keyword
     problems += keyword_problems
@@ -118,7 +121,7 @@ def _bind_keywords(
     call: ast.Call, parameters: list[inspect.Parameter], positional: set[str], guess: Guess
 ) -> tuple[list[tuple[inspect.Parameter, ast.expr]], list[tuple[str, str]]]:
     named = {p.name: p for p in parameters if p.kind in (Kind.POSITIONAL_OR_KEYWORD, Kind.KEYWORD_ONLY)}
-    open_ended = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
+    accepts_any_keyword = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
     bound: list[tuple[inspect.Parameter, ast.expr]] = []
     problems: list[tuple[str, str]] = []
     for keyword in call.keywords:
@@ -128,7 +131,7 @@ def _bind_keywords(
             problems.append((f"gets {keyword.arg} twice", ""))
         elif keyword.arg in named:
             bound.append((named[keyword.arg], keyword.value))
-        elif not open_ended:
+        elif not accepts_any_keyword:
             near = guess(keyword.arg, named)
             hint = f"did you mean {near}?" if near else f"its parameters: {', '.join(named) or 'none'}"
             problems.append((f"has no parameter {keyword.arg}", hint))
@@ -138,7 +141,7 @@ def _bind_keywords(
 def accepts(annotation: object, value: ast.expr) -> bool:
     """Return whether an annotation may accept the value of an expression.
 
-    The result is False only if the annotation is known and the expression is a literal that does not fit it.
+    The result is False only for a literal that does not fit an annotation of a known type.
     """
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
@@ -159,12 +162,12 @@ def accepts(annotation: object, value: ast.expr) -> bool:
 
 
 def _type_or_empty(annotation: object) -> object:
-    """Return the annotation if it is a type or None. For others, which may not be hashable, return Parameter.empty."""
+    """Return the annotation if it is a type or None. For any other, which may not be hashable, return Parameter.empty."""
     return annotation if annotation is None or isinstance(annotation, type) else inspect.Parameter.empty
 
 
 def _literal_value(value: ast.expr) -> tuple[object] | None:
-    """Return a tuple that contains the value of a constant, such as ``(None,)``, or None for any other expression."""
+    """Return the value of a constant in a tuple, such as ``(None,)``, or None for any other expression."""
     if isinstance(value, ast.Constant):
         return (value.value,)
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
@@ -176,8 +179,6 @@ def _short_source(value: ast.expr) -> str:
     text = ast.unparse(value)
     return text if len(text) <= _MAX_SOURCE_SHOWN else f"{text[:_MAX_SOURCE_SHOWN]}..."
 
-
-# Objects and calls.
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50
@@ -192,12 +193,12 @@ class ApiUsage:
     """
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
-        self.scopes, self.api, self._function_of = scopes, api, cache(_function_of)
+        self.scopes, self.api, self._describe = scopes, api, cache(_describe_definition)
 
     def path_of(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute to which an expression refers.
 
-        For example, it is ``agent.go_to`` for ``go`` after ``go = agent.go_to``. Return None if that is not certain.
+        For example, after ``go = agent.go_to``, the name for ``go`` is ``agent.go_to``. Return None if it is uncertain.
         """
         if isinstance(node, ast.Attribute):
             base = self.path_of(node.value, scope, depth)
@@ -217,10 +218,9 @@ class ApiUsage:
         return self.path_of(binding.value, binding_scope, depth + 1) if binding.value is not None else None
 
     def called_function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the function that is called, or None if that is not certain.
+        """Return the called function, or None if it is uncertain.
 
-        It is certain for a function of the session, and for one that the plan defines exactly once and without
-        decorators.
+        Certain are functions of the session, and those that the plan defines exactly once and without decorators.
         """
         path = self.path_of(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
@@ -229,7 +229,7 @@ class ApiUsage:
         binding = self._only_binding(call.func.id, binding_scope) if binding_scope is not None else None
         if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
             return None
-        return None if binding.node.decorator_list else self._function_of(binding.node)
+        return None if binding.node.decorator_list else self._describe(binding.node)
 
     def check(self, report: Report) -> None:
         """Report every wrong use of the session's objects."""
@@ -274,8 +274,7 @@ class ApiUsage:
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
         """Return the only binding of a name in a scope, or None if the scope does not bind the name exactly once.
 
-        If only a part of a plan is checked, the result is None for every name at module level, since other parts may
-        bind the name again.
+        In a part of a plan, the result is None for every name at module level, since other parts may bind it again.
         """
         if scope.kind is ScopeKind.MODULE and not self.api.is_whole_plan:
             return None
@@ -283,12 +282,12 @@ class ApiUsage:
         return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
 
 
-def _function_of(node: ast.FunctionDef) -> Function:
+def _describe_definition(node: ast.FunctionDef) -> Function:
     """Describe a function that the plan defines. Arguments are not checked against its annotations."""
     args, parameters = node.args, list[inspect.Parameter]()
     named = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
     if len(named) > MAX_PARAMETERS or any(iskeyword(argument.arg) for argument in named):
-        # Python normalizes non-ASCII letters; the result may be a keyword, which inspect rejects.
+        # Python normalizes non-ASCII letters. The result may be a keyword, which inspect rejects.
         return Function(node.name)
 
     def add(kind: Kind, arguments: Sequence[ast.arg], defaults: Sequence[ast.expr | None] = ()) -> None:

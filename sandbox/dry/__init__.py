@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 
-from planbook.sandbox.checks.api import Function, in_order
+from planbook.sandbox.checks.api import Function, sort_faults
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.statements import DryWalk
 from planbook.sandbox.dry.values import (
@@ -34,7 +34,7 @@ from planbook.sandbox.dry.values import (
 )
 from planbook.sandbox.dry.walk import MODULE, NotFollowed
 from planbook.sandbox.policy.compiler import code_lines, shown_line
-from planbook.sandbox.reading.syntax import parse_only
+from planbook.sandbox.reading.syntax import parse_or_message
 from planbook.sandbox.types import Fault, FaultKind
 
 __all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "SessionKnowledge", "dry_run"]
@@ -91,7 +91,7 @@ def dry_run(
     if not walk.is_complete:
         return DryRun((), len(followed), followed=False)
     lines = code_lines(code)
-    faults = in_order(
+    faults = sort_faults(
         Fault(FaultKind.CHECK, kind, message, line or None, column, shown_line(lines, line))
         for kind, message, line, column in _faults(walk)
     )
@@ -113,7 +113,7 @@ def follow(
     The arguments are the same as for ``dry_run``, except that ``functions`` contains descriptions.
     """
     helper_trees, earlier_trees, trees = (
-        [tree for tree in map(parse_only, codes) if isinstance(tree, ast.Module)]
+        [tree for tree in map(parse_or_message, codes) if isinstance(tree, ast.Module)]
         for codes in (helpers, earlier, [code])
     )
     all_trees = [*helper_trees, *earlier_trees, *(trees or [ast.Module([], [])])]

@@ -1,6 +1,6 @@
-"""The language policy: which parts of Python plan code may use.
+"""The language policy: the parts of Python that plan code may use.
 
-- ``rules`` lists what is refused, with hints that tell a model what to write instead.
+- ``rules`` lists refused names and modules, with hints that tell a model what to write instead.
 - ``transformer`` applies these tables to a syntax tree.
-- ``compiler`` compiles source code that obeys the policy, or returns the problems that it finds. It runs nothing.
+- ``compiler`` compiles source code that obeys the policy, or returns its problems. It runs nothing.
 """

@@ -42,31 +42,29 @@ from planbook.sandbox.policy.transformer import EnoughProblems, PlanPolicy
 from planbook.sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
 from planbook.sandbox.types import Fault, FaultKind
 
-# Parsing and compiling, one thread at a time.
-
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
-"""A word that may begin a function, class or comprehension. ``for`` counts even after a digit, as in ``1for``."""
+"""Matches a word that may begin a function, class or comprehension: ``for`` even after a digit, as in ``1for``."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
-"""The name of an imported module with more than 100 dotted parts. CPython keeps a copy of the name up to each dot."""
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]{100,}")
+"""Matches an import of a module with more than 100 dotted parts. CPython keeps a copy of its name up to each dot."""
+_NON_ASCII_RUN = re.compile(r"[^\x00-\x7f]{100,}")
 MAX_MARKS = 100
-"""Maximum number of combining characters, such as accents, in a row. CPython sorts the combining characters of a name,
-which takes time that grows with the square of their number.
+"""Maximum number of combining characters, such as accents, in a row. CPython sorts those of a name, in a time that
+grows with the square of their number.
 """
 _LONG_INTEGER = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500}")
 MAX_INTEGER_BITS = 14_284
-"""Maximum number of bits of an integer in a source. Longer integers have more than 4,300 decimal digits. Python itself
-refuses these in decimal notation, and cannot show them.
+"""Maximum number of bits of an integer in a source. Longer integers have more than 4,300 decimal digits. Python refuses
+to read or print such integers in decimal notation.
 """
-MAX_FIELDS = 10_000
+MAX_FSTRING_BRACES = 10_000
 """Maximum number of opening braces in a source that contains f-strings. Python up to 3.11 parses the expression in each
 pair of braces separately, which is slow.
 """
-MAX_SHOWN = 300
-"""Maximum number of characters of a source line that a fault shows."""
+MAX_SHOWN_CHARS = 300
+"""Maximum number of characters of a source line in a fault."""
 MAX_LOOKUPS = 4_000_000
 """Maximum product of the number of different words in a source and the number of its scopes.
 
@@ -89,11 +87,11 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
     """
     if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
-    if sys.version_info < (3, 12) and source.count("{") > MAX_FIELDS and _F_STRING.search(source):
+    if sys.version_info < (3, 12) and source.count("{") > MAX_FSTRING_BRACES and _F_STRING.search(source):
         raise SyntaxError("too many f-string fields in one piece of code", (name, 1, 1, None))
     if _LONG_MODULE.search(source):
         raise SyntaxError("a module name has more than 100 parts", (name, 1, 1, None))
-    if any(map(_has_many_marks, _NOT_ASCII.findall(source))):
+    if any(map(_has_many_marks, _NON_ASCII_RUN.findall(source))):
         raise SyntaxError(f"more than {MAX_MARKS} combining characters in a row", (name, 1, 1, None))
     with _locked():
         tree = ast.parse(source, name)
@@ -138,24 +136,22 @@ def shown_line(lines: list[str], number: int | None) -> str:
     Lines are numbered from 1.
     """
     line = lines[number - 1] if number and 0 < number <= len(lines) else ""
-    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
+    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}..."
 
 
-# Compiling under the policy.
-
-MAX_CACHED = 16 << 20
-"""Maximum size of the cache, in characters: those of the sources, and of the compiled code in base64."""
+MAX_CACHED_CHARS = 16 << 20
+"""Maximum number of characters in the cache: those of the sources, and of the compiled code in base64."""
 MAX_CODE = 1 << 20
-"""Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants
-when it compiles: a source with ``"ab" * 2000`` a thousand times would need 4 MB.
+"""Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants when it
+compiles: ``"ab" * 2000``, a thousand times, would take 4 MB.
 """
-MAX_TEXT = 300
+MAX_MESSAGE = 300
 """Maximum number of characters of a fault's message."""
 _UNREADABLE_HINT = "use ordinary characters, or escapes such as \\u00e9 in strings"
 
 
 class CompileContext(NamedTuple):
-    """Facts about the earlier code of a session that are needed to compile later code.
+    """Facts about a session and its earlier code that are needed to compile later code.
 
     ``names`` are the names that the earlier code has bound. ``flags`` are the compiler flags that a ``from __future__``
     in an earlier part of the same cell has set.
@@ -173,8 +169,8 @@ NO_CONTEXT = CompileContext()
 class Compiled(NamedTuple):
     """A compiled cell in the form that is sent to a worker, or the faults that the compiler found.
 
-    ``code`` contains two code objects, marshalled and in base64: the statements, and the expression at their end, or
-    None if they end with another statement. It is empty if there are ``faults``.
+    ``code`` contains two code objects, marshalled and in base64: the statements, and the expression at their end (None
+    if they end with another statement). It is empty if there are ``faults``.
     """
 
     code: str = ""
@@ -184,22 +180,22 @@ class Compiled(NamedTuple):
 
 
 class PolicyRefused(Exception):
-    """The source violates the policy or cannot be compiled. ``args`` are all problems found."""
+    """The source violates the policy or cannot be compiled. ``args`` contains all problems."""
 
 
 def find_problems(
     source: str,
-    bound: Iterable[str] = (),
+    bound_elsewhere: Iterable[str] = (),
     tree: ast.Module | None = None,
     modules: frozenset[str] = frozenset(),
 ) -> list[Fault]:
     """Return all problems of the source, sorted by line. Never raises.
 
-    ``bound`` are the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if the caller
-    has already parsed it. The tree is modified, so the caller must not use it afterwards.
+    ``bound_elsewhere`` are the names that other parts of the cell bind. ``tree`` is the syntax tree of the source, if
+    the caller has already parsed it. The tree is modified, so the caller must not use it afterwards.
     """
     try:
-        _compile(source, "plan", bound, CompileContext(modules=modules), tree)
+        _compile(source, "plan", bound_elsewhere, CompileContext(modules=modules), tree)
     except PolicyRefused as refused:
         return sorted(refused.args, key=lambda problem: (problem.line or 0, problem.column or 0))
     return []
@@ -213,32 +209,32 @@ def compile_for_worker(
     If ``language_layer``, the policy applies. ``file`` is the file name in tracebacks. A part of a cell (``is_part``)
     may use the names of refused built-ins, such as ``open``, since another part may define functions with these names.
     """
-    bound = (NAME_HINTS if is_part else ()) if language_layer else None
+    bound_elsewhere = (NAME_HINTS if is_part else ()) if language_layer else None
     try:
-        return _compile(source, file, bound, context)
+        return _compile(source, file, bound_elsewhere, context)
     except PolicyRefused as refused:
         return Compiled(faults=faults_of(source, refused.args))
 
 
-precompile = cached_up_to(MAX_CACHED)(compile_for_worker)
+compile_for_worker_cached = cached_up_to(MAX_CACHED_CHARS)(compile_for_worker)
 """``compile_for_worker`` with a cache, since the same procedure may run in thousands of sessions."""
 
 
 def _compile(
     source: str,
     file: str,
-    bound: Iterable[str] | None,
+    bound_elsewhere: Iterable[str] | None,
     context: CompileContext,
     tree: ast.Module | None = None,
 ) -> Compiled:
-    """Compile a cell. Unless ``bound`` is None, apply the policy. Raises PolicyRefused if there is any problem."""
+    """Compile a cell. Unless ``bound_elsewhere`` is None, apply the policy. Raises PolicyRefused for any problem."""
     if len(source) > MAX_SOURCE:
         raise PolicyRefused(_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}"))
     try:
         tree = tree or parse_source(source, file)
         if problem := too_large(tree):
             raise PolicyRefused(problem)
-        names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
+        names = frozenset[str]() if bound_elsewhere is None else _apply_policy(tree, bound_elsewhere, context)
         return _compile_tree(tree, file, context._replace(names=names))
     except SyntaxError as error:
         message, column = error.msg or "invalid syntax", max((error.offset or 1) - 1, 0)
@@ -260,18 +256,18 @@ def _too_large(message: str, node: ast.AST | None = None, hint: str = "split it 
     return _problem(TOO_LARGE, message, hint, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
 
 
-def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
+def _apply_policy(tree: ast.Module, bound_elsewhere: Iterable[str], context: CompileContext) -> frozenset[str]:
     """Check and modify a tree. Return the names that the tree and earlier code bind.
 
     Raises PolicyRefused if there is any problem.
     """
-    policy = PlanPolicy(bound, context.names, context.modules, postponed=bool(context.flags))
+    policy = PlanPolicy(bound_elsewhere, context.names, context.modules, postpones_annotations=bool(context.flags))
     with suppress(EnoughProblems):
         policy.visit(tree)
     if policy.problems:
         raise PolicyRefused(*policy.problems)
-    names = context.names.union(policy.bound, policy.modules)
-    # If nothing is new, the old set is returned, so that cached cells with equal names share one set.
+    names = context.names.union(policy.bound, policy.imported_modules)
+    # Return the old set if nothing is new, so that cached cells with equal names share one set.
     return context.names if len(names) == len(context.names) else names
 
 
@@ -335,21 +331,21 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
     parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
     size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)
     if isinstance(node, ast.Try | ast.TryStar) and node.finalbody:
-        last = parts[-len(node.finalbody) :]
-        last_size, last_jumps = sum(part[0] for part in last), sum(part[1] for part in last)
-        copies = 1 + jumps - last_jumps
-        return size + copies * last_size, jumps + copies * last_jumps
+        final_parts = parts[-len(node.finalbody) :]
+        final_size, final_jumps = sum(part[0] for part in final_parts), sum(part[1] for part in final_parts)
+        copies = 1 + jumps - final_jumps
+        return size + copies * final_size, jumps + copies * final_jumps
     return size, jumps + isinstance(node, ast.Return | ast.Break | ast.Continue)
 
 
 def _compile_tree(tree: ast.Module, file: str, context: CompileContext) -> Compiled:
-    """Compile a cell. If it ends with an expression, compile this expression separately, so that its value is known."""
-    last, tail = tree.body[-1] if tree.body else None, None
+    """Compile a cell. If it ends with an expression, compile it separately, so that the worker can return its value."""
+    last, last_expression = tree.body[-1] if tree.body else None, None
     if isinstance(last, ast.Expr):
         tree.body.pop()
-        tail = compile_tree(ast.Expression(last.value), file, "eval", context.flags)
+        last_expression = compile_tree(ast.Expression(last.value), file, "eval", context.flags)
     code = compile_tree(tree, file, flags=context.flags)
-    compiled = marshal.dumps((code, tail))
+    compiled = marshal.dumps((code, last_expression))
     if len(compiled) > MAX_CODE:
         message = f"the compiled code takes {len(compiled):,} bytes; the limit is {MAX_CODE:,}"
         raise PolicyRefused(_too_large(message, hint="build large constants at run time"))
@@ -358,12 +354,12 @@ def _compile_tree(tree: ast.Module, file: str, context: CompileContext) -> Compi
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return at most MAX_FAULTS of the problems, with the line of source added and with long texts truncated."""
+    """Return the first MAX_FAULTS problems with their lines of source, and with long texts truncated."""
     lines = code_lines(source)
     return tuple(
         replace(
             problem,
-            message=problem.message[:MAX_TEXT],
+            message=problem.message[:MAX_MESSAGE],
             hint=problem.hint[:MAX_FAULT_TEXT],
             source=shown_line(lines, problem.line),
         )

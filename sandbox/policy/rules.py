@@ -24,11 +24,11 @@ MAX_KEYWORDS = 1_000
 MAX_PATTERN_NAMES = 200
 """Maximum number of names that the pattern of one ``case`` binds."""
 MAX_COMPILED_NODES = 4 * MAX_NODES
-"""Maximum number of nodes that CPython compiles for one cell. CPython compiles a ``finally`` block several times, and
-each of its nodes is counted that many times.
+"""Maximum number of nodes that CPython compiles for one cell. It compiles a ``finally`` block several times, and each
+node in the block counts that many times.
 """
 MAX_STRING_REPETITIONS = 500
-"""Maximum number of string multiplications in one cell. CPython may compute each of them while it compiles."""
+"""Maximum number of string multiplications in one cell. CPython may compute each one while it compiles."""
 MAX_STAR_IMPORTS = 50
 """Maximum number of ``import *`` statements in one cell. Each is compiled as an import of up to 500 names."""
 
@@ -40,22 +40,24 @@ _INTERNAL_TYPES = (
     types.AsyncGeneratorType,
     types.TracebackType,
 )
-_PREFIXES = ("f_", "co_", "_co_", "gi_", "cr_", "ag_", "tb_")
+_INTERNAL_PREFIXES = ("f_", "co_", "_co_", "gi_", "cr_", "ag_", "tb_")
 REFUSED_ATTRIBUTES = frozenset(
     """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
     f_generator""".split()
-) | {name for kind in _INTERNAL_TYPES for name in dir(kind) if name.startswith(_PREFIXES)}
-"""Attributes that no plan may read, set or define, because a plan could use them to run code that was not checked."""
+) | {name for kind in _INTERNAL_TYPES for name in dir(kind) if name.startswith(_INTERNAL_PREFIXES)}
+"""Attributes that no plan may read, set or define, since a plan could use them to run unchecked code."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
-"""Built-ins that are not available in plans. A plan may define these names itself."""
+"""Built-ins that are not available in plans. A plan may bind these names itself."""
 REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 """Variables that no plan may read or set."""
-FORMATS = frozenset({"format", "format_map"})
+FORMAT_METHODS = frozenset({"format", "format_map"})
 """String methods that read the attributes named in their template."""
 GUARD = "<attribute>"
-"""Name of the variable that holds the guard. It is not a valid identifier, so no plan can use it."""
+"""Name of the variable that holds the guard, the function that reads a ``format`` method and checks its template. The
+name is not a valid identifier, so no plan can use it.
+"""
 
 PRELOADED = frozenset(
     """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv
@@ -79,9 +81,9 @@ PARTIAL_MODULES = {
         version version_info""".split()
     ),
 }
-"""Maps a module to the names that plans can use. All other names of the module are missing in plans."""
+"""Maps a module to the only names of it that plans can use."""
 MISSING_MEMBERS = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
-"""Maps a module to names that it lacks in plans, since they need OpenSSL, which workers do not load."""
+"""Maps a module to the names that it lacks in plans, since they need OpenSSL, which workers do not load."""
 
 
 # Hints for alternatives.
@@ -110,9 +112,9 @@ ATTRIBUTE_HINTS = {
 }
 """Maps the names of refused attributes and variables to hints."""
 INTERNAL_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
-"""Maps prefixes to hints, for the attributes of frames, tracebacks, generators and code objects."""
+"""Maps prefixes of the attributes of frames, tracebacks, generators and code objects to hints."""
 ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
-"""Hint for any attribute that is in neither of these two tables."""
+"""Hint for an attribute that is in neither of these two tables."""
 
 NAME_HINTS = {
     "exec": "write the code itself instead of a string of code",
@@ -172,8 +174,8 @@ MODULE_HINTS = {
     **dict.fromkeys(("socket", "requests", "httpx", "aiohttp", "http", "ssl", "smtplib"), _NO_NETWORK),
     **dict.fromkeys(("threading", "multiprocessing", "concurrent", "asyncio", "signal"), _ONE_THREAD),
 }
-"""Maps modules that plans may not import to hints. If the dotted name of a module is not in the table, the hint for its
-first part is used.
+"""Maps modules that plans may not import to hints. A module whose dotted name is not listed gets the hint for its first
+part.
 """
 MEMBER_HINTS = {
     "sys.exit": _LET_END,
@@ -184,7 +186,7 @@ MEMBER_HINTS = {
     "io.open": _NO_FILES,
     "urllib.request": _NO_NETWORK,
 }
-"""Maps the dotted names of refused members of modules to hints. The hint for any other member suggests names of the
+"""Maps the dotted names of refused members of modules to hints. For any other member, the hint suggests names of its
 module.
 """
 
@@ -205,7 +207,7 @@ SYNTAX_HINTS = (
     ("in one piece of code", "split it into shorter, simpler steps"),
     ("from __future__ imports", "move it above everything else, or leave it out"),
 )
-"""Pairs of a text and a hint. A message from CPython gets the hint of the first pair whose text occurs in it."""
+"""Pairs of a phrase and a hint. A message from CPython gets the hint of the first pair whose phrase occurs in it."""
 
 STATEMENT_HINTS = {
     "AsyncFunctionDef": ("`async def`", _NO_ASYNC),
@@ -221,14 +223,14 @@ STATEMENT_HINTS = {
 SYNTAX = "syntax"
 """Fault type of code that CPython's parser or compiler refuses."""
 TOO_LARGE = "too-large"
-NAME = "forbidden-name"
-ATTRIBUTE = "forbidden-attribute"
-IMPORT = "forbidden-import"
-STATEMENT = "forbidden-statement"
+FORBIDDEN_NAME = "forbidden-name"
+FORBIDDEN_ATTRIBUTE = "forbidden-attribute"
+FORBIDDEN_IMPORT = "forbidden-import"
+FORBIDDEN_STATEMENT = "forbidden-statement"
 
 
-def last_name(node: ast.expr | None) -> str | None:
-    """Return the name if the expression is a name, or its last part if it is a dotted name, or else None."""
+def unqualified_name(node: ast.expr | None) -> str | None:
+    """Return the last part of a dotted name, or the whole of a plain one. Return None for any other expression."""
     return getattr(node, "attr", getattr(node, "id", None))
 
 
@@ -236,10 +238,10 @@ IMPORT_CATCHERS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", 
 """Exceptions that an ``except`` clause can name to catch a failing import."""
 
 
-def catches_import(kinds: ast.expr | None) -> bool:
+def catches_import(caught: ast.expr | None) -> bool:
     """Return whether an ``except`` with this expression, or a bare ``except`` (None), catches a failing import."""
-    clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return kinds is None or any(last_name(kind) in IMPORT_CATCHERS for kind in clauses)
+    exceptions = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return caught is None or any(unqualified_name(exception) in IMPORT_CATCHERS for exception in exceptions)
 
 
 def attribute_hint(name: str) -> str:
@@ -257,12 +259,12 @@ def syntax_hint(message: str) -> str:
 def members(module: str) -> frozenset[str]:
     """Return the names that plans may read from a module.
 
-    In the standard library, submodules are left out: MODULES says which are allowed.
+    Submodules of the standard library are left out: MODULES lists those that plans may import.
     """
     if module in PARTIAL_MODULES:
         return PARTIAL_MODULES[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
-    if module not in MODULES:  # ``__all__`` adds the names that a package imports only when they are read
+    if module not in MODULES:  # ``__all__`` adds names that the package imports only when they are read
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
     named = frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
     return named - MISSING_MEMBERS.get(module, frozenset())
@@ -298,7 +300,7 @@ def _template_attributes(template: str) -> Iterator[str]:
             yield from _template_attributes(spec)
 
 
-def formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is the ``.format`` of a literal string that reads no refused attribute, so needs no guard."""
+def is_harmless_format(node: ast.Attribute) -> bool:
+    """Return whether an attribute needs no guard: ``.format`` of a literal string that reads no refused attribute."""
     template = node.value.value if isinstance(node.value, ast.Constant) else None
-    return node.attr in FORMATS and isinstance(template, str) and refused_in_template(template) is None
+    return node.attr in FORMAT_METHODS and isinstance(template, str) and refused_in_template(template) is None

@@ -16,42 +16,42 @@ from typing import TypeVar
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
-    ATTRIBUTE,
-    FORMATS,
+    FORBIDDEN_ATTRIBUTE,
+    FORBIDDEN_IMPORT,
+    FORBIDDEN_NAME,
+    FORBIDDEN_STATEMENT,
+    FORMAT_METHODS,
     GUARD,
-    IMPORT,
     MEMBER_HINTS,
     MODULE_HINTS,
     MODULES,
-    NAME,
     NAME_HINTS,
     REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
     REFUSED_NAMES,
-    STATEMENT,
     STATEMENT_HINTS,
     attribute_hint,
     catches_import,
-    formats_harmlessly,
-    last_name,
+    is_harmless_format,
     members,
     public_names,
+    unqualified_name,
 )
 from planbook.sandbox.suggest import suggestion
 from planbook.sandbox.types import Fault, FaultKind
 
 N = TypeVar("N", bound=ast.AST)
-LEAVES = frozenset(
+LEAF_TYPES = frozenset(
     kind
     for base in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
     for kind in base.__subclasses__()
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
-"""Types of nodes without children that RestrictedPython always allows, such as ``ast.Add``. Outside of lists, they are
-not visited.
+"""Types of nodes without children that RestrictedPython always allows, such as ``ast.Add``. They are visited only in
+lists.
 """
-ANNOTATIONS = ("annotation", "returns")
-FIRST = ("type_params", *ANNOTATIONS)
+ANNOTATION_FIELDS = ("annotation", "returns")
+FIRST_FIELDS = ("type_params", *ANNOTATION_FIELDS)
 """Fields that are visited first: annotations may use the type parameters, but no names that later fields bind."""
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
@@ -64,22 +64,24 @@ _IMPORT_HINT = f"what a plan is given needs no import; plans may import: {', '.j
 
 
 class EnoughProblems(Exception):
-    """The visit ends early, because MAX_PROBLEMS problems have been found."""
+    """MAX_PROBLEMS problems have been found, so the visit ends early."""
 
 
 @cache
 def _visiting_order(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return the fields of a node in the order in which they are visited."""
-    return *(field for field in FIRST if field in fields), *(field for field in fields if field not in FIRST)
+    return *(field for field in FIRST_FIELDS if field in fields), *(
+        field for field in fields if field not in FIRST_FIELDS
+    )
 
 
 def _ignores_failed_imports(node: ast.Try | ast.If | ast.With) -> bool:
-    """Return whether imports in the body of this statement never run, or have their errors caught."""
+    """Return whether imports in the body of a statement never run, or may fail without an effect."""
     if isinstance(node, ast.If):
-        return last_name(node.test) == "TYPE_CHECKING"
+        return unqualified_name(node.test) == "TYPE_CHECKING"
     if isinstance(node, ast.With):
         calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
-        return any(last_name(call.func) == "suppress" and catches_import(ast.Tuple(call.args)) for call in calls)
+        return any(unqualified_name(call.func) == "suppress" and catches_import(ast.Tuple(call.args)) for call in calls)
     return any(catches_import(handler.type) for handler in node.handlers)
 
 
@@ -88,31 +90,31 @@ class PlanPolicy(RestrictingNodeTransformer):
 
     def __init__(
         self,
-        bound: Iterable[str] = (),
-        earlier: frozenset[str] = frozenset(),
-        modules: frozenset[str] = frozenset(),
-        postponed: bool = False,
+        bound_elsewhere: Iterable[str] = (),
+        earlier_names: frozenset[str] = frozenset(),
+        extra_modules: frozenset[str] = frozenset(),
+        postpones_annotations: bool = False,
     ) -> None:
         super().__init__()
-        self.earlier_names = earlier
+        self.earlier_names = earlier_names
         """Names that earlier code of the session has bound."""
-        self.extra_modules = modules
+        self.extra_modules = extra_modules
         """Modules beyond the standard library that plans may import, with their submodules."""
         self.problems: list[Fault] = []
         self.bound: set[str] = set()
         """Names that the source binds, except by ``import module``."""
-        self.bound_elsewhere = frozenset(bound)
+        self.bound_elsewhere = frozenset(bound_elsewhere)
         """Names that other parts of the cell bind."""
-        self.unavailable: list[ast.Name] = []
+        self.unavailable_uses: list[ast.Name] = []
         """Uses of names such as ``open``, which are refused as built-ins but allowed if the plan defines them."""
-        self.modules: dict[str, str] = {}
+        self.imported_modules: dict[str, str] = {}
         """Maps each variable that an ``import`` binds to its module."""
-        self.members: list[ast.Attribute] = []
-        """Every ``variable.attribute`` in the source. The variable may be a module, which is known only at the end."""
-        self.postponed = postponed
+        self.variable_attributes: list[ast.Attribute] = []
+        """Every ``variable.attribute`` in the source. Only at the end is it known which variables are modules."""
+        self.postpones_annotations = postpones_annotations
         """True if Python itself keeps annotations as strings, because of ``from __future__ import annotations``."""
         self._unchecked_blocks = 0
-        """Number of blocks around this node in which any import is allowed: they never run, or they catch the error."""
+        """Number of enclosing blocks that may import anything, since they never run or catch the error."""
 
     def refuse(self, node: ast.AST, fault_type: str, message: str, hint: str) -> None:
         """Record a problem at the position of a node. Raises EnoughProblems if MAX_PROBLEMS are now recorded."""
@@ -123,21 +125,19 @@ class PlanPolicy(RestrictingNodeTransformer):
 
     def error(self, node: ast.AST, info: str) -> None:
         """Record a problem that RestrictedPython has found."""
-        self.refuse(node, STATEMENT, info, "write it with simpler statements")
+        self.refuse(node, FORBIDDEN_STATEMENT, info, "write it with simpler statements")
 
     def not_allowed(self, node: ast.AST) -> None:
         """Refuse a kind of node that plans may not use."""
         name, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
-        self.refuse(node, STATEMENT, f"{name} is not available in plans", hint)
+        self.refuse(node, FORBIDDEN_STATEMENT, f"{name} is not available in plans", hint)
 
     def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
         """Refuse to read, set or match an attribute."""
-        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
-
-    # The walk.
+        self.refuse(node, FORBIDDEN_ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
-        """Visit the children except LEAVES. RestrictedPython's own method would use more stack frames per level."""
+        """Visit the children except leaves. RestrictedPython's own method would use more stack frames per level."""
         for field in _visiting_order(node._fields):
             self._visit_field(node, field)
         return node
@@ -146,19 +146,19 @@ class PlanPolicy(RestrictingNodeTransformer):
         value = getattr(node, field, None)
         if isinstance(value, list):
             value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
-        elif isinstance(value, ast.AST) and type(value) not in LEAVES:
-            setattr(node, field, self._annotation(value) if field in ANNOTATIONS else self.visit(value))
+        elif isinstance(value, ast.AST) and type(value) not in LEAF_TYPES:
+            setattr(node, field, self._check_annotation(value) if field in ANNOTATION_FIELDS else self.visit(value))
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Visit a module. The checks that need all names that the module binds come last."""
+        """Visit a module. Checks that need every name that the module binds come last."""
         node = self.node_contents_visit(node)
-        for name in self.unavailable:
+        for name in self.unavailable_uses:
             if name.id not in self.bound | self.bound_elsewhere:
-                self.refuse(name, NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
-        for member in self.members:
+                self.refuse(name, FORBIDDEN_NAME, f"`{name.id}` is not available in plans", NAME_HINTS[name.id])
+        for member in self.variable_attributes:
             variable = getattr(member.value, "id", "")
-            if variable in self.modules and variable not in self.bound:
-                self._check_member(member, self.modules[variable], member.attr)
+            if variable in self.imported_modules and variable not in self.bound:
+                self._check_member(member, self.imported_modules[variable], member.attr)
         return node
 
     def _allow(self, node: ast.AST) -> ast.AST:
@@ -182,7 +182,12 @@ class PlanPolicy(RestrictingNodeTransformer):
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
         """Allow iteration, and refuse ``async for``."""
         if getattr(node, "is_async", 0):
-            self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
+            self.refuse(
+                node.target,
+                FORBIDDEN_STATEMENT,
+                "`async for` is not available in plans",
+                STATEMENT_HINTS["AsyncFor"][1],
+            )
         return self.node_contents_visit(node)
 
     # Names.
@@ -196,7 +201,7 @@ class PlanPolicy(RestrictingNodeTransformer):
     def check_variable(self, node: ast.AST, name: str) -> None:
         """Refuse a variable that a plan could use to run unchecked code."""
         if name in REFUSED_NAMES:
-            self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
+            self.refuse(node, FORBIDDEN_NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Check a variable that the source reads or binds."""
@@ -205,7 +210,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         else:
             self.check_variable(node, node.id)
             if node.id in NAME_HINTS:
-                self.unavailable.append(node)
+                self.unavailable_uses.append(node)
         return node
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
@@ -230,21 +235,21 @@ class PlanPolicy(RestrictingNodeTransformer):
         self.check_name(node, node.name)
         return node
 
-    def _annotation(self, node: ast.AST) -> ast.AST:
-        """Check and return an annotation, as a string if a name in it is undefined: models often forget imports."""
+    def _check_annotation(self, node: ast.AST) -> ast.AST:
+        """Check and return an annotation, as a string if a name in it is undefined, since models forget imports."""
         parts = list(ast.walk(node))
-        own = {part.arg for part in parts if isinstance(part, ast.arg)}  # of a lambda, or of a comprehension
-        own |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-        defined = (own, self.bound, self.modules, self.earlier_names, BUILTINS)
+        inner_names = {part.arg for part in parts if isinstance(part, ast.arg)}  # of lambdas and comprehensions
+        inner_names |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        defined = (inner_names, self.bound, self.imported_modules, self.earlier_names, BUILTINS)
         names = [part.id for part in parts if isinstance(part, ast.Name)]
-        if self.postponed or all(any(name in group for group in defined) for name in names):
+        if self.postpones_annotations or all(any(name in group for group in defined) for name in names):
             return self.visit(node)  # type: ignore[no-any-return]
         text = ast.copy_location(ast.Constant(ast.unparse(node)), node)
         self.visit(node)
         return text
 
     def _check_pattern(self, node: ast.pattern) -> ast.AST:
-        """Check the names in a pattern. It cannot contain calls, so nothing is replaced by a call to the guard."""
+        """Check the names in a pattern. A pattern cannot contain calls, so the guard is not used."""
         for part in ast.walk(node):
             self.check_name(part, getattr(part, "name", None) or getattr(part, "rest", None))
             for name in REFUSED_ATTRIBUTES.intersection((getattr(part, "attr", ""), *getattr(part, "kwd_attrs", ()))):
@@ -261,19 +266,19 @@ class PlanPolicy(RestrictingNodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Check the name of an attribute. Replace ``.format`` by a call to the guard, which checks the template."""
         node = self.node_contents_visit(node)
-        reads = isinstance(node.ctx, ast.Load)
+        is_read = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
-            self.refuse_attribute(node, "read" if reads else "set", node.attr)
+            self.refuse_attribute(node, "read" if is_read else "set", node.attr)
         if isinstance(node.value, ast.Name):
-            self.members.append(node)
-        if not reads or node.attr not in FORMATS or formats_harmlessly(node):
+            self.variable_attributes.append(node)
+        if not is_read or node.attr not in FORMAT_METHODS or is_harmless_format(node):
             return node
         guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
         name = ast.copy_location(ast.Constant(node.attr), node)
         return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Refuse calls to ``getattr`` and the like that their guards would certainly refuse at run time."""
+        """Refuse calls of functions such as ``getattr`` that their guards would certainly refuse at run time."""
         if isinstance(node.func, ast.Name) and node.func.id in ATTRIBUTE_BUILTINS and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
@@ -290,7 +295,7 @@ class PlanPolicy(RestrictingNodeTransformer):
             self.check_variable(node, variable)
             if not self._may_import(alias.name):
                 self._refuse_module(node, alias.name)
-            elif self.modules.setdefault(variable, module) != module:
+            elif self.imported_modules.setdefault(variable, module) != module:
                 self.bound.add(variable)
         return node
 
@@ -301,7 +306,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         """
         module = "." * node.level + (node.module or "")
         if module == "__future__":
-            self.postponed |= any(alias.name == "annotations" for alias in node.names)
+            self.postpones_annotations |= any(alias.name == "annotations" for alias in node.names)
             return node
         if not self._may_import(module):
             self._refuse_module(node, module)
@@ -316,7 +321,7 @@ class PlanPolicy(RestrictingNodeTransformer):
         return node
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether the full name of a module is listed. Only then may the host import it to check its members."""
+        """Return whether the full name of a module is listed, so that the host may import it to check its members."""
         return module in MODULES or module in self.extra_modules
 
     def _may_import(self, module: str) -> bool:
@@ -327,7 +332,7 @@ class PlanPolicy(RestrictingNodeTransformer):
             return
         hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
         hint = hint or suggestion(name, MODULES) or _IMPORT_HINT
-        self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
+        self.refuse(node, FORBIDDEN_IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
         if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
@@ -337,4 +342,4 @@ class PlanPolicy(RestrictingNodeTransformer):
         exported = public_names(module)
         hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
         hint = hint or f"{module} has: {', '.join(exported[:MAX_SHOWN_NAMES])}"
-        self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
+        self.refuse(node, FORBIDDEN_IMPORT, f"`{module}.{name}` is not available in plans", hint)

@@ -4,5 +4,5 @@
 - ``growing`` finds statements in a reply that is still being written.
 - ``syntax`` parses code, explains syntax errors, and finds the statements of broken code that are intact.
 - ``definitions`` lists and extracts functions and classes, and lists a plan's steps (``# [Step n]`` comments).
-- ``scopes`` finds out where each name is bound and used.
+- ``scopes`` finds where each name is bound and used.
 """

@@ -14,7 +14,7 @@ from itertools import pairwise
 from planbook.sandbox.caching import cached_up_to
 from planbook.sandbox.policy.compiler import code_lines
 from planbook.sandbox.reading.scopes import Scopes, scopes_of
-from planbook.sandbox.reading.syntax import parse_only, whole_statements
+from planbook.sandbox.reading.syntax import parse_or_message, whole_statements
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]", re.IGNORECASE)
 STRING_OR_COMMENT = re.compile(
@@ -31,27 +31,27 @@ _BUILTINS = frozenset(dir(builtins))
 _MAX_CACHED = 4 << 20
 """Maximum total number of characters of the cells whose names are cached."""
 MAX_PARTS = 500
-"""If code has more top-level definitions, imports and constants than this, nothing is extracted from it: each may need
-all others, so the time would grow with the square of their number.
+"""Maximum number of top-level definitions, imports and constants. From code with more, nothing is extracted: each may
+need all others, so the time would grow with the square of their number.
 """
 ANY_NAME = "*"
-"""Represents names that cannot be listed, such as those that a star import binds."""
+"""Represents unknown names, such as those that a star import binds."""
 
 
 def bound_names(code: str) -> frozenset[str]:
     """Return the names that a cell defines for later cells, or an empty set if the code cannot be parsed."""
-    return bound_by_part(code) - {ANY_NAME}
+    return possibly_bound_names(code) - {ANY_NAME}
 
 
 @cached_up_to(_MAX_CACHED)
-def bound_by_part(code: str) -> frozenset[str]:
-    """Return the names that a cell, or a part of one, defines for later code, with ANY_NAME if it may define others."""
+def possibly_bound_names(code: str) -> frozenset[str]:
+    """Return the names that a cell, or a part of one, defines for later code, and ANY_NAME if it may define others."""
     scopes = _scopes(code)
     return frozenset(scopes.module.bindings) | ({ANY_NAME} if scopes.binds_any_name else frozenset())
 
 
 def _scopes(code: str) -> Scopes:
-    tree = parse_only(code)
+    tree = parse_or_message(code)
     with suppress(RecursionError):
         if isinstance(tree, ast.Module):
             return scopes_of(tree)
@@ -72,10 +72,7 @@ class _CodePart:
 
 
 def step_numbers(code: str) -> list[str]:
-    """Return the numbers ``n`` of the comments ``# [Step n]``, in order. Such text in a string does not count.
-
-    The code may be broken.
-    """
+    """Return the numbers ``n`` of the comments ``# [Step n]``, in order, even if the code is broken."""
     steps = (_STEP.match(match["comment"]) for match in STRING_OR_COMMENT.finditer(code) if match["comment"])
     return [step[1] for step in steps if step]
 
@@ -120,7 +117,7 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
     The dict is empty if there are more than MAX_PARTS, or if the code is nested too deeply.
     """
-    tree, lines = parse_only(code), code_lines(code)
+    tree, lines = parse_or_message(code), code_lines(code)
     try:
         parts = _collect(tree.body if isinstance(tree, ast.Module) else whole_statements(lines), lines)
     except RecursionError:
@@ -131,8 +128,8 @@ def _parts(code: str) -> dict[str, _CodePart]:
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
     """Return a dict that maps each name to the part that defines it.
 
-    A variable that is bound more than once is not a constant. Of several functions with the same name, the last one
-    counts. If a constant shares a line with another statement, its source comes from ``ast.unparse``.
+    A variable that is bound more than once is not a constant. Of several definitions of a name, the last one counts. If
+    a constant shares a line with another statement, its source comes from ``ast.unparse``.
     """
     parts: dict[str, _CodePart] = {}
     non_constants: set[str] = set()
@@ -179,8 +176,8 @@ def _free_names(statement: ast.stmt) -> frozenset[str]:
 def _is_constant(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
     """Return whether an expression has no effect, and would have the same value if it were extracted.
 
-    Such an expression may use imports, constants and definitions. But it may call only built-ins, imports and methods
-    of literals, since the plan's own functions might call actions.
+    It may use imports, constants and definitions, but call only built-ins, imports and methods of literals: the plan's
+    own functions might call actions.
     """
     if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
         return False
@@ -199,7 +196,7 @@ def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
 
 
 def _single_import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    """Return the source of an import statement that imports only ``alias``, one of the names in the statement."""
+    """Return the source of an import of only ``alias``, one of the names that the statement imports."""
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import([alias]))
     return ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level))

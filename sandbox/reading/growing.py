@@ -1,9 +1,10 @@
 """Find the statements in a reply that is still being written, so that they can run before the reply is complete.
 
-A block is the code between two Markdown fences (lines with ```). A statement is returned as soon as it is known to
-belong to the plan. Before the end of the reply, this is known only in the first block that is marked as Python: the
-plan begins with it, unless a later block revises it, which the caller must detect. Other code has to wait for the end
-of the reply: unmarked blocks, later blocks, and a block whose end is uncertain because a string contains a fence.
+A block is the code between two Markdown fences (lines with ```). A statement is returned as soon as it certainly
+belongs to the plan. Before the end of the reply, only statements in the first block that is marked as Python do: the
+plan begins with this block, unless a later block revises it, which the caller must detect. Other code has to wait for
+the end of the reply: unmarked blocks, later blocks, and a block whose end is uncertain because a string contains a
+fence.
 """
 
 import ast
@@ -12,27 +13,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import UnionType
 
-from planbook.sandbox.policy.rules import last_name
-from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, indent_of, language_of
-from planbook.sandbox.reading.syntax import CONTINUES, MAX_LINES, parse_only
+from planbook.sandbox.policy.rules import unqualified_name
+from planbook.sandbox.reading.reply import (
+    MAX_BLOCKS,
+    OPENING,
+    PYTHON_TAGS,
+    ProseScanner,
+    closing_pattern,
+    indent_of,
+    language_of,
+)
+from planbook.sandbox.reading.syntax import CONTINUATION, MAX_LINES, parse_or_message
 
 # Statements of code.
 
 _MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
 """Statements that an ``else`` or ``except`` on a later line may continue."""
-_MAX_FAILED = 400_000
-"""Maximum total number of characters in all failed attempts to parse.
-
-Beyond that, a new attempt is made only when the pending code has grown by half. Without this maximum, broken code would
-be parsed again at every new line.
+_MAX_FAILED_CHARS = 400_000
+"""Maximum total number of characters in failed attempts to parse, of which there is one at each new line. Beyond it,
+the pending code is parsed again only when it has grown by half.
 """
-DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
-_ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
-_HARMLESS = frozenset(
+DEFINITION_TYPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+_ACTING_TYPES = ast.Call | ast.Attribute | ast.Subscript | ast.Await
+_HARMLESS_NAMES = frozenset(
     """ABCMeta abstractmethod auto cache cached_property classmethod compile contextmanager dataclass dict field
     frozenset list lru_cache namedtuple override property set setter staticmethod total_ordering tuple wraps""".split()
 )
-"""Decorators, metaclasses and functions that do not call what they are given in a definition."""
+"""Decorators, metaclasses and functions that do not call their arguments while a definition runs."""
 _SUBCLASS_HOOKS = frozenset({"__init_subclass__", "__class_getitem__"})
 """Methods that may run when a subclass is defined."""
 
@@ -42,8 +49,8 @@ class Statement:
     """One statement, or several that share a line, with the comments above them.
 
     ``source`` begins with one empty line for each line of code before the statement, so that line numbers in errors are
-    right. ``last_line`` is the number of the statement's last line in the whole code, counted from 1. ``acts`` is True
-    if the statement may do more than define something. A plan without such a statement does nothing.
+    right. ``last_line`` is the number of the last line in the whole code, counted from 1. ``acts`` is True if the
+    statement may do more than define something. A plan in which no statement acts does nothing.
     """
 
     source: str
@@ -52,9 +59,7 @@ class Statement:
 
 
 class StatementFinder:
-    """Finds statements in code that arrives line by line.
-
-    It stops looking after ``MAX_LINES`` lines, since a longer plan is refused in any case.
+    """Finds statements in the first MAX_LINES lines of code that arrives line by line. A longer plan is refused anyway.
 
     A statement is complete when the next one begins. A line begins the next statement if it is not indented, if it
     does not continue a statement as ``else`` or a closing bracket does, and if CPython can parse the lines before it.
@@ -63,7 +68,7 @@ class StatementFinder:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._taken_lines = self._pending_chars = self._retry_at = 0
-        self._remaining = _MAX_FAILED
+        self._remaining = _MAX_FAILED_CHARS
 
     @property
     def code(self) -> str:
@@ -74,7 +79,7 @@ class StatementFinder:
         """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
         self._pending_chars += len(line) + 1
-        if CONTINUES.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
+        if CONTINUATION.match(line) or self._pending_chars < self._retry_at or len(self._lines) > MAX_LINES:
             return []
         if statements := self._take_statements(len(self._lines) - 1):
             self._pending_chars, self._retry_at = len(line) + 1, 0
@@ -85,10 +90,7 @@ class StatementFinder:
         return []
 
     def close(self) -> list[Statement]:
-        """Return the remaining statements of the block.
-
-        The last one is left out if a later block may continue it, for example with an ``else``.
-        """
+        """Return the remaining statements of the block. Leave out a last one that a later block may continue."""
         return self._take_statements(len(self._lines), excluded_last=_MAY_CONTINUE)
 
     def _take_statements(self, line_count: int, excluded_last: UnionType | None = None) -> list[Statement]:
@@ -104,10 +106,10 @@ class StatementFinder:
 def statements_of(lines: Sequence[str], skip: int = 0, excluded_last: UnionType | None = None) -> list[Statement]:
     """Return the statements in ``lines[skip:]``, or [] if CPython cannot parse these lines.
 
-    The last statement is left out if its type is among ``excluded_last``. A docstring and the statement after it are
-    returned as one statement, since a string that is run alone would not be the docstring of the code.
+    The last statement is left out if its type is among ``excluded_last``. A docstring and the statement after it form
+    one statement, since a string that runs alone would not be the docstring of the code.
     """
-    tree = parse_only("\n".join(lines[skip:]))
+    tree = parse_or_message("\n".join(lines[skip:]))
     body = [] if isinstance(tree, str) else tree.body
     if excluded_last is not None and body and isinstance(body[-1], excluded_last):
         body = body[:-1]
@@ -123,7 +125,7 @@ def statements_of(lines: Sequence[str], skip: int = 0, excluded_last: UnionType 
 
 
 def _is_docstring(statement: Statement) -> bool:
-    tree = parse_only(statement.source)
+    tree = parse_or_message(statement.source)
     return not isinstance(tree, str) and len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None
 
 
@@ -141,27 +143,27 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 def acts(statement: ast.stmt) -> bool:
     """Return whether a top-level statement may do more than define something.
 
-    Imports only define something, as do functions, classes and assignments whose definition calls nothing.
+    An import only defines something. So does a function, a class or an assignment that calls nothing.
     """
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         annotation = getattr(statement, "annotation", None)
         others = [part for part in ast.iter_child_nodes(statement) if part is not annotation]
         return _calls(annotation) or any(
-            isinstance(node, _ACTS) for part in others if not _is_harmless(part) for node in ast.walk(part)
+            isinstance(node, _ACTING_TYPES) for part in others if not _is_harmless(part) for node in ast.walk(part)
         )
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         return _calls(statement.args, statement.returns) or _decorator_may_call(statement)
     if isinstance(statement, ast.ClassDef):
-        is_hook = any(getattr(inner, "name", None) in _SUBCLASS_HOOKS for inner in statement.body)
+        has_hook = any(getattr(inner, "name", None) in _SUBCLASS_HOOKS for inner in statement.body)
         has_metaclass = not all(map(_is_harmless, (keyword.value for keyword in statement.keywords)))
         return (
-            is_hook
+            has_hook
             or has_metaclass
             or _calls(*statement.bases)
             or _decorator_may_call(statement)
             or any(map(acts, statement.body))
         )
-    return not (does_nothing(statement) or isinstance(statement, DEFINES))
+    return not (does_nothing(statement) or isinstance(statement, DEFINITION_TYPES))
 
 
 def _decorator_may_call(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
@@ -174,10 +176,10 @@ def _calls(*parts: ast.AST | None) -> bool:
 
 
 def _is_harmless(node: ast.AST) -> bool:
-    """Return whether this is a constant, a name in ``_HARMLESS``, or a call of such a name with harmless arguments."""
+    """Return whether a node is a constant, one of the ``_HARMLESS_NAMES``, or a harmless call of one of them."""
     if isinstance(node, ast.Call):
         return _is_harmless(node.func) and not _calls(*node.args, *node.keywords)
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.expr) and last_name(node) in _HARMLESS)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.expr) and unqualified_name(node) in _HARMLESS_NAMES)
 
 
 def only_defines(tree: ast.Module) -> bool:
@@ -186,7 +188,7 @@ def only_defines(tree: ast.Module) -> bool:
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is ``pass``, or consists only of a constant, such as a docstring or ``...``."""
+    """Return whether a statement is ``pass`` or only a constant, such as a docstring or ``...``."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -199,16 +201,16 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class StatementBatch:
-    """Statements that were certain as soon as the first ``chars`` characters of the reply had arrived."""
+    """Statements that became certain when the first ``chars`` characters of the reply had arrived."""
 
     statements: list[Statement]
     chars: int
 
 
 def chars_to_line(text: str, number: int) -> int:
-    """Return the number of characters of the text up to the end of a line.
+    """Return the number of characters in the text up to the end of a line, or in the whole text if it has no such line.
 
-    Lines are numbered from 1. If there is no line with this number, return the length of the text.
+    Lines are numbered from 1.
     """
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)
@@ -219,17 +221,17 @@ class GrowingReply:
 
     def __init__(self) -> None:
         self._text = ""
-        self._begin = self._searched = 0
-        self._ends: list[int] = []
+        self._line_begin = self._searched = 0
+        self._line_ends: list[int] = []
         self._blocks = 0
         self._prose = ProseScanner()
         self._closing: re.Pattern[str] | None = None
         self._fence_indentation = ""
         self._code_indentation: str | None = None
         self._opening_line: int | None = None
-        self._blank: list[str] = []
-        """Blank lines at the beginning of the block, before its indentation is known."""
-        self._done = False
+        self._blank_lines: list[str] = []
+        """The blank lines at the beginning of the block, which wait until its indentation is known."""
+        self._is_done = False
         self._statements = StatementFinder()
 
     @property
@@ -240,33 +242,33 @@ class GrowingReply:
     @property
     def before(self) -> str:
         """The prose before the code, or "" if no block of Python has begun."""
-        return self._text[: self._ends[self._opening_line - 1]].strip() if self._opening_line else ""
+        return self._text[: self._line_ends[self._opening_line - 1]].strip() if self._opening_line else ""
 
     def chars_to(self, code_line: int) -> int:
-        """Return the number of characters of the reply up to the end of a line of ``code``."""
+        """Return the number of characters in the reply up to the end of a line of ``code``."""
         assert self._opening_line is not None, "no line of code has arrived yet"
-        return self._ends[self._opening_line + code_line]
+        return self._line_ends[self._opening_line + code_line]
 
     def add(self, piece: str) -> Iterator[StatementBatch]:
-        """Add the next piece of the reply, and yield the statements that it makes certain."""
+        """Add the next piece of the reply, and yield the statements that become certain."""
         self._text += piece
         for line in self._whole_lines():
-            if not self._done and (statements := self._read_line(line)):
-                yield StatementBatch(statements, self._begin)
+            if not self._is_done and (statements := self._read_line(line)):
+                yield StatementBatch(statements, self._line_begin)
 
     def _whole_lines(self) -> Iterator[str]:
         r"""Yield the lines that are now complete.
 
-        If the text ends with \r, its last line has to wait, since the next character may be a \n of the same line end.
+        A last line that ends with \r has to wait: the next character may be a \n that belongs to the same line end.
         """
         while (end := _LINE_END.search(self._text, self._searched)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):
-            line = self._text[self._begin : end.start()]
-            self._ends.append(end.start())
-            self._begin = self._searched = end.end()
+            line = self._text[self._line_begin : end.start()]
+            self._line_ends.append(end.start())
+            self._line_begin = self._searched = end.end()
             yield line
-        self._searched = max(self._begin, len(self._text) - 1)
+        self._searched = max(self._line_begin, len(self._text) - 1)
 
     def _read_line(self, line: str) -> list[Statement]:
         if self._opening_line is not None:
@@ -283,24 +285,24 @@ class GrowingReply:
             self._prose.add(line)
             return
         self._fence_indentation, fence, info = opening.groups()
-        self._closing = closing_of(fence)
+        self._closing = closing_pattern(fence)
         self._blocks += 1
         if self._blocks > MAX_BLOCKS:
-            self._done = True
-        elif language_of(info) in PYTHON:
-            self._opening_line = len(self._ends) - 1
+            self._is_done = True
+        elif language_of(info) in PYTHON_TAGS:
+            self._opening_line = len(self._line_ends) - 1
 
     def _read_code_line(self, line: str) -> list[Statement]:
         assert self._closing is not None
         if self._closing.match(line):
-            self._done = True
-            return [] if isinstance(parse_only(self.code), str) else self._statements.close()
+            self._is_done = True
+            return [] if isinstance(parse_or_message(self.code), str) else self._statements.close()
         line = line.removeprefix(self._fence_indentation)
         if self._code_indentation is None:
             if not line.strip():
-                self._blank.append(line)
+                self._blank_lines.append(line)
                 return []
             self._code_indentation = indent_of(line)
-            for blank in self._blank:
+            for blank in self._blank_lines:
                 self._statements.add(blank.removeprefix(self._code_indentation))
         return self._statements.add(line.removeprefix(self._code_indentation))

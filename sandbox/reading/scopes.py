@@ -1,9 +1,9 @@
-"""Find out where each name is bound and used, in a single walk over the code in evaluation order.
+"""Find where each name is bound and used, in a single walk over the code in evaluation order.
 
-The *order* of a binding or use is a number. The walk counts while it visits the code, so that what is evaluated earlier
-has a lower number. The body of a function runs at an unknown time after its definition. So if the body uses a name from
-outside the function, the use is *deferred*: any binding may run before it. If the body binds a name outside the
-function (``global``, ``nonlocal``), the binding has the order ANY_TIME.
+The *order* of a binding or use is a number, which is lower if Python evaluates it earlier. The body of a function runs
+at an unknown time after its definition. So if the body uses a name from outside the function, the use is *deferred*:
+any binding may run before it. If the body binds a name outside the function (``global``, ``nonlocal``), the binding has
+the order ANY_TIME.
 """
 
 import ast
@@ -28,13 +28,13 @@ class ScopeKind(Enum):
 
 
 class Guard(IntEnum):
-    """Whether and how a ``try`` statement around the use of a name catches the error if the name is undefined."""
+    """How the ``try`` statements around the use of a name catch the NameError if the name is undefined."""
 
     NONE = 0
     ANY_ERROR = 1
-    """A bare ``except``, or one that names Exception or BaseException: it catches a NameError, perhaps by accident."""
+    """A bare ``except``, or one that names Exception or BaseException, may catch the NameError by accident."""
     NAME_ERROR = 2
-    """An ``except`` that names NameError or UnboundLocalError: the code allows for an undefined name."""
+    """An ``except`` that names NameError or UnboundLocalError shows that the name may be undefined."""
 
 
 @dataclass(slots=True)
@@ -50,18 +50,18 @@ class Binding:
     loops: tuple[int, ...] = ()
     value: ast.expr | None = None
     end_order: int | None = None
-    """For ``except ... as name``: the order at which the handler ends, and Python deletes the name."""
+    """The order at which Python deletes the name at the end of its handler, for ``except ... as name``."""
     text_order: int = 0
-    """The position in the source, as an order, even if ``order`` is ANY_TIME. A use before this position sees the
+    """The order that follows from the position in the source, even if ``order`` is ANY_TIME. An earlier use sees the
     binding only if one loop contains both.
     """
 
 
 @dataclass(slots=True)
 class NameScope:
-    """A namespace of the code: its variables, with the places that bind and delete them.
+    """A namespace of the code: its variables, and the places that bind and delete them.
 
-    ``deferred`` is True if the code of the scope runs later than the code around it, as a function's body does.
+    ``deferred`` is True if the code of the scope runs later than the code around it, as the body of a function does.
     """
 
     kind: ScopeKind
@@ -99,7 +99,7 @@ class Use:
 
 @dataclass
 class Scopes:
-    """The result of the walk."""
+    """The scopes, bindings and uses of names in a piece of code, and other facts that the walk collects."""
 
     module: NameScope
     uses: list[Use] = field(default_factory=list)
@@ -111,10 +111,10 @@ class Scopes:
     misplaced: list[ast.stmt] = field(default_factory=list)
     """Every ``return`` outside a function, and every ``break`` and ``continue`` outside a loop."""
     binds_any_name: bool = False
-    """True if there is a star import, or a use of ``globals`` or the like, which may bind any name."""
+    """True if a star import, or a function such as ``globals``, may bind any name."""
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
-        """Return the scope that binds a name used in ``scope``, or None, and whether the use is deferred."""
+        """Return the scope that binds a name used in ``scope``, or None, and True if the use is deferred."""
         deferred = False
         for current in scope.outward():
             if name in current.globals:
@@ -131,11 +131,8 @@ class Scopes:
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Return the names that the code reads but does not bind, including names in annotations."""
+        """Return the names that the code reads or deletes but does not bind, including those in annotations."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
-
-
-# The walk.
 
 
 def scopes_of(tree: ast.AST) -> Scopes:
@@ -153,13 +150,11 @@ class _Walker(ast.NodeVisitor):
         self.result = Scopes(self.scope)
         self.last_order = 0
         self.loops: tuple[int, ...] = ()
-        self.loops_around: tuple[int, ...] = ()
-        """Numbers of the loops outside the function whose body is being visited. ``loops`` are the loops inside it."""
+        self.outer_loops: tuple[int, ...] = ()
+        """Numbers of the loops around the function whose body is being visited. ``loops`` are the loops inside it."""
         self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.in_annotation = False
-
-    # Moving through the tree
 
     def generic_visit(self, node: ast.AST) -> None:
         """Visit the children in the order of the node's fields. Nearly every node is evaluated in this order."""
@@ -183,12 +178,12 @@ class _Walker(ast.NodeVisitor):
 
     @contextmanager
     def nested_scope(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
-        outer = self.scope, self.loops, self.loops_around, self.guard
+        outer = self.scope, self.loops, self.outer_loops, self.guard
         self.scope = NameScope(kind, self.scope, deferred)
         if deferred:
-            self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
+            self.outer_loops, self.loops, self.guard = (*self.outer_loops, *self.loops), (), Guard.NONE
         yield self.scope
-        self.scope, self.loops, self.loops_around, self.guard = outer
+        self.scope, self.loops, self.outer_loops, self.guard = outer
 
     def next_order(self) -> int:
         self.last_order += 1
@@ -204,7 +199,7 @@ class _Walker(ast.NodeVisitor):
         elif name in target.nonlocals:
             target, order = self.function_that_binds(name), ANY_TIME
         if order == ANY_TIME:
-            loops = (*self.loops_around, *loops)
+            loops = (*self.outer_loops, *loops)
         binding = Binding(node, order, loops, value, text_order=text_order)
         target.bindings.setdefault(name, []).append(binding)
         return binding
@@ -355,7 +350,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
         outer = self.guard
-        self.guard = max(outer, Guard.NONE, *map(_guard, node.handlers))
+        self.guard = max(outer, Guard.NONE, *map(_guard_of, node.handlers))
         self.visit_block(node.body)
         self.guard = outer
         self.visit_all(node.handlers)
@@ -390,9 +385,9 @@ class _Walker(ast.NodeVisitor):
     visit_Continue = visit_Break  # noqa: N815
 
 
-def _guard(handler: ast.ExceptHandler) -> Guard:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {kind.id for kind in kinds if isinstance(kind, ast.Name)}
+def _guard_of(handler: ast.ExceptHandler) -> Guard:
+    exceptions = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {exception.id for exception in exceptions if isinstance(exception, ast.Name)}
     if names & {"NameError", "UnboundLocalError"}:
         return Guard.NAME_ERROR
     return Guard.ANY_ERROR if handler.type is None or names & {"Exception", "BaseException"} else Guard.NONE

@@ -14,14 +14,12 @@ from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_sou
 from planbook.sandbox.policy.rules import MAX_SOURCE, syntax_hint
 from planbook.sandbox.types import Fault, FaultKind
 
-# Parsing.
-
 FILENAME = "<plan>"
 MAX_LINES = 5_000
 """Maximum number of lines and semicolons together, since CPython takes seconds to compile tens of thousands of
 statements.
 """
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+PARSING_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Errors that CPython raises for code that it cannot parse or compile."""
 
 
@@ -31,11 +29,11 @@ def parse(code: str) -> ast.Module | Fault:
         return _fault(code, too_long, None, "write a shorter plan")
     try:
         return parse_source(code, FILENAME)
-    except UNREADABLE as error:
+    except PARSING_ERRORS as error:
         return _explain(code, error)
 
 
-def parse_only(code: str) -> ast.Module | str:
+def parse_or_message(code: str) -> ast.Module | str:
     """Return the syntax tree, or a short message if the code cannot be parsed or is too long. Never raises.
 
     This is faster than ``parse``, which also explains the error.
@@ -44,7 +42,7 @@ def parse_only(code: str) -> ast.Module | str:
         return too_long
     try:
         return parse_source(code, FILENAME)
-    except UNREADABLE as error:
+    except PARSING_ERRORS as error:
         return str(getattr(error, "msg", error))
 
 
@@ -57,12 +55,12 @@ def _too_long(code: str) -> str:
 
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
-    """Return the fault if the parsed code cannot be compiled, as with ``return`` outside a function, else None."""
+    """Return a fault if the parsed code cannot be compiled, as with a misplaced ``return``, or else None."""
     if problem := too_large(tree):
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
         compile_tree(tree, FILENAME)
-    except UNREADABLE as error:
+    except PARSING_ERRORS as error:
         return _explain(code, error)
     return None
 
@@ -89,8 +87,8 @@ _HINTS_BY_CHARACTER = {
 _GENERAL_HINT = "explanations belong outside the code, or after a #"
 
 
-def _nodes(code: str) -> Iterator[Node]:
-    """Yield every node of tree-sitter's tree in source order. Tree-sitter makes a tree even of broken code."""
+def _tree_nodes(code: str) -> Iterator[Node]:
+    """Yield every node of tree-sitter's tree in source order. Tree-sitter builds a tree even for broken code."""
     waiting = [Parser(LANGUAGE).parse(code.encode("utf-8", "replace")).root_node]
     while waiting:
         node = waiting.pop()
@@ -105,11 +103,11 @@ def _fault(code: str, message: str, line: int | None, hint: str, column: int | N
 
 
 def _explain(code: str, error: Exception) -> Fault:
-    """Return the fault for one of the errors in UNREADABLE."""
+    """Return the fault for one of the errors in PARSING_ERRORS."""
     if isinstance(error, RecursionError | MemoryError):
         return too_deep(code)
     if not isinstance(error, SyntaxError) or "null bytes" in error.msg:
-        return _unreadable(code)
+        return _bad_character_fault(code)
     message, line, column = error.msg, error.lineno or 1, max((error.offset or 1) - 1, 0)
     lines = code_lines(code)
     line = min(line, len(lines))
@@ -122,9 +120,9 @@ def _explain(code: str, error: Exception) -> Fault:
 
 
 def _tree_sitter_message(code: str, line: int) -> str | None:
-    """Return a better message for a line in which CPython has found only "invalid syntax", or None if there is none."""
+    """Return a better message for a line in which CPython found only "invalid syntax", or None if there is none."""
     lines = _last_statement_lines(code_lines(code)[:line])
-    for node in _nodes("\n".join(lines)):
+    for node in _tree_nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
             continue
         if node.is_missing:
@@ -137,9 +135,9 @@ def _tree_sitter_message(code: str, line: int) -> str | None:
 
 
 def _last_statement_lines(lines: list[str]) -> list[str]:
-    """Return the last lines, beginning with an unindented one, with at most MAX_EXPLAINED characters.
+    """Return the last lines, beginning with an unindented one. They have at most MAX_EXPLAINED characters.
 
-    The number of characters is limited, because tree-sitter can take 15 s for 40,000 characters.
+    Tree-sitter can take 15 s for 40,000 characters.
     """
     remaining, start = MAX_EXPLAINED, len(lines)
     for number in range(len(lines) - 1, -1, -1):
@@ -150,7 +148,7 @@ def _last_statement_lines(lines: list[str]) -> list[str]:
     return lines
 
 
-def _unreadable(code: str) -> Fault:
+def _bad_character_fault(code: str) -> Fault:
     """Return a fault at the first character that Python source must not contain: NUL or a lone surrogate."""
     if found := re.search("[\0\ud800-\udfff]", code):
         before = code_lines(code[: found.start()])
@@ -161,24 +159,24 @@ def _unreadable(code: str) -> Fault:
 
 # The statements of code that may have syntax errors.
 
-MAX_PARSED = 200_000
-"""Maximum number of characters in all attempts to parse parts of one text. The rest of the text is left out."""
+MAX_PARSED_CHARS = 200_000
+"""Maximum number of characters in all attempts to parse statements of one text. Later statements are left out."""
 _MIN_COST = 100
-"""An attempt to parse counts as at least this many characters."""
+"""Minimum number of characters that an attempt to parse counts as."""
 _MAX_STATEMENT_LINES = 60
-CONTINUES = re.compile(r"\f*(?:(?:else|elif|except|finally)\b|[ \t)\]}#]|$)")
-"""Matches the beginning of a line that continues a statement, and the beginning of a blank line or comment."""
+CONTINUATION = re.compile(r"\f*(?:(?:else|elif|except|finally)\b|[ \t)\]}#]|$)")
+"""Matches the beginning of a line that continues a statement, is blank, or contains only a comment."""
 _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
-"""Phrases in CPython's messages about code that the lines after it may complete."""
+"""Phrases in CPython's messages about code that later lines may complete."""
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
     """Return the statements of broken code that can be parsed. Their line numbers are those in the whole code."""
     statements: list[ast.stmt] = []
-    start, remaining = 0, MAX_PARSED
+    start, remaining = 0, MAX_PARSED_CHARS
     while start < len(lines) and remaining > 0:
         end = next_start = _next_start(lines, start)
-        while isinstance(tree := parse_only(code := "\n".join(lines[start:end])), str):
+        while isinstance(tree := parse_or_message(code := "\n".join(lines[start:end])), str):
             remaining -= max(len(code), _MIN_COST)
             is_open = end - start <= _MAX_STATEMENT_LINES and any(words in tree for words in _OPEN_ENDED)
             if end >= len(lines) or remaining < 0 or not is_open:
@@ -198,7 +196,7 @@ def _next_start(lines: Sequence[str], start: int) -> int:
     Such a line is neither blank nor a comment, does not continue a statement, and is not directly below a decorator.
     """
     for number in range(start + 1, len(lines)):
-        if not CONTINUES.match(lines[number]):
+        if not CONTINUATION.match(lines[number]):
             if not lines[start].startswith("@"):
                 return number
             start = number

@@ -18,7 +18,7 @@ from itertools import takewhile
 from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
-    FORMATS,
+    FORMAT_METHODS,
     GUARD,
     MODULES,
     PARTIAL_MODULES,
@@ -228,7 +228,7 @@ def _check_attribute(name: Any) -> Any:
 
 def _getattr(*args: Any) -> Any:
     value = _guarded(getattr)(*args)
-    return _formatter(value) if args[1] in FORMATS else value
+    return _formatter(value) if args[1] in FORMAT_METHODS else value
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from planbook.planner.models.types import estimate_tokens
 from planbook.sandbox import Fault, bound_names, check, closest, read_reply
 from planbook.sandbox.answers import Answers, function_specs
 from planbook.sandbox.functions import FunctionSpec
-from planbook.sandbox.policy.compiler import NO_CONTEXT, precompile
+from planbook.sandbox.policy.compiler import NO_CONTEXT, compile_for_worker_cached
 from tests.dry_plans import dry_run_of
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
@@ -238,14 +238,14 @@ def test_too_many_names_and_scopes_are_refused_quickly(part: str) -> None:
     source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
     bounded(lambda: check(source, {}))
     assert {fault.message for fault in check(source, {})} == {"too many names and functions in one piece of code"}
-    assert [fault.type for fault in precompile(source, "plan", True).faults] == ["syntax"]
+    assert [fault.type for fault in compile_for_worker_cached(source, "plan", True).faults] == ["syntax"]
 
 
 def test_constant_texts_are_counted_at_their_compiled_size() -> None:
     """Each text takes 16 kB when it is compiled; all of them take 56 MB."""
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
-    bounded(lambda: precompile(plan, "plan", True))
-    assert [fault.type for fault in precompile(plan, "plan", True).faults] == ["too-large"]
+    bounded(lambda: compile_for_worker_cached(plan, "plan", True))
+    assert [fault.type for fault in compile_for_worker_cached(plan, "plan", True).faults] == ["too-large"]
 
 
 def test_the_cache_of_compiled_code_is_bounded() -> None:
@@ -253,7 +253,7 @@ def test_the_cache_of_compiled_code_is_bounded() -> None:
     tracemalloc.start()
     for number in range(120):
         source = f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200))
-        assert precompile(source, "plan", True).code
+        assert compile_for_worker_cached(source, "plan", True).code
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
@@ -267,12 +267,12 @@ def test_cells_share_the_cached_names_of_their_session() -> None:
         "global " + ",".join(f"a{n:x}" for n in range(17_000)),
         *(f"x{number} = 1" for number in range(300)),
     ):
-        context = precompile(source, "plan", True, False, context).context
+        context = compile_for_worker_cached(source, "plan", True, False, context).context
     assert len(context.names) == 17_300
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20
-    assert precompile("x1 = 2", "plan", True, False, context).context.names is context.names
+    assert compile_for_worker_cached("x1 = 2", "plan", True, False, context).context.names is context.names
 
 
 KEPT: dict[str, Callable[[str], object]] = {

@@ -14,9 +14,9 @@ from planbook.sandbox import (
     Sandbox,
     Session,
     SessionBusy,
-    bound_by_part,
     check,
     check_part,
+    possibly_bound_names,
     statements_of,
 )
 from tests.killing import kill_worker
@@ -161,7 +161,7 @@ def faults_in_parts(code: str) -> list[Fault]:
     for statement in statements_of(code.split("\n")):
         if faults := check_part(statement.source, FUNCTIONS, attributes=ATTRIBUTES, names=names):
             return faults
-        names |= bound_by_part(statement.source)
+        names |= possibly_bound_names(statement.source)
     return []
 
 

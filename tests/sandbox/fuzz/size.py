@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from planbook.sandbox import (
     GrowingReply,
-    bound_by_part,
     checks,
     defined_names,
     extract,
     parse_source,
+    possibly_bound_names,
     read_reply,
     statements_of,
 )
@@ -169,7 +169,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "steps": step_numbers,
     "definitions": defined_names,
     "carried": carried,
-    "bound names": bound_by_part,
+    "bound names": possibly_bound_names,
     "scopes": scopes,
 }
 """Everything on the host that reads a text of a plan or a model."""
