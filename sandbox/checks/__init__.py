@@ -53,9 +53,9 @@ def check(
     """Return all certain faults of a plan, sorted by line. Never raises. No code runs.
 
     ``functions`` maps names, such as ``finish`` or ``agent.go_to``, to the session's functions, which are not called.
-    ``attributes`` are the dotted names of the session's attributes, and ``names`` are the names that helpers or earlier
-    cells have defined. ``modules`` are the packages beyond the standard library that plans may import. Unless
-    ``allow_definitions_only``, a plan that only defines functions has a fault.
+    ``attributes`` are the dotted names of the session's attributes, and ``names`` are the names that helpers, earlier
+    cells or the session have defined. ``modules`` are the packages beyond the standard library that plans may import.
+    Unless ``allow_definitions_only``, a plan that only defines functions has a fault.
 
     >>> def go_to(place: str) -> str: ...
     >>> print(*check("agent.goto('bed')", {"agent.go_to": go_to}))
@@ -151,7 +151,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
 
 
 MAX_BINDINGS = 100
-"""If the code binds a name more often, not all uses of the name are checked, since each use would be compared with each
+"""If the code binds a name more often than this, not all of its uses are checked: each would be compared with each
 binding.
 """
 

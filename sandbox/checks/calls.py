@@ -162,7 +162,7 @@ def accepts(annotation: object, value: ast.expr) -> bool:
 
 
 def _type_or_empty(annotation: object) -> object:
-    """Return the annotation if it is a type or None. For any other, which may not be hashable, return Parameter.empty."""
+    """Return a type or None unchanged, and Parameter.empty for any other annotation, which may not be hashable."""
     return annotation if annotation is None or isinstance(annotation, type) else inspect.Parameter.empty
 
 

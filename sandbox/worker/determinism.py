@@ -1,7 +1,7 @@
-"""Replace what differs between runs: the time, random numbers, the process id and threads.
+"""Make runs repeatable: replace the time, random numbers, the process id and threads, which differ between runs.
 
 With the replacements, a plan behaves in a replay as in its first run. They are not a security measure: a plan that
-finds the machine's real clock only harms its own replay.
+reads the machine's real clock harms only its own replay.
 """
 
 import _random
@@ -15,8 +15,6 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-# The logical clock.
-
 MICROSECONDS_PER_SECOND, NANOSECONDS_PER_MICROSECOND = 1_000_000, 1_000
 
 
@@ -29,14 +27,14 @@ class LogicalClock:
     def __init__(self) -> None:
         self.host_time = 0
         self._readings = 0
-        self.ask_sleep: Callable[[float], None] = lambda seconds: None
+        self.request_sleep: Callable[[float], None] = lambda seconds: None
 
     def start(self) -> None:
-        """Forget the readings so far, which were made before the session began."""
+        """Forget the readings before the session."""
         self._readings = 0
 
     def microseconds(self) -> int:
-        """Return the time since 1970 in microseconds. This counts as a reading."""
+        """Return the time since 1970 in microseconds, and count a reading."""
         self._readings += 1
         return self.host_time + self._readings
 
@@ -45,11 +43,11 @@ class LogicalClock:
         return self.microseconds() / MICROSECONDS_PER_SECOND
 
     def sleep(self, seconds: float) -> None:
-        """Ask the host to advance the clock. Raises ValueError for a negative or infinite length."""
+        """Ask the host to advance the clock. Raises ValueError for a negative, infinite or NaN length."""
         length = float(seconds) if isinstance(seconds, float) else operator.index(seconds)
         if not 0 <= length < float("inf"):
             raise ValueError(f"sleep length must be {'non-negative' if length < 0 else 'finite'}")
-        self.ask_sleep(length)
+        self.request_sleep(length)
 
 
 CLOCK = LogicalClock()
@@ -97,7 +95,7 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
 
 
 class ReplacedBuiltin:
-    """A function in place of one that is written in C. Like that one, it does not become a method in a class."""
+    """A function that replaces one written in C. Like a C function, it does not become a method in a class."""
 
     __slots__ = ("__qualname__", "__weakref__")
     __qualname__: str
@@ -111,9 +109,9 @@ class ReplacedBuiltin:
 
 
 def builtin_function(function: Any, name: str, module: str = "builtins") -> Any:
-    """Return a ReplacedBuiltin that does what a function does.
+    """Return a ReplacedBuiltin that calls a function.
 
-    Each has a class of its own, whose ``__call__`` is the function, so that a call needs only one frame.
+    It is the only instance of a class whose ``__call__`` is the function, so that a call needs only one frame.
     """
     call = staticmethod(as_builtin(function, name, module))
     members = {"__call__": call, "__name__": name, "__module__": module, "__doc__": function.__doc__, "__slots__": ()}
@@ -122,25 +120,20 @@ def builtin_function(function: Any, name: str, module: str = "builtins") -> Any:
     return result
 
 
-# Everything else.
-
 _COPYING_MODULES = frozenset({"threading", "random", "datetime", "queue", "uuid"})
-"""Modules that copy functions of other modules when they are imported, for example ``from time import monotonic``. They
-must be imported after the functions are replaced.
+"""Modules that import functions of other modules by name, for example ``from time import monotonic``. They must be
+imported after the functions are replaced.
 """
-_OPTIONAL = ("_uuid", "_queue")
-"""C modules that are hidden, since their code would bypass the replacements. Python works without them. Each would also
-add five memory mappings, which every fork has to copy.
+_HIDDEN_MODULES = ("_uuid", "_queue")
+"""C modules that are hidden, since they bypass the replacements and Python works without them. Each would also add five
+memory mappings, which every fork has to copy.
 """
 NODE = 0x020000000001
-"""The hardware address that ``uuid.uuid1`` uses. No device has it."""
+"""The hardware address that ``uuid.uuid1`` uses. No device has this address."""
 
 
 def make_deterministic() -> None:
-    """Replace what differs between runs.
-
-    Raises RuntimeError if a module that copies some of the replaced functions has already been imported.
-    """
+    """Apply all replacements. Raises RuntimeError if one of the _COPYING_MODULES has already been imported."""
     if early := _COPYING_MODULES & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
@@ -148,7 +141,7 @@ def make_deterministic() -> None:
     for name in ("get_ident", "get_native_id", "_get_main_thread_ident"):
         setattr(_thread, name, lambda: 1)
     _random.Random = SeededRandom  # type: ignore[misc]
-    sys.modules.update(dict.fromkeys(_OPTIONAL))  # type: ignore[arg-type]
+    sys.modules.update(dict.fromkeys(_HIDDEN_MODULES))  # type: ignore[arg-type]
     import datetime
     import threading
     import uuid
@@ -184,10 +177,10 @@ def hide_process() -> None:
 
 
 class SeededRandom(_random.Random):
-    """The new base class of ``random.Random``. If no seed is given, the session's next random number is the seed."""
+    """Replaces the base class of ``random.Random``. The default seed is the session's next random number."""
 
     def __new__(cls, *_seed: Any, **_options: Any) -> "SeededRandom":
-        """Create a generator with the seed 0, which takes little time. ``__init__`` seeds it again."""
+        """Create a generator with the seed 0, which is fast. ``__init__`` seeds it again."""
         generator = super().__new__(cls)
         _seed_by_number(generator, 0)
         return generator
@@ -217,7 +210,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Replace ``Condition.wait``. No other thread can notify this one, so only the clock advances, by the timeout."""
+    """Replace ``Condition.wait``. No other thread can notify this one, so the clock simply advances by the timeout."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))

@@ -1,7 +1,7 @@
-"""The namespace of plans: the built-ins of Python except those that are refused, and the modules that plans may import.
+"""The namespace of plans: the built-ins of Python that are not refused, and the modules that plans may import.
 
-Functions called *guards* replace built-ins such as ``getattr``. At run time, they refuse the names of attributes
-that the policy refuses in source code. The guards do not stop a hostile plan; only the locked-down process does.
+Functions called *guards* replace built-ins such as ``getattr``. At run time, they refuse the attributes that the policy
+refuses in source code. The guards do not stop a hostile plan; only the locked-down process does.
 """
 
 import builtins
@@ -30,17 +30,17 @@ from planbook.sandbox.policy.rules import (
 )
 from planbook.sandbox.worker.determinism import as_builtin, builtin_function, set_in_class
 
-# Modules. Some are preloaded in the zygote, the process that workers are forked from. The host, the process that opened
+# Some modules are preloaded in the zygote, the process that workers are forked from. The host, the process that opened
 # the session, sends the source of the others when a plan imports them.
 
 SourceProvider = Callable[[str], tuple[str, bool] | None]
-"""A function that asks the host for a module. It takes the module's name, and returns the source and whether the module
-is a package, or None if the host does not send the module.
+"""Asks the host for the module with this name. Returns its source and True if it is a package, or None if the host does
+not send it.
 """
 
 
 class PlanModule(types.ModuleType):
-    """A module whose attributes plans cannot set or delete. Loaded modules are converted to this class."""
+    """A module whose attributes plans cannot set or delete. This class replaces the class of loaded modules."""
 
     def __setattr__(self, name: str, *value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
@@ -52,35 +52,36 @@ as_builtin(PlanModule, "module")
 
 MAIN = "__main__"
 _ATTRIBUTE_READERS = frozenset({__name__, "functools", "logging"})
-"""Modules whose functions read attributes that a plan names: the guards here, ``wraps``, and log formatters."""
-_names_of: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
+"""Modules with functions that read attributes by names from the plan: the guards here, ``wraps``, and log formatters.
+"""
+_real_dict: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 """Returns the ``__dict__`` of a module."""
 
 
 def _module_dict(module: types.ModuleType) -> dict[str, Any]:
-    """Return the ``__dict__`` of a module to the standard library. For plans, no module has this attribute."""
+    """Return the ``__dict__`` of a module to code of the standard library. For plans, modules have no such attribute."""
     caller = sys._getframe(1).f_globals
-    if caller is _names_of(sys.modules[MAIN]) or caller.get("__name__", __name__) in _ATTRIBUTE_READERS:
+    if caller is _real_dict(sys.modules[MAIN]) or caller.get("__name__", __name__) in _ATTRIBUTE_READERS:
         raise AttributeError
-    return _names_of(module)
+    return _real_dict(module)
 
 
 def _module_dir(module: types.ModuleType) -> list[str]:
     """Return the names in a module, as ``dir`` does."""
-    names = _names_of(module)
+    names = _real_dict(module)
     return list(names["__dir__"]()) if "__dir__" in names else list(names)
 
 
 class HostFinder:
-    """Imports modules that the host sends as source, for plans and for the standard library's own code."""
+    """Imports modules that the host sends as source, for plans and for code of the standard library."""
 
     def __init__(self) -> None:
-        self.ask: SourceProvider = lambda name: None
+        self.request_source: SourceProvider = lambda name: None
         self._sources: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a module, or None if the host does not send it."""
-        source = self.ask(name)
+        source = self.request_source(name)
         if source is None:
             return None
         self._sources[name] = source
@@ -93,7 +94,7 @@ class HostFinder:
     def exec_module(self, module: types.ModuleType) -> None:
         """Run the source of a module."""
         source, _ = self._sources.pop(module.__name__)
-        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), _names_of(module))
+        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), _real_dict(module))
         if module.__name__ in MODULES:
             module.__class__ = PlanModule
 
@@ -108,47 +109,47 @@ def preload(modules: Collection[str], *, language_layer: bool) -> None:
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL would add 4 MB to the mappings of every worker
-    for name in sorted((PRELOADED | _INTERNAL) - PARTIAL_MODULES.keys()):
+    for name in sorted((PRELOADED | _INTERNAL_MODULES) - PARTIAL_MODULES.keys()):
         importlib.import_module(name)
-    for name in PRELOADED - PARTIAL_MODULES.keys() - _WRITABLE:
+    for name in PRELOADED - PARTIAL_MODULES.keys() - _WRITABLE_MODULES:
         sys.modules[name].__class__ = PlanModule
     for name in modules:
         package = importlib.import_module(name)
         for member in getattr(package, "__all__", ()):
-            getattr(package, member, None)  # some packages import their parts only on access
-    _ALLOWED.update(modules)
+            getattr(package, member, None)  # some packages import members only on access
+    _ALLOWED_PACKAGES.update(modules)
     for name in () if language_layer else _MACHINE_MODULES:
         importlib.import_module(name)
 
 
-_ALLOWED: set[str] = set()
+_ALLOWED_PACKAGES: set[str] = set()
 """Packages beyond the standard library that plans may import, including their submodules."""
-_WRITABLE = {"warnings"}
-"""Modules that are not made read-only, since code of the standard library sets their attributes at run time."""
+_WRITABLE_MODULES = {"warnings"}
+"""Modules that stay writable, since code of the standard library sets their attributes at run time."""
 _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
-"""Modules written in C that give access to the machine. The attacks in the tests use them."""
+"""C modules that give access to the machine. The attacks in the tests use them."""
 
 
 def restrict_imports(*, host_only: bool) -> None:
-    """From now on, ask the host for the source of every module that is neither loaded nor built in.
+    """Request the source of every module that is neither loaded nor built in from the host, from now on.
 
-    If the host does not send the module, look for it in files, unless ``host_only``.
+    If the host does not send a module, look for it in files, unless ``host_only``.
     """
     sys.meta_path.insert(1, FINDER)
     if host_only:
         del sys.meta_path[2:]
-    _names_of(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
+    _real_dict(sys.modules["zoneinfo._common"])["load_tzdata"] = _load_zone
 
 
-def _zone(key: str) -> io.BytesIO:
-    """Return the data of a time zone. Raises ZoneInfoNotFoundError if the host does not know the time zone."""
-    if data := FINDER.ask(f"zoneinfo:{key}"):
+def _load_zone(key: str) -> io.BytesIO:
+    """Return the data of a time zone. Raises ZoneInfoNotFoundError if the host does not send it."""
+    if data := FINDER.request_source(f"zoneinfo:{key}"):
         return io.BytesIO(data[0].encode("latin-1"))
     raise sys.modules["zoneinfo"].ZoneInfoNotFoundError(f"No time zone found with key {key}")
 
 
 class SysModule(PlanModule):
-    """The ``sys`` of plans. Its streams are the current ones, which ``contextlib.redirect_stdout`` replaces."""
+    """The ``sys`` of plans. Its streams are the current ones, so that ``contextlib.redirect_stdout`` works."""
 
     stdout = property(lambda self: sys.stdout)
     stderr = property(lambda self: sys.stderr)
@@ -158,9 +159,9 @@ as_builtin(SysModule, "module")
 
 
 def _partial_module(name: str) -> PlanModule:
-    """Return a copy of a module that has only the names that PARTIAL_MODULES lists for it."""
-    module, real = (SysModule if name == "sys" else PlanModule)(name), _names_of(sys.modules[name])
-    _names_of(module).update({member: real[member] for member in PARTIAL_MODULES[name] if member in real})
+    """Return a copy of a module with only the names that PARTIAL_MODULES lists."""
+    module, real = (SysModule if name == "sys" else PlanModule)(name), _real_dict(sys.modules[name])
+    _real_dict(module).update({member: real[member] for member in PARTIAL_MODULES[name] if member in real})
     return module
 
 
@@ -169,8 +170,8 @@ class Output(io.TextIOBase):
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self.unfinished: list[io.StringIO] = []
-        """The texts of the running calls of ``print``, outermost first: a ``__str__`` may print as well."""
+        self.running_prints: list[io.StringIO] = []
+        """The texts of the running calls of ``print``, outermost first. They nest if a ``__str__`` prints."""
 
     encoding = "utf-8"
 
@@ -182,11 +183,11 @@ class Output(io.TextIOBase):
         """Send the text to the host immediately, and return its length."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        for printed in self.unfinished:
-            if printed.tell():
-                self._write(printed.getvalue())
-                printed.seek(0)
-                printed.truncate()
+        for text_so_far in self.running_prints:
+            if text_so_far.tell():
+                self._write(text_so_far.getvalue())
+                text_so_far.seek(0)
+                text_so_far.truncate()
         self._write(text)
         return len(text)
 
@@ -200,23 +201,22 @@ def make_importer() -> Callable[..., object]:
     ) -> object:
         if name in partial:
             return partial[name]
-        if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
+        top = name.partition(".")[0]
+        if level or (name not in MODULES and name not in _INTERNAL_MODULES and top not in _ALLOWED_PACKAGES):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return builtins.__import__(name, None, None, fromlist or (), 0)
 
     return load_for_plan
 
 
-_INTERNAL = frozenset({"__future__", "_strptime"})
-"""Modules that the importer of plans accepts, though MODULES does not list them. Python itself imports ``__future__``
-when a plan has ``from __future__ import ...``, and the C code of ``strptime`` imports ``_strptime``.
+_INTERNAL_MODULES = frozenset({"__future__", "_strptime"})
+"""Modules that MODULES does not list, but the importer of plans accepts. Python itself imports ``__future__`` when a
+plan has ``from __future__ import ...``, and the C code of ``strptime`` imports ``_strptime``.
 """
 
 
-# Built-ins.
-
-_KEPT_SPECIAL = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Built-ins whose names begin with underscores and that plans keep, since Python cannot run code without them."""
+_SPECIAL_BUILTINS = frozenset({"__build_class__", "__debug__", "__import__"})
+"""Built-ins with underscores that plans keep, since Python cannot run code without them."""
 
 
 def _check_attribute(name: Any) -> Any:
@@ -232,15 +232,15 @@ def _getattr(*args: Any) -> Any:
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a built-in that takes an object and the name of an attribute, so that the name is checked first."""
+    """Wrap a built-in that takes an object and the name of an attribute. The wrapper checks the name first."""
     return lambda *args, **options: function(*args[:1], *map(_check_attribute, args[1:2]), *args[2:], **options)
 
 
 def _formatter(method: Any) -> Any:
     """Return a checked version of ``method``, an attribute named ``format`` or ``format_map``.
 
-    If it is bound to a string, as in ``"{}".format``, the string is immediately checked as a template. For
-    ``str.format``, return a function that checks its first argument when it is called. Other methods are unchanged.
+    If it is bound to a string, as in ``"{}".format``, check the string as a template immediately. For ``str.format``,
+    return a function that checks its first argument when it is called. Return any other method unchanged.
     """
     if method is str.format or method is str.format_map:
         return lambda *args, **kwargs: method(*map(_check_template, args[:1]), *args[1:], **kwargs)
@@ -268,11 +268,11 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
     if not isinstance(target, Output):
         return _PRINT(*values, file=target, **options)
     text = io.StringIO()
-    target.unfinished.append(text)
+    target.running_prints.append(text)
     try:
         _PRINT(*values, file=text, **options)
     finally:
-        del target.unfinished[-1]
+        del target.running_prints[-1]
         target.write(text.getvalue())
 
 
@@ -287,7 +287,7 @@ _GUARDS: dict[str, Callable[..., Any]] = {
 
 
 def _imitation(real: Any, guard: Any) -> Any:
-    """Return a guard with the name and documentation of what it replaces."""
+    """Return a guard that has the name and documentation of the function that it replaces."""
     guard.__doc__ = real.__doc__
     return builtin_function(guard, real.__name__, real.__module__)
 
@@ -295,18 +295,18 @@ def _imitation(real: Any, guard: Any) -> Any:
 def _walk_stack(f: types.FrameType | None) -> Iterator[tuple[types.FrameType, int]]:
     """Replace ``traceback.walk_stack``. The stack of a plan ends where the worker runs the plan.
 
-    This is no generator, since another frame would change what ``walk_stack(None)`` returns.
+    This is not a generator, since an additional frame would change the result of ``walk_stack(None)``.
     """
-    return takewhile(lambda found: found[0].f_globals.get("__name__") != _RUNS_PLANS, _WALK_STACK(f))
+    return takewhile(lambda entry: entry[0].f_globals.get("__name__") != _SERVE_MODULE, _WALK_STACK(f))
 
 
-_WALK_STACK, _RUNS_PLANS = traceback.walk_stack, "planbook.sandbox.worker.serve"
+_WALK_STACK, _SERVE_MODULE = traceback.walk_stack, "planbook.sandbox.worker.serve"
 
 
 def guard_library() -> None:
-    """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, like ``getattr`` in plans.
+    """Guard ``operator.attrgetter`` and ``string.Formatter``, which read attributes by name, as ``getattr`` does.
 
-    Also hide from plans the ``__dict__`` of modules, and the worker's own part of the stack, whose file names differ
+    Also hide the ``__dict__`` of modules from plans, and the worker's own part of the stack, whose file names differ
     from machine to machine. This affects all code of the process.
     """
     traceback.walk_stack = _walk_stack
@@ -316,20 +316,20 @@ def guard_library() -> None:
     set_in_class(types.ModuleType, "__dir__", _module_dir)
 
 
-def namespace(*, language_layer: bool) -> dict[str, Any]:
+def new_namespace(*, language_layer: bool) -> dict[str, Any]:
     """Create a new module ``__main__`` and return its namespace. If not ``language_layer``, no built-in is left out."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
-    names = _names_of(main)
-    names["__builtins__"] = _builtins() if language_layer else {**_names_of(builtins), "print": _print}
+    names = _real_dict(main)
+    names["__builtins__"] = _builtins() if language_layer else {**_real_dict(builtins), "print": _print}
     return names
 
 
 def _builtins() -> dict[str, Any]:
     real = {
         name: value
-        for name, value in _names_of(builtins).items()
-        if name not in REFUSED_BUILTINS and (name in _KEPT_SPECIAL or not name.startswith("_"))
+        for name, value in _real_dict(builtins).items()
+        if name not in REFUSED_BUILTINS and (name in _SPECIAL_BUILTINS or not name.startswith("_"))
     }
     guards = {name: _imitation(real[name], guard) for name, guard in _GUARDS.items()}
     return real | guards | {"__import__": make_importer(), GUARD: _getattr}

@@ -24,9 +24,7 @@ from planbook.sandbox.protocol import (
     pack,
 )
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.results import MEMORY_FAULT, as_json, decode, printable, to_bytes
-
-# Functions, objects and records.
+from planbook.sandbox.worker.results import MEMORY_FAULT, as_json_value, encode_json, escape_surrogates, parse_json
 
 CallHandler = Callable[[tuple[object, ...], dict[str, object]], object]
 """Takes the positional and the keyword arguments of a call, and returns its result."""
@@ -75,7 +73,7 @@ class HostObject(ReadOnly):
 
 
 class HostFunction(ReadOnly):
-    """A function that the host carries out. Plans can store it, wrap it and pass it on, as they can any function.
+    """A function that runs in the host. Plans can store it, wrap it and pass it on like any function.
 
     ``name`` may be dotted, such as ``agent.go_to``. Then ``__name__`` is the last part, and ``__qualname__`` is the
     whole name, as for a method.
@@ -103,7 +101,7 @@ class HostFunction(ReadOnly):
 
 
 HostFunction.__doc__ = None
-"""A plan that reads ``agent.go_to.__doc__`` must get None, and not the docstring of this class."""
+"""A plan that reads ``agent.go_to.__doc__`` must get None, not the docstring of this class."""
 
 
 class PlanRecord(ReadOnly):
@@ -136,26 +134,23 @@ class PlanRecord(ReadOnly):
 
 
 PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
-"""Plans see this name in messages."""
+"""The name that plans see in messages."""
 
-
-# The channel.
 
 SPARE_DEPTH = 100
-"""Additional levels of recursion for reading an answer, which a plan near the recursion limit would otherwise lose."""
-OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY_FAULT]])
-"""The "end" message of a cell that needs too much memory. It is built in advance, since there may be no memory for
-building it when it is needed.
+"""Additional levels of recursion for reading an answer, which a plan near the recursion limit would lose."""
+OUT_OF_MEMORY = encode_json(["end", None, [MEMORY_FAULT]])
+"""The "end" message of a cell that needs too much memory, built in advance since there may be no memory for it later.
 """
 
 
 class Link:
-    """The worker's end of the channel, as the plan's functions, print and clock use it."""
+    """The worker's end of the channel, which the plan's functions, print and clock use."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._receiver = sock, Receiver(sock)
         self.file: str | None = None
-        """The file name of the running cell, or None between cells, when plan code can send nothing."""
+        """The file name of the running cell. None between cells: then, plan code can send nothing."""
         self.objects: dict[str, object] = {}
 
     def receive(self, first_read: int = FIRST_CHUNK) -> list[Any]:
@@ -170,10 +165,10 @@ class Link:
         except MemoryError:  # there was no memory for the buffer, so nothing was read
             frame = self._read(PREFIX_BYTES)
         missing = PREFIX_BYTES + int.from_bytes(frame[:PREFIX_BYTES]) - len(frame)
-        rest = b""
-        while len(rest) < missing:
-            rest += self._read(missing - len(rest), socket.MSG_WAITALL)
-        return decode((frame[PREFIX_BYTES:] + rest).decode())  # type: ignore[no-any-return]
+        remainder = b""
+        while len(remainder) < missing:
+            remainder += self._read(missing - len(remainder), socket.MSG_WAITALL)
+        return parse_json((frame[PREFIX_BYTES:] + remainder).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int, flags: int = 0) -> bytes:
         try:
@@ -184,8 +179,7 @@ class Link:
     def send(self, payload: bytes) -> None:
         """Send one message. Raises FrameTooLong if it is too long.
 
-        If the host has closed the channel, the worker ends immediately. An exception would not be enough, since the
-        plan could catch it.
+        If the host has closed the channel, the worker ends immediately, since the plan could catch an exception.
         """
         frame = pack(payload, MAX_WORKER_FRAME)
         try:
@@ -205,7 +199,7 @@ class Link:
         if self.file is None:
             return
         for start in range(0, len(text), MAX_STRING):
-            self.send(to_bytes(["print", printable(text[start : start + MAX_STRING])]))
+            self.send(encode_json(["print", escape_surrogates(text[start : start + MAX_STRING])]))
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         """Call a host function and return its result.
@@ -213,7 +207,7 @@ class Link:
         Raises an exception like the one that the function raised, or TypeError or ValueError if an argument cannot be
         sent or does not fit.
         """
-        return self._ask(_call_message(self._line(), name, parameters, args, kwargs))
+        return self._send_request(_call_message(self._line(), name, parameters, args, kwargs))
 
     def _line(self) -> int | None:
         """Return the innermost line of the running cell's source that led to this call, or None."""
@@ -224,21 +218,20 @@ class Link:
 
     def sleep(self, seconds: float) -> None:
         """Ask the host to advance the clock by this number of seconds."""
-        self._ask(to_bytes(["sleep", seconds]))
+        self._send_request(encode_json(["sleep", seconds]))
 
-    def source(self, module: str) -> tuple[str, bool] | None:
-        """Return the source of a module and whether it is a package, or None if the host does not send the module."""
+    def module_source(self, module: str) -> tuple[str, bool] | None:
+        """Return the source of a module and True if it is a package, or None if the host does not send the module."""
         if self.file is None or len(module) > MAX_MODULE_NAME:
             return None
-        source: Any = self._ask(to_bytes(["import", module]))
+        source: Any = self._send_request(encode_json(["import", module]))
         return None if source is None else (source[0], source[1])
 
-    def _ask(self, payload: bytes) -> object:
+    def _send_request(self, payload: bytes) -> object:
         if self.file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        # If the stack is so deep that the limit could not be restored below, this raises RecursionError, before a
-        # request is sent.
+        # If the stack is too deep to restore the limit below, this raises RecursionError before a request is sent.
         sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
@@ -256,8 +249,8 @@ class Link:
     def _receive_answer(self) -> tuple[object, Exception | None]:
         """Return the value of the host's answer, or the exception that the plan's function must raise.
 
-        If the answer cannot be read, the worker ends, since the plan must not go on without it. The host may already
-        have carried out the call.
+        If the answer cannot be read, the worker ends: the plan must not continue without it, since the host may have
+        carried out the call.
         """
         try:
             kind, *answer, changed, clock = self.receive()
@@ -278,22 +271,22 @@ def _call_message(
     Raises TypeError or ValueError if JSON cannot represent an argument. The error's message names the parameter.
     """
     try:
-        named = {key: as_json(value) for key, value in kwargs.items()}
-        return to_bytes(["call", line, name, list(map(as_json, args)), named])
+        named = {key: as_json_value(value) for key, value in kwargs.items()}
+        return encode_json(["call", line, name, list(map(as_json_value, args)), named])
     except (TypeError, ValueError):
         positional = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
         for parameter, value in [*positional, *kwargs.items()]:
             try:
-                to_bytes(as_json(value))
+                encode_json(as_json_value(value))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
         raise
 
 
 def _exception(kind: str, message: str) -> Exception:
-    """Return an exception of the built-in class ``kind``. If this is not possible, return a RuntimeError.
+    """Return an exception of the built-in class ``kind``, or a RuntimeError if that is not possible.
 
-    For example, ``kind`` may be a class that the host defines, or one that needs more than a message.
+    For example, the host may define the class itself, or the class may need more arguments than a message.
     """
     cls = getattr(builtins, kind, None)
     if isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, MemoryError):

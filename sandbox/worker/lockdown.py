@@ -1,8 +1,8 @@
 """The kernel's restrictions on workers, the processes in which plan code runs.
 
-Each restriction is applied by a step: a function that raises OSError if the kernel or the container does not grant the
-restriction. The host, which is the process that opens sessions, decides which restrictions may be missing. The zygote,
-the process that workers are forked from, takes all steps whose restrictions workers inherit. Each worker then takes the
+A *step* is a function that applies one restriction. It raises OSError if the kernel or the container does not grant the
+restriction. The host, the process that opens sessions, decides which restrictions may be missing. The zygote, the
+process that workers are forked from, takes all steps whose restrictions workers inherit. Each worker then takes the
 last step, the seccomp filter.
 
 The filter allows only the system calls that are listed here; all others fail with EPERM. None of the listed calls opens
@@ -48,13 +48,13 @@ PROT_EXEC = 4
 MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
 OTHER_FLAGS = 0xFFFFFFFF & ~(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL)
 LAST_CLOCK, LAST_ADVICE = 11, 8
-"""The largest allowed arguments of ``clock_gettime`` and ``madvise``: CLOCK_TAI and MADV_FREE. Larger clock ids, read
-as unsigned numbers, are clocks of other processes. Larger kinds of advice concern shared memory.
+"""The largest allowed arguments of ``clock_gettime`` and ``madvise``: CLOCK_TAI and MADV_FREE. Larger clock ids, as
+unsigned numbers, are clocks of other processes. Larger kinds of advice concern shared memory.
 """
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 32, 40
-"""Offsets in struct seccomp_data. Arguments have 64 bits, of which these offsets refer to the lower 32."""
+"""Offsets in struct seccomp_data. Arguments have 64 bits; these offsets refer to the lower 32."""
 #              name: number on x86_64, number on aarch64, argument, comparison, constant
 # A call is denied if the comparison of the argument with the constant is true.
 ALLOWED_UNLESS = {
@@ -82,7 +82,7 @@ class FilterProgram(ctypes.Structure):
 
 
 def instructions(machine: str) -> list[tuple[int, int, int, int]]:
-    """Return the instructions of the filter, each as (code, jump if true, jump if false, constant).
+    """Return the instructions of the filter: tuples of the code, the jumps if true and if false, and the constant.
 
     Raises OSError for an unknown machine.
     """
@@ -119,18 +119,16 @@ def make_filter() -> FilterProgram:
 
 def install_filter(program: FilterProgram) -> None:
     """Install the filter in this process, irrevocably. Needs no_new_privs. Raises OSError if the kernel refuses it."""
-    _check(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
+    _raise_if_failed(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
 
 
-def _check(result: int) -> int:
-    """Return the result of a C function. Raises OSError if it is negative, which means that the function failed."""
+def _raise_if_failed(result: int) -> int:
+    """Return the result of a C function. Raises OSError if it is negative: the function has failed."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result
 
-
-# Other restrictions.
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
@@ -141,25 +139,25 @@ NOBODY = 65534
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
 """System call numbers, the same on x86_64 and aarch64."""
 LANDLOCK_VERSION = 1
-LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Maps the version of Landlock's ABI to its number of file access rights. From version 5 on there are 16."""
+LANDLOCK_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
+"""Maps a version of Landlock's ABI to its number of file access rights. From version 5 on, there are 16."""
 CAPABILITY_VERSION_3 = 0x20080522
 NO_RESOURCES = (0, 0)
 """The soft and hard limit of a resource that workers may not use."""
 
 
 def _prctl(option: int, value: int) -> None:
-    _check(LIBC.prctl(option, value, 0, 0, 0))
+    _raise_if_failed(LIBC.prctl(option, value, 0, 0, 0))
 
 
 def _unshare(flag: int) -> None:
-    _check(LIBC.unshare(flag))
+    _raise_if_failed(LIBC.unshare(flag))
 
 
-def unprivileged_user() -> None:
+def drop_root() -> None:
     """Change to an unprivileged user if the host is root.
 
-    Raises OSError if the host lacks CAP_KILL, since it could then not kill a worker that has another user id.
+    Raises OSError if the host lacks CAP_KILL, since it could not kill a worker that has another user id.
     """
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
@@ -174,28 +172,28 @@ def _capabilities() -> int:
         return next(int(line.split()[1], 16) for line in status if line.startswith(b"CapEff:"))
 
 
-def no_file_writes() -> None:
+def forbid_file_writes() -> None:
     """Forbid core dumps and writes to files."""
     resource.setrlimit(resource.RLIMIT_CORE, NO_RESOURCES)
     resource.setrlimit(resource.RLIMIT_FSIZE, NO_RESOURCES)
 
 
-def no_capabilities() -> None:
+def drop_capabilities() -> None:
     """Drop every capability, even for root."""
     header = ctypes.create_string_buffer(struct.pack("Ii", CAPABILITY_VERSION_3, 0))
-    _check(LIBC.capset(header, ctypes.create_string_buffer(24)))
+    _raise_if_failed(LIBC.capset(header, ctypes.create_string_buffer(24)))
 
 
-def landlock() -> None:
+def deny_with_landlock() -> None:
     """Deny access to files. Newer kernels also deny TCP, abstract sockets of other processes, and signals to them."""
     syscall = LIBC.syscall
-    abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
-    files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
+    abi = _raise_if_failed(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
+    files = (1 << LANDLOCK_FILE_RIGHTS.get(abi, 16)) - 1
     rules = struct.pack("QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ruleset = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(rules), size, 0))
+    ruleset = _raise_if_failed(syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(rules), size, 0))
     try:
-        _check(syscall(SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0))
+        _raise_if_failed(syscall(SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0))
     finally:
         os.close(ruleset)
 
@@ -207,26 +205,26 @@ _NAMESPACES: Mapping[str, Callable[[], None]] = {
     "pid namespace": partial(_unshare, CLONE_NEWPID),
 }
 ZYGOTE_STEPS: tuple[tuple[str, Callable[[], None]], ...] = (
-    ("rlimits", no_file_writes),
+    ("rlimits", forbid_file_writes),
     *_NAMESPACES.items(),
-    ("user id", unprivileged_user),
+    ("user id", drop_root),
     ("user namespace", partial(_unshare, CLONE_NEWUSER)),
     *_NAMESPACES.items(),
     ("no_new_privs", partial(_prctl, PR_SET_NO_NEW_PRIVS, 1)),
-    ("landlock", landlock),
-    ("capabilities", no_capabilities),
+    ("landlock", deny_with_landlock),
+    ("capabilities", drop_capabilities),
     ("undumpable", partial(_prctl, PR_SET_DUMPABLE, 0)),
 )
 """The steps that the zygote takes and workers inherit, each with the name of its mechanism.
 
-The order matters. Creating a namespace takes capabilities: either those of root, or those of a user in a new user
-namespace. So the namespaces are tried twice: first with the host's user id, and then in the new user namespace.
-Seccomp and Landlock need no_new_privs, which keeps programs that are executed later from gaining privileges. Other
-processes of the same user can neither trace an undumpable process nor read its memory.
+The order matters. Creating a namespace takes the capabilities of root, or of a user in a new user namespace. So the
+namespaces are tried twice: first with the host's user id, and then in the new user namespace. Seccomp and Landlock need
+no_new_privs, which keeps programs that are executed later from gaining privileges. Other processes of the same user can
+neither trace an undumpable process nor read its memory.
 """
 
 
-def attempt(step: Callable[..., None], *args: object) -> str:
+def take_step(step: Callable[..., None], *args: object) -> str:
     """Take a step. Return "" if it was granted, or the reason why it was not."""
     try:
         step(*args)
@@ -246,14 +244,14 @@ def lock_zygote(disabled: Collection[str]) -> dict[str, str]:
     reasons = dict.fromkeys(disabled, DISABLED)
     for name, step in ZYGOTE_STEPS:
         if reasons.get(name, "not tried") and name not in disabled:
-            reasons[name] = attempt(step)
+            reasons[name] = take_step(step)
     return reasons
 
 
 def die_with_parent(zygote_pidfd: int | None) -> None:
     """Tell the kernel to kill this process when its parent, the zygote, dies.
 
-    ``zygote_pidfd`` is the zygote's pidfd. If it shows that the zygote is already dead, raises ProcessLookupError.
+    Raises ProcessLookupError if the zygote's pidfd shows that the zygote is already dead.
     """
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if zygote_pidfd is not None and select.select([zygote_pidfd], [], [], 0)[0]:
@@ -274,23 +272,23 @@ def run_namespace_init(zygote_pidfd: int) -> NoReturn:
         os._exit(0)
 
 
-def limit_resources(worker: int, address_space: int, *, isolated: bool) -> None:
-    """Limit the processor time and the address space (in bytes) of the worker whose pid is ``worker``.
+def limit_resources(worker_pid: int, address_space: int, *, is_isolated: bool) -> None:
+    """Limit the processor time and the address space (in bytes) of a worker.
 
-    If ``isolated``, also keep the worker from opening files and starting processes. The zygote, not the worker
-    itself, calls this, since the worker would first have to copy the memory pages to which the call writes.
+    If ``is_isolated``, also keep the worker from opening files and starting processes. The zygote calls this: a worker
+    would first have to copy the memory pages to which the call writes.
     """
-    resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
+    resource.prlimit(worker_pid, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     address_space = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)
-    resource.prlimit(worker, resource.RLIMIT_AS, (address_space, address_space))
-    if isolated:
-        resource.prlimit(worker, resource.RLIMIT_NPROC, NO_RESOURCES)
-        resource.prlimit(worker, resource.RLIMIT_NOFILE, NO_RESOURCES)
+    resource.prlimit(worker_pid, resource.RLIMIT_AS, (address_space, address_space))
+    if is_isolated:
+        resource.prlimit(worker_pid, resource.RLIMIT_NPROC, NO_RESOURCES)
+        resource.prlimit(worker_pid, resource.RLIMIT_NOFILE, NO_RESOURCES)
 
 
 def confine(program: FilterProgram) -> None:
-    """Install the system call filter, and check that it works. Raises OSError if it is refused or has no effect."""
+    """Install the system call filter and test it. Raises OSError if the kernel refuses it or it has no effect."""
     install_filter(program)
     if os.access("/", os.F_OK):
         raise OSError(errno.EPERM, "the filter was accepted but stops no system call")

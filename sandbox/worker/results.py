@@ -1,8 +1,8 @@
 """Convert the values and exceptions of a plan to JSON, which is sent to the host.
 
-The host is the process that opened the session. A cell is a piece of plan code that runs as a unit. Arguments of the
-plan's calls that JSON cannot represent are refused, never converted. If JSON cannot represent the value of a cell, the
-host gets its repr.
+The host is the process that opened the session. A cell is a piece of plan code that runs as a unit. An argument of a
+call that JSON cannot represent is refused, never converted. If JSON cannot represent the value of a cell, the host gets
+its repr.
 """
 
 import builtins
@@ -17,17 +17,15 @@ from typing import Any
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT
 from planbook.sandbox.suggest import suggestion
 
-# Values.
-
 SCALARS = frozenset({str, int, float, bool, type(None)})
-_REMEDIES = {
+_CONVERSION_HINTS = {
     str: "; convert it with str(...)",
     int: "; convert it with int(...)",
     float: "; convert it with float(...)",
     dict: "; convert it with dict(...)",
     object: "; convert it with list(...)",
 }
-"""Maps a base class of a value to a hint on how to convert the value to JSON. ``object`` is for any other iterable."""
+"""Maps a base class of a value to a hint on how to make the value JSON. ``object`` is for any other iterable."""
 MAX_REPR = 10_000
 """Maximum number of characters of a value's str or repr that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
@@ -37,12 +35,12 @@ _encoder = c_make_encoder(None, None, encode_basestring, None, ":", ",", False, 
 _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
-def decode(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse JSON that has no white space around it. This is three times as fast as ``json.loads``."""
     return _scan(text, 0)[0]
 
 
-def as_json(value: object, depth: int = 0) -> object:
+def as_json_value(value: object, depth: int = 0) -> object:
     """Return the value with tuples replaced by lists. Raises TypeError or ValueError if JSON cannot represent it."""
     kind = type(value)
     if kind in SCALARS:
@@ -50,27 +48,27 @@ def as_json(value: object, depth: int = 0) -> object:
     if depth >= MAX_DEPTH:
         raise ValueError(f"must be nested at most {MAX_DEPTH} levels deep")
     if kind in (list, tuple):
-        return [as_json(item, depth + 1) for item in value]  # type: ignore[attr-defined]
+        return [as_json_value(item, depth + 1) for item in value]  # type: ignore[attr-defined]
     if kind is dict:
-        return {_text_key(key): as_json(item, depth + 1) for key, item in value.items()}  # type: ignore[attr-defined]
-    raise TypeError(f"must be {JSON_NAMES}, not {kind.__name__}{_remedy(kind)}")
+        return {_checked_key(key): as_json_value(item, depth + 1) for key, item in value.items()}  # type: ignore[attr-defined]
+    raise TypeError(f"must be {JSON_NAMES}, not {kind.__name__}{_conversion_hint(kind)}")
 
 
-def _remedy(kind: type) -> str:
+def _conversion_hint(kind: type) -> str:
     if issubclass(kind, Enum):
         return "; pass its .value, if that is one of these"
-    base = next(base for base in _REMEDIES if issubclass(kind, base))
-    return _REMEDIES[base] if base is not object or hasattr(kind, "__iter__") else ""
+    base = next(base for base in _CONVERSION_HINTS if issubclass(kind, base))
+    return _CONVERSION_HINTS[base] if base is not object or hasattr(kind, "__iter__") else ""
 
 
-def _text_key(key: object) -> str:
+def _checked_key(key: object) -> str:
     if type(key) is not str:
         raise TypeError(f"must be {JSON_NAMES}, not a dict with a key of type {type(key).__name__}")
     return key
 
 
-def to_bytes(value: object) -> bytes:
-    """Encode a value that ``as_json`` returned. Raises ValueError for nan, infinity and lone surrogates.
+def encode_json(value: object) -> bytes:
+    """Encode a result of ``as_json_value``. Raises ValueError for nan, infinity and lone surrogates.
 
     This is three times as fast as ``json.dumps``, since the encoder is built only once.
     """
@@ -84,14 +82,11 @@ def to_bytes(value: object) -> bytes:
         raise ValueError("must not contain inf or nan") from None
 
 
-def value_for_host(value: object, limit: int) -> object:
-    """Return a cell's value as the host gets it.
-
-    That is the value itself if it takes at most ``limit`` bytes of JSON, or else the beginning of its repr.
-    """
+def value_for_host(value: object, max_bytes: int) -> object:
+    """Return a cell's value if it takes at most ``max_bytes`` bytes of JSON, or else the beginning of its repr."""
     try:
-        plain = as_json(value)
-        if len(to_bytes(plain)) <= limit:
+        plain = as_json_value(value)
+        if len(encode_json(plain)) <= max_bytes:
             return plain
     except (TypeError, ValueError):
         pass
@@ -101,20 +96,20 @@ def value_for_host(value: object, limit: int) -> object:
 def text_of(value: object, convert: Callable[[object], str]) -> str:
     """Return the str or repr of a plan's value, truncated to MAX_REPR characters.
 
-    ``convert`` is ``str`` or ``repr``. If it raises an exception, which a class of the plan can cause, return text
-    that says so.
+    ``convert`` is ``str`` or ``repr``. A class of the plan can make it raise an exception, which the text
+    then names.
     """
     try:
-        text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # a plain str, even if it is of a subclass
+        text = str.__getitem__(convert(value), slice(MAX_REPR + 1))  # a plain str, even for a subclass
     except MemoryError:
         raise
     except BaseException as error:
         return f"<{type(value).__name__} that could not be converted to text: {type(error).__name__}>"
-    return printable(text[:MAX_REPR] + ("..." if len(text) > MAX_REPR else ""))
+    return escape_surrogates(text[:MAX_REPR] + ("..." if len(text) > MAX_REPR else ""))
 
 
-def printable(text: str) -> str:
-    """Return the text with lone surrogates escaped."""
+def escape_surrogates(text: str) -> str:
+    """Escape the lone surrogates in a text, which cannot be sent."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -131,17 +126,14 @@ MAX_TEXT = 300
 
 
 class WorkerCell:
-    """A cell that has been started. If it is run in parts, each part adds its source.
-
-    The source of each part begins with as many empty lines as the cell has lines before the part.
-    """
+    """A cell that has begun. If it runs in parts, each part adds its source, with an empty line for each earlier line."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: list[str] = []
         """The lines so far, each with its newline. The module ``linecache`` shows them in tracebacks."""
         self.value: object = None
-        """The value of the last part, while the cell is not complete."""
+        """The value of the last part, while more parts may follow."""
 
     def add(self, source: str) -> None:
         """Add the source of the cell or of its next part."""
@@ -178,7 +170,7 @@ def fault_of(error: BaseException, file: str, cells: Mapping[str, WorkerCell], n
 
 
 def _raised_by_plan(trace: TracebackType | None, files: Container[str]) -> bool:
-    """Return whether a MemoryError came from a ``raise`` in the plan's own code, and not from a lack of memory."""
+    """Return whether a ``raise`` in the plan's own code, not a lack of memory, caused a MemoryError."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or trace.tb_frame.f_code.co_filename not in files:
@@ -203,9 +195,9 @@ def _locate(trace: TracebackType | None, file: str, cells: Mapping[str, WorkerCe
         trace = trace.tb_next
     if origin is None:
         return lines, ""
-    code, definer = origin.tb_frame.f_code, cells[origin.tb_frame.f_code.co_filename]
-    text = definer.line(origin.tb_lineno).strip()
-    return lines, f" (in {code.co_name}(), line {origin.tb_lineno} of {definer.name}: {text})"
+    code, earlier_cell = origin.tb_frame.f_code, cells[origin.tb_frame.f_code.co_filename]
+    text = earlier_cell.line(origin.tb_lineno).strip()
+    return lines, f" (in {code.co_name}(), line {origin.tb_lineno} of {earlier_cell.name}: {text})"
 
 
 def _hint(error: BaseException, names: Mapping[str, object]) -> str:
@@ -214,16 +206,16 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
         if type(name) is not str:
             return ""
         if isinstance(error, AttributeError):
-            return "use dir(x)" if name == "__dict__" else printable(_did_you_mean(name, dir(error.obj)))
+            return "use dir(x)" if name == "__dict__" else escape_surrogates(_did_you_mean(name, dir(error.obj)))
         return _did_you_mean(name, list(names)) or _did_you_mean(name, dir(builtins))
     except BaseException:
-        return ""  # the plan may have defined the exception's class, which can raise anything when it is examined
+        return ""  # a class that the plan defines can raise anything when it is examined
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
     """Return a suggestion, or "" if no known name is similar.
 
-    Also return "" if the name itself is known: it then exists but has no value, like an empty slot.
+    Also return "" for a known name: it exists, but has no value, like an empty slot.
     """
     if name in known:
         return ""

@@ -1,4 +1,4 @@
-"""The worker: it opens one session and runs its cells in order, until the host closes the channel.
+"""The worker. It opens one session and runs its cells in order, until the host closes the channel.
 
 The host is the process that opened the session. A cell is a piece of plan code that runs as a unit. The zygote is the
 process that workers are forked from.
@@ -20,10 +20,10 @@ from planbook.sandbox.protocol import MAX_WORKER_FRAME, PREFIX_BYTES, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord
-from planbook.sandbox.worker.results import to_bytes, value_for_host
+from planbook.sandbox.worker.results import encode_json, value_for_host
 
 WARM_UP_CALLS, WARM_UPS, WARM_UP_FILE = 4, 20, "warm-up"
-# A short session that the zygote runs before it forks workers (see ``_warm_up``).
+# A short session, which the zygote runs before it forks workers (see ``_warm_up``).
 WARM_UP_CODE = """
 for n in range(4):
     text = host.call(n)
@@ -37,9 +37,9 @@ WARM_UP_SETTINGS = {
     "values": {"record": {"a": 1}},
 }
 PART = "part"
-"""The kind of a message with a part of a cell. The host's last message for the cell is of the kind "run"."""
-PART_END = to_bytes(["end", None, []])
-"""The "end" message of a part that ended without a fault. It contains no value, since only a whole cell has one."""
+"""The kind of a message with a part of a cell. The last message for the cell has the kind "run"."""
+PART_END = encode_json(["end", None, []])
+"""The "end" message of a part without faults. It contains no value: only a whole cell has one."""
 MAX_VALUE = MAX_WORKER_FRAME // 4
 """Maximum size of a cell's value, in bytes of JSON."""
 
@@ -53,12 +53,12 @@ class WorkerSetup:
     """The system call filter, or None if it is not used."""
     idle_bytes: int
     """The address space in bytes that is in use before any plan runs."""
-    isolated: bool
+    is_isolated: bool
     """True if resource limits keep workers from opening files and starting processes."""
     zygote_pidfd: int | None
     """The zygote's pidfd, with which a new worker checks that the zygote is alive.
 
-    None in a pid namespace, since that namespace and every process in it end with the zygote.
+    None in a pid namespace, which ends with the zygote, and with it every process inside.
     """
 
 
@@ -67,9 +67,9 @@ def serve(setup: WorkerSetup) -> NoReturn:
 
     When the host closes the channel, ``Link.receive`` ends the process.
     """
-    refusals = {} if setup.program is None else {"seccomp": lockdown.attempt(lockdown.confine, setup.program)}
+    refusals = {} if setup.program is None else {"seccomp": lockdown.take_step(lockdown.confine, setup.program)}
     runner, link = setup.runner, setup.runner.link
-    link.send(to_bytes(["locked", refusals]))
+    link.send(encode_json(["locked", refusals]))
     _, settings = link.receive(PREFIX_BYTES)
     runner.open(settings)
     while True:
@@ -94,11 +94,11 @@ class CellRunner:
         self._cells: dict[str, results.WorkerCell] = {}
         """Maps the file name of each cell to the cell."""
         sys.stdout = sys.stderr = language.Output(self.link.write)
-        CLOCK.ask_sleep, language.FINDER.ask = self.link.sleep, self.link.source
-        self._names = language.namespace(language_layer=language_layer)
+        CLOCK.request_sleep, language.FINDER.request_source = self.link.sleep, self.link.module_source
+        self._names = language.new_namespace(language_layer=language_layer)
 
     def open(self, settings: Mapping[str, Any]) -> None:
-        """Put the session's functions, attributes and values into the namespace, and seed the random numbers."""
+        """Add the session's functions, attributes and values to the namespace, and seed the random numbers."""
         link = self.link
         CLOCK.start()
         determinism.seed(settings["seed"])
@@ -110,8 +110,8 @@ class CellRunner:
     def run(self, source: str, name: str, compiled: str, *, is_part: bool = False) -> bytes:
         """Run a cell, or the next part of one, and return the "end" message.
 
-        The caller sends the message after this method has returned, when its local variables no longer keep the cell's
-        objects alive.
+        The caller sends the message only after this method has returned, so that no local variable keeps the cell's
+        objects alive any longer.
         """
         code: CodeType
         last_expression: CodeType | None
@@ -134,9 +134,9 @@ class CellRunner:
             exec(code, names)
             if last_expression is not None:
                 value = eval(last_expression, names)
-            end = PART_END if is_part else to_bytes(["end", value_for_host(value, MAX_VALUE), []])
+            end = PART_END if is_part else encode_json(["end", value_for_host(value, MAX_VALUE), []])
         except BaseException as error:
-            return to_bytes(["end", None, [results.fault_of(error, code.co_filename, self._cells, names)]])
+            return encode_json(["end", None, [results.fault_of(error, code.co_filename, self._cells, names)]])
         cell.value = value if is_part else None
         return end
 
@@ -162,7 +162,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, language_layer: bool) -> CellRunner:
-    """Prepare what all workers share, and return the runner that they inherit. ``sock`` is its channel."""
+    """Prepare the state that all workers share, and return the runner that they inherit. ``sock`` is its channel."""
     determinism.make_deterministic()
     if language_layer:
         language.guard_library()
@@ -178,15 +178,14 @@ def prepare(sock: socket.socket, modules: Collection[str], *, language_layer: bo
 def _warm_up(*, language_layer: bool) -> None:
     """Run a short session as a worker does. The host's answers are prepared in advance.
 
-    When code has run several times, the interpreter optimizes it by writing into the memory of the code. A forked
-    process must copy each memory page to which it writes. Pages that the warm-up has already written need not be copied
-    in every worker.
+    The interpreter optimizes code that has run several times by writing into its memory. A forked process must copy
+    each memory page to which it writes. After the warm-up, workers no longer write to these pages.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read takes one message
-    with ours, theirs:
-        runner = CellRunner(ours, language_layer=language_layer)
+    worker_end, host_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # each read takes one message
+    with worker_end, host_end:
+        runner = CellRunner(worker_end, language_layer=language_layer)
         for _ in range(WARM_UP_CALLS):
-            theirs.send(pack(to_bytes(["answer", "text", None, 1]), MAX_WORKER_FRAME))
+            host_end.send(pack(encode_json(["answer", "text", None, 1]), MAX_WORKER_FRAME))
         runner.open(WARM_UP_SETTINGS)
         runner.link.update({"host.now": 1}, 1)
         compiled = b2a_base64(marshal.dumps((compile(WARM_UP_CODE, WARM_UP_FILE, "exec"), None))).decode()

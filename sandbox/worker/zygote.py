@@ -1,4 +1,4 @@
-"""The zygote: the process that workers are forked from. Each sandbox starts one, with a fixed environment.
+"""The zygote: the process that workers are forked from. Each sandbox starts one, with fixed environment variables.
 
 Workers are the processes in which plan code runs. The host is the process that opens sessions. The zygote imports what
 plans need, drops the privileges that no worker may have, and then serves two kinds of requests on its control socket:
@@ -8,11 +8,11 @@ plans need, drops the privileges that no worker may have, and then serves two ki
 - Set a worker's limit on processor time. There is no answer.
 
 The zygote ends when the control socket closes or the host dies. It watches the host through the host's pidfd, a file
-descriptor that refers to the process. The kernel's parent-death signal would come too early: it is sent as soon as
+descriptor that refers to the process. The kernel's parent-death signal would come too early: the kernel sends it when
 the thread that started the zygote ends.
 
-If a pid namespace is available, workers live in it. Before the first worker, the zygote then forks process 1 of the
-namespace, its init process. When the zygote dies, the init process dies, and with it every worker.
+If a pid namespace is available, workers run in it. Before the first worker, the zygote forks the namespace's process 1,
+its init process. When the zygote dies, the init process dies, and with it every worker.
 """
 
 import _socket
@@ -33,13 +33,13 @@ from planbook.sandbox.protocol import CPU_LIMIT_REQUEST
 from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
-"""The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has only its
-channel, and the null device as descriptors 0, 1 and 2.
+"""The descriptors of the null device, of a worker's channel, and of the zygote's control socket. A worker has open only
+its channel, and the null device as descriptors 0, 1 and 2.
 """
-DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
+DESCRIPTOR_PAIR, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 NAMESPACE_END_SECONDS = 1.0
-"""Maximum seconds to wait, after a failed fork, for the end of the pid namespace's init process. The fork may have
-failed because the init process is dying: no process can then be forked in the namespace.
+"""Maximum seconds to wait for the end of the pid namespace's init process after a failed fork. The fork may have failed
+because the init process is dying: no process can then be forked in the namespace.
 """
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
@@ -52,7 +52,7 @@ def main(standard_input: socket.socket, *, disabled: list[str], modules: list[st
     """
     os.dup2(standard_input.detach(), CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
-    control, channel = socket.socket(fileno=CONTROL), _channel()
+    control, channel = socket.socket(fileno=CONTROL), _new_channel()
     try:
         watched_pidfds, own_pidfd = [os.pidfd_open(_host_pid(control))], os.pidfd_open(os.getpid())
         _detach()
@@ -64,16 +64,16 @@ def main(standard_input: socket.socket, *, disabled: list[str], modules: list[st
         return
     control.send(json.dumps({"refusals": refusals}).encode())
     determinism.hide_process()
-    _fork_on_request(control, watched_pidfds, setup)
+    _serve_requests(control, watched_pidfds, setup)
 
 
 def _host_pid(control: socket.socket) -> int:
     """Return the pid of the host. Raises ProcessLookupError if the host has ended."""
-    host: int
-    host, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
-    if os.getppid() != host:
+    host_pid: int
+    host_pid, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+    if os.getppid() != host_pid:
         raise ProcessLookupError("the host is gone")
-    return host
+    return host_pid
 
 
 def _detach() -> None:
@@ -85,12 +85,12 @@ def _detach() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
-    warnings.filterwarnings("default", module="__main__")  # those of the plan's own code
+    warnings.filterwarnings("default", module="__main__")  # shows warnings about the plan's own code
     for category in (PendingDeprecationWarning, ImportWarning, ResourceWarning):
         warnings.simplefilter("ignore", category)
     warnings.simplefilter("default", UserWarning)  # a plan may issue these with warnings.warn
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # inherited: the thread that started the zygote may ignore it
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # the thread that started the zygote may ignore it
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
@@ -117,14 +117,14 @@ def _prepare(
 
 
 def _start_namespace_init(own_pidfd: int) -> int:
-    """Fork the init process of the pid namespace and return its pidfd. Once it has ended, no worker can be forked."""
+    """Fork the init process of the pid namespace and return its pidfd. After its end, no worker can be forked."""
     init_pid = os.fork()
     if init_pid == 0:
         lockdown.run_namespace_init(own_pidfd)
     return os.pidfd_open(init_pid)
 
 
-def _channel() -> socket.socket:
+def _new_channel() -> socket.socket:
     """Return a socket object for the descriptor CHANNEL. The zygote replaces the descriptor for each worker."""
     placeholder, peer = socket.socketpair()
     peer.close()
@@ -132,7 +132,7 @@ def _channel() -> socket.socket:
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, CHANNEL)
 
 
-def _fork_on_request(control: socket.socket, watched_pidfds: list[int], setup: serve.WorkerSetup) -> None:
+def _serve_requests(control: socket.socket, watched_pidfds: list[int], setup: serve.WorkerSetup) -> None:
     """Serve requests until the control socket closes or one of the watched processes ends."""
     poll = select.poll()
     for descriptor in (control.fileno(), *watched_pidfds):
@@ -153,29 +153,29 @@ def _fork_on_request(control: socket.socket, watched_pidfds: list[int], setup: s
             control.send(json.dumps({"failed": f"fork: {error}"}).encode())
 
 
-def _set_cpu_limit(worker: int, seconds: int) -> None:
+def _set_cpu_limit(worker_pid: int, seconds: int) -> None:
     with suppress(OSError):  # the worker may have ended
-        resource.prlimit(worker, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+        resource.prlimit(worker_pid, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
 
 def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> None:
     """Fork a worker and report it to the host. Raises OSError if that fails.
 
-    After a fork, both processes must copy each memory page to which they write. ``_socket`` and raw bytes write to
-    fewer pages than ``socket`` and ``json``.
+    After a fork, both processes must copy each memory page to which they write. So this function uses ``_socket`` and
+    raw bytes, which write to fewer pages than ``socket`` and ``json``.
     """
     host_end, worker_end = _socket.socketpair()
     os.dup2(worker_end.fileno(), CHANNEL)
     worker_end.close()
-    worker = os.fork()
-    if worker == 0:
+    worker_pid = os.fork()
+    if worker_pid == 0:
         _become_worker(setup)
     os.dup2(NULL, CHANNEL)
-    pidfd = os.pidfd_open(worker)
+    pidfd = os.pidfd_open(worker_pid)
     try:
-        lockdown.limit_resources(worker, setup.idle_bytes + (memory_mb << 20), isolated=setup.isolated)
-        descriptors = DESCRIPTORS.pack(host_end.fileno(), pidfd)
-        report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
+        lockdown.limit_resources(worker_pid, setup.idle_bytes + (memory_mb << 20), is_isolated=setup.is_isolated)
+        descriptors = DESCRIPTOR_PAIR.pack(host_end.fileno(), pidfd)
+        report = b'{"pid":%d,"memory_mb":%d}' % (worker_pid, memory_mb)
         control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
     finally:
         os.close(pidfd)
