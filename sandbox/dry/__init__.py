@@ -1,9 +1,9 @@
-"""Dry run: find actions in a plan that cannot succeed, and endless loops, before any action is taken.
+"""Dry run: find the actions of a plan that cannot succeed, and its endless loops, before it takes any action.
 
 A dry run is an abstract interpretation. It walks over the plan's syntax tree (it *follows* the plan) and computes with
 known values. The result of an action is unknown. So if a condition depends on such a result, both branches are followed
 and their states are merged. A call is reported only if it cannot succeed on any path that reaches it. A path ends where
-the plan certainly raises an exception. The exception is reported if no other path gets past that line.
+the plan certainly raises an exception, which is reported if no other path gets past that line.
 
 Some code cannot be followed, such as a call to an unknown function. Values that are passed to such code *escape*: they
 may change, so they become unknown. If the code may also *act*, that is, call actions, the walk is *blind* from then on:
@@ -47,11 +47,11 @@ ENDLESS = "endless"
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result of a dry run: what cannot succeed, endless loops, and the number of examined calls.
+    """The faults that a dry run found, and the number of calls that it followed.
 
     ``calls`` counts the calls to the session's functions that were followed. ``unfollowed`` counts those in the plan
-    that were not followed, because no path reached them, or because they are made by code that cannot be followed, such
-    as a method, ``map`` or ``getattr``.
+    that were not, because no path reached them, or because code that cannot be followed makes them, such as a method,
+    ``map`` or ``getattr``.
 
     ``followed`` is False if the dry run gave up and reports nothing. It gives up if a plan is too large, takes too many
     steps, is nested too deeply, may bind names that it does not mention (``globals()``, a star import), or has a
@@ -74,29 +74,29 @@ def dry_run(
     helpers: Iterable[str] = (),
     earlier: Iterable[str] = (),
 ) -> DryRun:
-    """Follow a plan and return the faults that are found. Never raises. The plan must have passed the static check.
+    """Follow a plan and return its faults. Never raises. The plan must have passed the static check.
 
     - ``code`` is a cell: a piece of plan code that runs as a unit.
     - ``functions`` maps names, such as ``agent.go_to``, to the session's functions. ``attributes`` are the dotted names
       of the session's attributes.
-    - ``knowledge`` is what is known about the environment before the cell runs.
+    - ``knowledge`` contains the known facts about the environment before the cell runs.
     - ``values`` maps names to plain values. An object such as ``task`` is represented by a mapping of its attributes.
     - ``helpers`` is code that defines functions for the plan.
-    - ``earlier`` is the code of the cells before this one. Any part of this code may have run. Its actions are already
-      taken into account in ``knowledge``.
+    - ``earlier`` is the code of the cells before this one, any part of which may have run. ``knowledge`` already
+      includes its actions.
     """
-    described = {name: Function.of(name, function) for name, function in functions.items()}
-    walk = follow(code, described, knowledge, attributes, values or {}, helpers, earlier)
-    followed = {place[-1] for place in walk.visits}
+    descriptions = {name: Function.of(name, function) for name, function in functions.items()}
+    walk = follow(code, descriptions, knowledge, attributes, values or {}, helpers, earlier)
+    followed_calls = {place[-1] for place in walk.visited_calls}
     if not walk.is_complete:
-        return DryRun((), len(followed), followed=False)
+        return DryRun((), len(followed_calls), followed=False)
     lines = code_lines(code)
     faults = sort_faults(
         Fault(FaultKind.CHECK, kind, message, line or None, column, shown_line(lines, line))
         for kind, message, line, column in _faults(walk)
     )
     all_calls = set(effects.call_sites(walk.plan_nodes, walk.functions, walk.roots, walk.escaped_paths))
-    return DryRun(faults, len(followed), len(all_calls - followed))
+    return DryRun(faults, len(followed_calls), len(all_calls - followed_calls))
 
 
 def follow(
@@ -108,9 +108,9 @@ def follow(
     helpers: Iterable[str],
     earlier: Iterable[str],
 ) -> DryWalk:
-    """Follow a plan, and return the walk. Its ``is_complete`` is False if it gave up.
+    """Follow a plan, and return the walk. If it gave up, its ``is_complete`` is False.
 
-    The arguments are the same as for ``dry_run``, except that ``functions`` contains descriptions.
+    The arguments are those of ``dry_run``, except that ``functions`` maps names to descriptions.
     """
     helper_trees, earlier_trees, trees = (
         [tree for tree in map(parse_or_message, codes) if isinstance(tree, ast.Module)]
@@ -143,25 +143,26 @@ def _bind_values(walk: DryWalk, values: Mapping[str, object]) -> None:
 def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[ast.Module], values: Set[str]) -> None:
     """Assume that any part of the earlier cells may have run. ``values`` are the names of the plan's values.
 
-    If these cells may have left behind functions that act, any name that the cells bind may refer to such a function.
-    If a helper, an attribute or one of the plan's values may refer to such a function too, the walk is blind from the
-    start.
+    If these cells may have left functions that act, any name that they bind may refer to such a function. If a helper,
+    an attribute or one of the plan's values may refer to one too, the walk is blind from the start.
     """
     knowledge = walk.state.knowledge
     walk.assume_any_effects(trees)
     walk.state.knowledge = knowledge
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    keeps = effects.keeps_functions(nodes, walk.roots, walk.acting_names)
-    if keeps:
+    leaves_functions = effects.leaves_acting_values(nodes, walk.roots, walk.acting_names)
+    if leaves_functions:
         for name in effects.bound_names(trees):
             walk.assign(name, HostRef(name), MODULE)
-    kept = [effects.names_in(node) for tree in helpers for node in tree.body if not effects.is_constant(node)]
+    helper_names = [effects.names_in(node) for tree in helpers for node in tree.body if not effects.is_constant(node)]
     walk.blind = (
         walk.blind
         or any(isinstance(node, ast.ClassDef) for node in nodes)
-        or any(names & walk.acting_names or (names and keeps) for names in kept)
+        or any(names & walk.acting_names or (names and leaves_functions) for names in helper_names)
         or bool(effects.rebound_names(node for tree in helpers for node in ast.walk(tree)))
-        or (keeps and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees))
+        or (
+            leaves_functions and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees)
+        )
     )
 
 
@@ -170,16 +171,16 @@ def _faults(walk: DryWalk) -> Iterator[tuple[str, str, int, int | None]]:
 
     A fault in a helper is reported at the innermost call in the plan itself that led to it.
     """
-    in_plan = {*walk.plan_nodes}
-    for place, impossible in walk.visits.items():
+    plan_nodes = {*walk.plan_nodes}
+    for place, impossible in walk.visited_calls.items():
         if impossible is not None:
             node, caller = place[-1], f", called in {ast.unparse(place[-2].func)}()," if place[:-1] else ""
-            line = next((call.lineno for call in reversed(place) if call in in_plan), 0)
+            line = next((call.lineno for call in reversed(place) if call in plan_nodes), 0)
             column = node.col_offset if node.lineno == line else None
             yield CANNOT_SUCCEED, f"{impossible.action}{caller} cannot succeed: {impossible.reason}", line, column
-    for loop in walk.endless & in_plan:
+    for loop in walk.endless_loops & plan_nodes:
         message = "this loop never ends: it has no break or return, and takes no action"
         yield ENDLESS, message, loop.lineno, loop.col_offset
     error_place, error = walk.error or ((), None)
-    if line := next((node.lineno for node in reversed(error_place) if node in in_plan), 0):
+    if line := next((node.lineno for node in reversed(error_place) if node in plan_nodes), 0):
         yield CANNOT_SUCCEED, f"this line cannot succeed: it raises {error}", line, None

@@ -15,8 +15,8 @@ from planbook.sandbox.checks.calls import argument_problems
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
-    FAILURES,
-    FUNCTIONS,
+    COMPUTE_ERRORS,
+    COMPUTED_BUILTINS,
     UNKNOWN,
     BuiltinFunction,
     Container,
@@ -29,8 +29,8 @@ from planbook.sandbox.dry.values import (
     Scalar,
     UnknownType,
     Value,
+    call_string_method,
     compute,
-    text_method,
 )
 
 MAX_CALL_DEPTH = 8
@@ -48,7 +48,7 @@ class CallArguments(NamedTuple):
     """
 
     args: list[Value]
-    named: dict[str, Value]
+    kwargs: dict[str, Value]
     is_complete: bool = True
 
 
@@ -88,24 +88,24 @@ class Calls(Expressions):
 
         A function such as ``zip`` reads the items of its arguments only if a loop reads the result immediately.
         """
-        if function in _LAZY_BUILTINS and node in self.consumed:
+        if function in _LAZY_BUILTINS and node in self.consumed_nodes:
             return [arg for arg in node.args if isinstance(arg, ast.Call)]
         others = [*node.args[1:], *(pair.value for pair in node.keywords)]
         return node.args[:1] if function in _CONSUMERS and all(isinstance(arg, ast.Constant) for arg in others) else []
 
     def _arguments(self, node: ast.Call, consumed: Sequence[ast.expr]) -> CallArguments:
-        self.consumed.update(consumed)
+        self.consumed_nodes.update(consumed)
         args = self.unpack(node.args)
-        self.consumed.difference_update(consumed)
-        named = {pair.arg or f"**{number}": self.evaluate(pair.value) for number, pair in enumerate(node.keywords)}
+        self.consumed_nodes.difference_update(consumed)
+        kwargs = {pair.arg or f"**{number}": self.evaluate(pair.value) for number, pair in enumerate(node.keywords)}
         is_complete = args is not None and all(pair.arg for pair in node.keywords)
         if not is_complete:
-            self.escape(*(args or ()), *named.values())
-        return CallArguments(args or [], named, is_complete)
+            self.escape(*(args or ()), *kwargs.values())
+        return CallArguments(args or [], kwargs, is_complete)
 
     def _call_unknown(self, arguments: CallArguments, *used: Value) -> Value:
         """Assume that a call may do anything with its arguments and with the values ``used``. Return UNKNOWN."""
-        self.escape(*arguments.args, *arguments.named.values(), *used)
+        self.escape(*arguments.args, *arguments.kwargs.values(), *used)
         return UNKNOWN
 
     def _call_session_function(self, node: ast.Call, path: str, arguments: CallArguments) -> Value:
@@ -113,25 +113,23 @@ class Calls(Expressions):
         if self.blind or not arguments.is_complete:
             self.state.knowledge = self.state.knowledge.after_unknown_actions()
         if arguments.is_complete:
-            args = [self._plain_or_unknown(value) for value in arguments.args]
-            named = {name: self._plain_or_unknown(value) for name, value in arguments.named.items()}
-            keywords = [ast.keyword(name, _literal(value)) for name, value in named.items()]
+            args = [self._to_python_or_unknown(value) for value in arguments.args]
+            kwargs = {name: self._to_python_or_unknown(value) for name, value in arguments.kwargs.items()}
+            keywords = [ast.keyword(name, _literal(value)) for name, value in kwargs.items()]
             call = ast.Call(ast.Name(path), [*map(_literal, args)], keywords)
             if problem := next(argument_problems(call, self.functions[path]), None):
                 raise ErrorRaised(TypeError(problem[2]))
-            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named)
+            self.state.knowledge, impossible = self.state.knowledge.act(path, args, kwargs)
         place = (*self.call_chain, node)
-        first_reason = self.visits.get(place, impossible)
-        self.visits[place] = first_reason if impossible else None
+        first_reason = self.visited_calls.get(place, impossible)
+        self.visited_calls[place] = first_reason if impossible else None
         return UNKNOWN
 
-    def _plain_or_unknown(self, value: Value) -> object:
+    def _to_python_or_unknown(self, value: Value) -> object:
         try:
-            return self.plain(value)
+            return self.to_python(value)
         except NotKnown:
             return UNKNOWN
-
-    # The plan's own functions.
 
     def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
         """Follow a call to a function that the plan defines, and return its result."""
@@ -148,10 +146,9 @@ class Calls(Expressions):
             self.entered_functions.pop()
 
     def _only_reads(self, function: DefinedFunction, values: dict[str, Value]) -> bool:
-        """Return whether a call need not be followed.
+        """Return whether a call need not be followed, since it only computes an unknown result.
 
-        This is the case if an argument is unknown, and the function can neither act nor change a list or dict: then the
-        call only computes an unknown result.
+        That is, an argument is unknown, and the function can neither act nor change a list or dict.
         """
         names = self.facts(function.node).names - values.keys()
         if UNKNOWN not in values.values() or names & self.acting_names:
@@ -184,11 +181,9 @@ class Calls(Expressions):
             self.frame = outer_frame
             paths = self.returns.pop()
         value = self.merge_paths(paths)
-        if not self.facts(function.node).nests:
+        if not self.facts(function.node).has_inner_function:
             del self.state.frames[frame]
         return value
-
-    # Comprehensions.
 
     def visit_ListComp(self, node: ast.ListComp) -> Value:
         append = ast.Call(ast.Attribute(ast.Name(_RESULT, ast.Load()), "append"), [node.elt], [])
@@ -201,11 +196,11 @@ class Calls(Expressions):
     visit_DictComp = visit_SetComp
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
-        """Follow a generator expression if its items, or some of them, are read immediately.
+        """Follow a generator expression if some of its items are read immediately.
 
         The items of any other generator may be read at any time, so its code is exposed.
         """
-        if node in self.consumed:
+        if node in self.consumed_nodes:
             stop = ast.If(ast.Constant(...), [ast.Return(None)], [])
             return self._comprehension(node, [ast.Expr(ast.Set([node.elt])), stop])
         self.expose(node)
@@ -222,67 +217,69 @@ class Calls(Expressions):
         self.enter(DefinedFunction(function, self.frame), {_RESULT: result}, is_comprehension=True)
         return result
 
-    # Methods and built-ins.
-
     def _method(self, node: ast.Call, base: Value, name: str, arguments: CallArguments) -> Value:
         """Return the result of calling the method ``name`` of ``base``.
 
-        Methods of strings do not keep their arguments, so these need not escape. But an argument that refers to the
-        session may be a generator. If the method reads its items, the generator's code may act, so it escapes.
+        Methods of strings do not store their arguments, so these need not escape. But an argument that refers to the
+        session may be a generator, whose code may act if the method reads its items, so it escapes.
         """
         content = self.content(base)
-        if isinstance(content, dict) and name in _VIEWS and node in self.consumed and not node.args:
+        if isinstance(content, dict) and name in _VIEWS and node in self.consumed_nodes and not node.args:
             return LazyItems(name, (base,))
         with suppress(NotKnown):
             if isinstance(base, Container) and arguments.is_complete:
-                return self._container_method(base, name, arguments.args, arguments.named)
+                return self._container_method(base, name, arguments.args, arguments.kwargs)
             if isinstance(base, str) and arguments.is_complete:
-                named = {argument: self.plain(value) for argument, value in arguments.named.items()}
-                args = [self.plain(argument) for argument in arguments.args]
-                return self.from_python(text_method(base, name, args, named))
+                kwargs = {argument: self.to_python(value) for argument, value in arguments.kwargs.items()}
+                args = [self.to_python(argument) for argument in arguments.args]
+                return self.from_python(call_string_method(base, name, args, kwargs))
         if isinstance(base, str):
             arguments = CallArguments([value for value in arguments.args if isinstance(value, HostRef)], {})
         return self._call_unknown(arguments, base)
 
     def _call_builtin(self, node: ast.Call, name: str, arguments: CallArguments) -> Value:
-        args, named = arguments.args, arguments.named
+        args, kwargs = arguments.args, arguments.kwargs
         if name in ("print", "isinstance", "repr") or (name == "type" and len(args) == 1):
             return UNKNOWN
-        if name in _LAZY_BUILTINS and node in self.consumed and not node.keywords and arguments.is_complete:
+        if name in _LAZY_BUILTINS and node in self.consumed_nodes and not node.keywords and arguments.is_complete:
             return LazyItems(name, tuple(args))
         items = self.items(args[0]) if len(args) == 1 else None
-        if items is not None and not named and name in ("list", "tuple", "len"):  # these do not examine the items
+        if items is not None and not kwargs and name in ("list", "tuple", "len"):  # these ignore the items' values
             if name == "len":
                 return len(items)
             return self.tuple_of(items) if name == "tuple" else self.new_container(list(items))
         with suppress(NotKnown):
-            others = (*args[1:], *named.values())  # max, min and sum may return one of these objects
-            if name in FUNCTIONS and arguments.is_complete and not any(isinstance(arg, Container) for arg in others):
-                options = {option: self.flat(value) for option, value in named.items()}
-                return self.from_python(compute(FUNCTIONS[name], *map(self.flat, args), **options))
-        if items is not None and (name in FUNCTIONS or name == "set"):  # the result may contain items, but not the list
-            return self._call_unknown(CallArguments(list(items), named))
+            others = (*args[1:], *kwargs.values())  # max, min and sum may return one of these objects
+            if (
+                name in COMPUTED_BUILTINS
+                and arguments.is_complete
+                and not any(isinstance(arg, Container) for arg in others)
+            ):
+                options = {option: self.to_flat_python(value) for option, value in kwargs.items()}
+                return self.from_python(compute(COMPUTED_BUILTINS[name], *map(self.to_flat_python, args), **options))
+        if items is not None and (
+            name in COMPUTED_BUILTINS or name == "set"
+        ):  # the result may contain items, but not the list
+            return self._call_unknown(CallArguments(list(items), kwargs))
         return self._call_unknown(arguments)
 
-    # Lists and dicts.
-
     def _container_method(
-        self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
+        self, container: Container, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]
     ) -> Value:
         """Carry out a method of a list or dict, and return its result.
 
-        Raises ErrorRaised if the method fails, or NotKnown if its effect is not known. Nothing is then changed.
+        Raises ErrorRaised if the method fails, or NotKnown if its effect is unknown. In both cases, nothing changes.
         """
         content = self.content(container)
         method = _METHODS.get((type(content), name))
-        if content is None or method is None or named:
+        if content is None or method is None or kwargs:
             raise NotKnown
         changed = copy(content)
         try:
             value = method(self, changed, *args)
         except (LookupError, ValueError) as error:
             raise ErrorRaised(error) from error
-        except FAILURES as error:
+        except COMPUTE_ERRORS as error:
             raise NotKnown from error
         self.set_content(container.number, changed)
         return value
@@ -304,13 +301,13 @@ class Calls(Expressions):
         content.extend(items)
 
     def _remove(self, content: list[Value], value: Value) -> None:
-        del content[[self.plain(item) for item in content].index(self.plain(value))]
+        del content[[self.to_python(item) for item in content].index(self.to_python(value))]
 
 
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "append"): lambda walk, content, value: content.append(value),
     (list, "extend"): Calls._extend,
-    (list, "pop"): lambda walk, content, index=-1: content.pop(walk.plain(index)),
+    (list, "pop"): lambda walk, content, index=-1: content.pop(walk.to_python(index)),
     (list, "remove"): Calls._remove,
     (list, "copy"): lambda walk, content: walk.new_container(copy(content)),
     (dict, "copy"): lambda walk, content: walk.new_container(copy(content)),
@@ -326,7 +323,7 @@ _CONSUMERS = frozenset("all any dict join list max min next set sorted sum tuple
 
 
 def _literal(value: Any) -> ast.expr:
-    """Return a plain value as a literal. If it is UNKNOWN, return the name ``...``, which fits every annotation."""
+    """Return a plain value as a literal, or UNKNOWN as the name ``...``, which fits every annotation."""
     if isinstance(value, list):
         return ast.List([*map(_literal, value)])
     if isinstance(value, tuple):
@@ -353,9 +350,9 @@ def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArgum
         return None
     signature = function.node.args
     positional = [parameter.arg for parameter in signature.args]
-    values = {**dict(function.defaults), **dict(zip(positional, arguments.args, strict=False)), **arguments.named}
+    values = {**dict(function.defaults), **dict(zip(positional, arguments.args, strict=False)), **arguments.kwargs}
     if signature.vararg:
         values[signature.vararg.arg] = walk.tuple_of(arguments.args[len(positional) :])
     elif len(arguments.args) > len(positional):
         return None
-    return values if values.keys() == {*effects.parameters(function.node)} else None
+    return values if values.keys() == {*effects.parameter_names(function.node)} else None

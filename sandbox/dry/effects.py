@@ -1,8 +1,8 @@
-"""Facts about code that can be found without a dry run: the names that it binds and reads, and its calls that may act.
+"""Facts about code that need no dry run: the names that it binds and reads, and its calls that may act.
 
 ``roots`` are the names through which plan code reaches the session, such as ``agent``. Code *acts* if it calls one of
-the session's functions. Parameters named ``nodes`` expect all nodes of the code, including inner ones, except
-in ``bound_names``, which finds the inner nodes itself.
+the session's functions. Parameters named ``nodes`` expect all nodes of the code, including inner ones. Only
+``bound_names`` finds the inner nodes itself.
 """
 
 import ast
@@ -41,8 +41,7 @@ def names_in(node: ast.AST) -> set[str]:
 def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names whose values may change while other code runs.
 
-    These are the names that functions and generators may bind outside themselves, and those that ``finally`` blocks
-    bind.
+    Functions and generators may bind these names outside themselves, or ``finally`` blocks bind them.
     """
     names = set[str]()
     for node in nodes:
@@ -56,7 +55,7 @@ def rebound_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def is_constant(node: ast.stmt) -> bool:
-    """Return whether a statement only defines things that never change: a constant, a function, or imported modules."""
+    """Return whether a statement only defines objects that never change: a constant, a function or a module."""
     if isinstance(node, ast.FunctionDef):
         defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
         return all(isinstance(default, ast.Constant) for default in defaults)
@@ -68,7 +67,7 @@ def sets_attributes(tree: ast.AST) -> bool:
     return any(isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) for node in ast.walk(tree))
 
 
-def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+def parameter_names(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return the names of all parameters."""
     args = node.args
     return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
@@ -78,23 +77,23 @@ def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 class CodeFacts:
     """Facts about a function, class or generator expression.
 
-    ``names`` are the names that the code reads, binds or deletes. ``rebinds`` is True if the code may bind names
-    outside itself, and ``nests`` is True if it contains another function. ``is_simple`` is True if a dry run can follow
-    a call to the function: it is not a generator, and declares no name as global or nonlocal.
+    ``names`` are the names that the code reads, binds or deletes. ``rebinds_outer_names`` is True if the code may bind
+    names outside itself. ``is_simple`` is True if a dry run can follow a call to the function: it is not a generator,
+    and declares no name as global or nonlocal.
     """
 
     names: set[str]
-    rebinds: bool
-    nests: bool
+    rebinds_outer_names: bool
+    has_inner_function: bool
     is_simple: bool
 
     @classmethod
     def of(cls, node: ast.AST) -> "CodeFacts":
-        """Find the facts about a node."""
-        parts, refused = [*ast.walk(node)], ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
-        nests = any(isinstance(part, ast.FunctionDef | ast.Lambda) for part in parts[1:])
-        is_simple = not any(isinstance(part, refused) for part in parts)
-        return cls(names_in(node), bool(rebound_names(parts)), nests, is_simple)
+        """Find the facts about a function, class or generator expression."""
+        parts, not_simple = [*ast.walk(node)], ast.Yield | ast.YieldFrom | ast.Global | ast.Nonlocal
+        has_inner = any(isinstance(part, ast.FunctionDef | ast.Lambda) for part in parts[1:])
+        is_simple = not any(isinstance(part, not_simple) for part in parts)
+        return cls(names_in(node), bool(rebound_names(parts)), has_inner, is_simple)
 
 
 def acting_names(nodes: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
@@ -127,12 +126,12 @@ def binds_unmentioned_names(nodes: Iterable[ast.AST]) -> bool:
     )
 
 
-def keeps_functions(nodes: Collection[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
-    """Return whether the code may leave values behind that act when they are called, read or iterated over.
+def leaves_acting_values(nodes: Collection[ast.AST], roots: Collection[str], acting: Collection[str]) -> bool:
+    """Return whether the code may leave values that act when they are called, read or iterated over.
 
     ``acting`` is the result of ``acting_names``. The result is False only if the code defines no function, class or
-    generator, and uses the names in ``acting`` only to call the session's functions, which return data. Any other
-    function that acts might return a function or a generator.
+    generator, and uses the names in ``acting`` only to call the session's functions, which return data. Other functions
+    that act might return functions or generators.
     """
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     bases = {function.value if isinstance(function, ast.Attribute) else function for function in called}
@@ -143,8 +142,6 @@ def keeps_functions(nodes: Collection[ast.AST], roots: Collection[str], acting: 
     )
 
 
-# Call sites.
-
 _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 
 
@@ -153,10 +150,10 @@ def call_sites(
 ) -> Iterator[ast.AST]:
     """Yield the nodes that call one of the session's functions, or pass it to code that may call it.
 
-    ``escaped`` are the dotted names of the functions that unknown code may call. A call to any method with the same
-    name as one of the session's functions counts: for example ``self.agent.open()``, if ``agent.open`` is such a
-    function. But if a method of Python's types, or a function of the plan, has the same name, the call counts only if
-    the expression before the method's name uses a name in ``roots``.
+    ``escaped`` are the dotted names of the functions that unknown code may call. A call to a method with the name of
+    one of the session's functions counts: for example ``self.agent.open()``, if ``agent.open`` is such a function. But
+    if a method of Python's types, or a function of the plan, has the same name, the call counts only if the expression
+    before the method's name uses a name in ``roots``.
     """
     names = {name.rpartition(".")[2] for name in functions}
     unique = names - _METHODS - {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
@@ -175,7 +172,7 @@ def call_sites(
 
 
 def _dotted_name(node: ast.expr) -> str:
-    """Return the text of a name, or of a dotted name with at most four parts. Return "" for any other expression."""
+    """Return a name, or a dotted name with at most four parts, as text. Return "" for any other expression."""
     parts = list[str]()
     while isinstance(node, ast.Attribute) and len(parts) < 3:
         parts.insert(0, node.attr)

@@ -1,7 +1,7 @@
 """Evaluate expressions in a dry run.
 
 An expression that cannot be evaluated has the value UNKNOWN, and its operands *escape*: they may change, so they become
-unknown. When the walk is *blind*, code that is not followed may act at any time. Then the values of the session's
+unknown. While the walk is *blind*, code that is not followed may act at any time, so the values of the session's
 attributes are unknown.
 """
 
@@ -22,11 +22,11 @@ from planbook.sandbox.dry.values import (
     KnownObject,
     LazyItems,
     NotKnown,
-    Plain,
+    PlainValue,
     Scalar,
     UnknownType,
     Value,
-    binary,
+    apply_operator,
     compute,
 )
 from planbook.sandbox.dry.walk import BaseWalk
@@ -36,21 +36,21 @@ from planbook.sandbox.suggest import did_you_mean
 class Expressions(BaseWalk):
     """Evaluates expressions, and converts values of the dry run to and from plain Python values."""
 
-    def plain(self, value: Value) -> Plain:
+    def to_python(self, value: Value) -> PlainValue:
         """Convert a value of the dry run to a plain Python value, such as a list.
 
         Raises NotKnown if a part of the value is unknown, or if it has too many parts.
         """
-        return self._plain(value, count(1))
+        return self._to_python(value, count(1))
 
-    def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
+    def _to_python(self, value: Value, parts: Iterator[int]) -> PlainValue:
         number = next(parts)
         if number % 10 == 0:
             self.step()
         if number > MAX_ITEMS:
             raise NotKnown
         if isinstance(value, tuple):
-            return tuple(self._plain(item, parts) for item in value)
+            return tuple(self._to_python(item, parts) for item in value)
         if isinstance(value, Scalar):
             self._steps += len(value) / 500 if isinstance(value, str) else 0
             return value
@@ -58,20 +58,20 @@ class Expressions(BaseWalk):
         if content is None:
             raise NotKnown
         if isinstance(content, dict):
-            return {self._plain(key, parts): self._plain(item, parts) for key, item in content.items()}
-        return [self._plain(item, parts) for item in content]
+            return {self._to_python(key, parts): self._to_python(item, parts) for key, item in content.items()}
+        return [self._to_python(item, parts) for item in content]
 
-    def flat(self, value: Value) -> Plain:
-        """Convert a value as ``plain`` does, but raise NotKnown if it contains lists or dicts.
+    def to_flat_python(self, value: Value) -> PlainValue:
+        """Convert a value as ``to_python`` does, but raise NotKnown if it contains lists or dicts.
 
-        ``plain`` copies inner lists and dicts, so a result such as ``max(lists)`` would be a copy, not the list itself.
+        ``to_python`` copies lists and dicts, so a result such as ``max(lists)`` would be a copy, not the list itself.
         """
-        plain = self.plain(value)
+        plain = self.to_python(value)
         if not isinstance(value, str) and any(map(_holds_container, self.items(value) or ())):
             raise NotKnown
         return plain
 
-    def from_python(self, value: Plain) -> Value:
+    def from_python(self, value: PlainValue) -> Value:
         """Convert a plain Python value to a value of the dry run."""
         if isinstance(value, list):
             return self.new_container([self.from_python(item) for item in value])
@@ -82,9 +82,9 @@ class Expressions(BaseWalk):
         return value if isinstance(value, Scalar) else UNKNOWN
 
     def as_dict_key(self, value: Value) -> Value:
-        """Return the value, to be used as the key of a dict.
+        """Return a value if it can be the key of a dict: a string, bytes, a number, None or a tuple of such values.
 
-        Raises NotKnown unless the value is a string, bytes, a number, None or a tuple of such values.
+        Raises NotKnown for any other value.
         """
         if isinstance(value, tuple):
             self._steps += len(value) / 100
@@ -148,9 +148,9 @@ class Expressions(BaseWalk):
         return self.new_container(self.unpack(node.elts))
 
     def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Return the values of expressions in order, where ``*items`` adds each of the items.
+        """Return the values of expressions in order. ``*items`` adds each item.
 
-        Return None if the number of values is unknown, or too large.
+        Return None if the number of values is unknown or too large.
         """
         values: list[Value] | None = []
         for node in nodes:
@@ -183,7 +183,7 @@ class Expressions(BaseWalk):
     def operate(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
         """Return the result of a binary operation."""
         try:
-            return self.from_python(binary(kind, self.flat(left), self.flat(right)))
+            return self.from_python(apply_operator(kind, self.to_flat_python(left), self.to_flat_python(right)))
         except NotKnown:
             self.escape(left, right)
             return UNKNOWN
@@ -203,7 +203,7 @@ class Expressions(BaseWalk):
         return UNKNOWN if len(node.ops) > 1 else self._compare(node.ops[0], left, right)
 
     def _evaluate_right_side(self, operation: ast.cmpop, node: ast.expr) -> Value:
-        """Return the right side of a comparison. A possible generator escapes: ``in`` would run its code."""
+        """Return the right side of a comparison. If it may be a generator, it escapes: ``in`` would run its code."""
         value = self.evaluate(node)
         if isinstance(operation, ast.In | ast.NotIn) and isinstance(value, HostRef):
             self.escape(value)
@@ -214,7 +214,7 @@ class Expressions(BaseWalk):
             known = None in (left, right) and not any(isinstance(side, UnknownType | HostRef) for side in (left, right))
             return (left is right) == isinstance(operation, ast.Is) if known else UNKNOWN
         try:
-            return bool(compute(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
+            return bool(compute(COMPARISONS[type(operation)], self.to_python(left), self.to_python(right)))
         except NotKnown:
             return UNKNOWN
 
@@ -222,7 +222,7 @@ class Expressions(BaseWalk):
         return self._evaluate_operands(node.values, isinstance(node.op, ast.And))
 
     def _evaluate_operands(self, nodes: list[ast.expr], is_and: bool) -> Value:
-        """Return the value of operands joined by ``and`` or ``or``. Evaluate only those that Python would evaluate."""
+        """Return the value of operands joined by ``and`` or ``or``. Evaluate only the operands that Python would."""
         value = self.evaluate(nodes[0])
         if len(nodes) == 1:
             return value

@@ -3,8 +3,8 @@
 At a condition that is unknown, the state is copied for each branch. After the branches, their states are merged. If the
 items of a loop are known, the loop is followed iteration by iteration. Otherwise iterations are followed until one of
 them changes nothing in the state. Values *escape* when code that the walk cannot follow gets hold of them: they may
-change, so they become unknown. If such code may also perform actions, the walk becomes *blind*: from then on, nothing
-is known about the environment.
+change, so they become unknown. If such code may also *act*, that is, call the session's functions, the walk becomes
+*blind*: from then on, nothing is known about the environment.
 """
 
 import ast
@@ -23,8 +23,8 @@ from planbook.sandbox.dry.values import (
     UnknownType,
     Value,
     WalkState,
+    are_same,
     merge_states,
-    same,
 )
 from planbook.sandbox.dry.walk import LoopJumps, NotFollowed, Place
 
@@ -33,7 +33,7 @@ MAX_ITERATIONS = 300
 MAX_ENDLESS_ITERATIONS = 4
 """Maximum number of iterations that are followed in a loop with a constant condition, such as ``while True``."""
 MAX_UNKNOWN_ITERATIONS = 3
-"""Maximum number of iterations that are followed if their number is unknown. One that changes nothing is the last."""
+"""Maximum number of iterations that are followed if their number is unknown. Fewer are if one changes nothing."""
 
 _LOOP_EXITS = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 
@@ -49,13 +49,13 @@ class DryWalk(Calls):
             try:
                 self.visit(node)
             except ErrorRaised as error:
-                # a statement without a line represents a part of a comprehension; one that has succeeded before is not
-                # at fault, since the actions before it may end the episode
-                is_certain = hasattr(node, "lineno") and place not in self.succeeded
+                # a statement without a line is a part of a comprehension; one that another path has completed is not
+                # at fault, since an earlier action may end the episode
+                is_certain = hasattr(node, "lineno") and place not in self.completed_places
                 self.error = (place, error) if is_certain else None
                 raise PathEnded from None
             self.error = None
-            self.succeeded.add(place)
+            self.completed_places.add(place)
 
     def generic_visit(self, node: ast.AST) -> Value:
         """Visit a node whose type has no visit method.
@@ -78,8 +78,6 @@ class DryWalk(Calls):
         pass
 
     visit_Global = visit_Nonlocal = visit_Pass
-
-    # Names.
 
     def visit_Assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
@@ -187,8 +185,8 @@ class DryWalk(Calls):
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Follow a class definition.
 
-        Using an instance of the class, for example with an operator, may run any of its methods. So from now on,
-        anything may happen at any time. A class without methods is harmless: its instances only hold values.
+        Any use of an instance, for example with an operator, may run a method of the class. So from now on, anything
+        may happen at any time. A class without methods is harmless: its instances only hold values.
         """
         if all(map(effects.is_plain_field, node.body)) and not node.keywords:
             for part in (*node.bases, *node.decorator_list):
@@ -198,8 +196,6 @@ class DryWalk(Calls):
         self.expose(node)
         self.blind = True
         self.assume_any_effects([node])
-
-    # Branches.
 
     def visit_If(self, node: ast.If) -> None:
         self.choose_branch(node.test, lambda: self.follow_body(node.body), lambda: self.follow_body(node.orelse))
@@ -231,9 +227,9 @@ class DryWalk(Calls):
         """Follow a ``try`` statement.
 
         A handler may run after any statement of the body, so nothing is known when it begins. The same is true of a
-        ``finally`` block that runs because of an error. If the ``finally`` block may also run because of a ``return``,
-        ``break`` or ``continue``, the walk is blind from the beginning of the ``try`` statement. While the walk is
-        blind, the values of names that ``finally`` blocks bind are unknown (see ``look_up``).
+        ``finally`` block that runs after an error. If a ``return``, ``break`` or ``continue`` may also lead to the
+        ``finally`` block, the walk is blind from the beginning of the ``try`` statement. While the walk is blind, the
+        values of names that ``finally`` blocks bind are unknown (see ``look_up``).
         """
 
         def handle(handler: ast.ExceptHandler) -> None:
@@ -254,8 +250,6 @@ class DryWalk(Calls):
         finals = [follow_finally] * bool(node.finalbody)
         self.follow_branches(lambda: self.follow_body([*node.body, *node.orelse]), *handlers, *finals)
 
-    # Loops.
-
     def visit_For(self, node: ast.For) -> None:
         iterable = self._evaluate_iterable(node.iter)
 
@@ -271,7 +265,7 @@ class DryWalk(Calls):
 
     def visit_While(self, node: ast.While) -> None:
         if self._is_endless(node):
-            self.endless.add(node)
+            self.endless_loops.add(node)
 
         def iteration() -> bool | UnknownType:
             truth = self.truth(self.evaluate(node.test))
@@ -304,18 +298,18 @@ class DryWalk(Calls):
         self.merge_paths(paths)
 
     def _is_endless(self, node: ast.While) -> bool:
-        """Return whether only an error can end a loop.
+        """Return whether only an error can end a loop: it has no ``break`` or ``return``, and takes no action.
 
-        Such a loop has no ``break`` or ``return``, and takes no action, since an action could end the episode.
+        An action could end the episode.
         """
         if self.may_catch_errors or self.blind or not (isinstance(node.test, ast.Constant) and node.test.value):
             return False
         if any(isinstance(inner, _LOOP_EXITS) for inner in ast.walk(node)):
             return False
-        probe = self.state.copy()
+        state = self.state.copy()
         for name in effects.names_in(node):
-            probe.escape(self.look_up(name, self.frame))
-        return not probe.escaped
+            state.escape(self.look_up(name, self.frame))
+        return not state.escaped
 
     def _follow_iteration(self, body: list[ast.stmt]) -> None:
         """Follow one iteration, up to the end of the body or a ``continue``, and merge the states there.
@@ -331,15 +325,13 @@ class DryWalk(Calls):
         continues.clear()
         self.merge_paths(paths)
 
-    # Items and iterations.
-
     def _evaluate_iterable(self, node: ast.expr) -> Value:
         """Evaluate the expression that a loop iterates over."""
         if not isinstance(node, ast.Call):
             return self.evaluate(node)
-        self.consumed.add(node)
+        self.consumed_nodes.add(node)
         value = self.evaluate(node)
-        self.consumed.discard(node)
+        self.consumed_nodes.discard(node)
         return value
 
     def _follow_iterations(self, iterable: Value, iteration: Callable[[Value], object], nodes: list[ast.AST]) -> None:
@@ -351,7 +343,7 @@ class DryWalk(Calls):
         previous_items: tuple[Value, ...] = ()
         for position in range(MAX_ITERATIONS):
             items = self.items(iterable)
-            if items is None or not same(items[:position], previous_items[:position]):
+            if items is None or not are_same(items[:position], previous_items[:position]):
                 break
             if position >= len(items):
                 return

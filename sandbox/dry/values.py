@@ -32,14 +32,14 @@ class UnknownType(Enum):
 
 
 UNKNOWN = UnknownType.UNKNOWN
-"""A value that a dry run cannot know."""
+"""A value that a dry run cannot determine."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostRef:
     """A reference to an object (``agent``) or function (``agent.go_to``) of the session. Code that gets it may act.
 
-    A name that an earlier cell has defined may refer to a function that acts. Its value is then of this class, too.
+    A name whose value may be a function of an earlier cell that acts is also represented by this class.
     """
 
     path: str
@@ -53,18 +53,18 @@ class BuiltinFunction:
 
 
 KNOWN_BUILTINS = frozenset(name for name in dir(builtins) if not name.startswith("_"))
-"""Names of the built-in functions, classes and constants. Plans may read them although no code binds them."""
+"""Names of the built-in functions, classes and constants, which plans may read although no code binds them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list or dict of the plan. ``WalkState.heap`` maps the number of the list or dict to its current content."""
+    """A list or dict of the plan. ``WalkState.heap`` maps its number to its current content."""
 
     number: int
 
 
 Content = list[Value] | dict[Value, Value] | None
-"""The content of a list or dict, or None if the content is unknown. It is never changed in place, but replaced."""
+"""The content of a list or dict, or None if it is unknown. Content is replaced, never changed in place."""
 
 
 def values_in(content: Content) -> list[Value]:
@@ -100,7 +100,7 @@ class DefinedFunction:
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
-def same(first: Value, second: Value) -> bool:
+def are_same(first: Value, second: Value) -> bool:
     """Return whether two values, or contents of containers, are certainly the same.
 
     The values must also have the same type: 1, True and 1.0 all differ.
@@ -109,15 +109,12 @@ def same(first: Value, second: Value) -> bool:
         return first is second
     if isinstance(first, DefinedFunction) and isinstance(second, DefinedFunction):
         is_same_definition = first.node is second.node and first.frame == second.frame
-        return is_same_definition and same(first.defaults, second.defaults)
+        return is_same_definition and are_same(first.defaults, second.defaults)
     if isinstance(first, dict) and isinstance(second, dict):
         first, second = [*first.items()], [*second.items()]
     if isinstance(first, tuple | list) and isinstance(second, tuple | list):
-        return len(first) == len(second) and all(map(same, first, second))
+        return len(first) == len(second) and all(map(are_same, first, second))
     return first == second
-
-
-# The environment.
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +139,25 @@ class SessionKnowledge(Protocol):
         """
 
     def merged_with(self, other: Self) -> Self:
-        """Return the facts that hold whether this knowledge or ``other`` is true."""
+        """Return the facts that are in both this knowledge and ``other``."""
 
     def after_unknown_actions(self) -> Self:
-        """Return what is still known after any number of unknown actions."""
+        """Return the facts that still hold after any number of unknown actions."""
 
     def attribute(self, path: str) -> object:
         """Return the value of one of the session's attributes, or UNKNOWN."""
 
 
-# Operations.
-
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
-"""A value with more characters or items, or a larger number, is UNKNOWN. The items and characters of all parts of a
-nested value are added up.
+"""A value with more characters or items, or a larger number, is UNKNOWN. In a nested value, the items and characters of
+all parts count.
 """
 MAX_WORK = 100 * MAX_CHARS
-"""Maximum product of the size of a string and the size of its method's arguments. It limits the time that the method
-takes, and the size of its result.
+"""Maximum product of the size of a string and the size of its method's arguments. It limits the method's time, and the
+size of its result.
 """
 
-Plain = object
+PlainValue = object
 
 
 class NotKnown(Exception):
@@ -180,7 +175,7 @@ class ErrorRaised(PathEnded):
         super().__init__(f"{type(error).__name__}: {error}")
 
 
-BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
+BINARY_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -198,13 +193,15 @@ COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.In: lambda item, container: item in container,
     ast.NotIn: lambda item, container: item not in container,
 }
-TEXT_METHODS = frozenset(
+STRING_METHODS = frozenset(
     "capitalize casefold count endswith find index isalpha isdecimal isdigit islower isnumeric isspace isupper join "
     "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
     "startswith strip title upper".split()
 )
 MAX_PLACES = 400
-"""Maximum number of places to which a dry run rounds, and of characters that it converts: both take quadratic time."""
+"""Maximum number of decimal places to which a dry run rounds, and of characters that it converts to a number. Both take
+quadratic time.
+"""
 
 
 def _round(number: Any, ndigits: Any = None) -> object:
@@ -219,56 +216,58 @@ def _number(kind: type, *args: Any, **options: Any) -> object:
     return kind(*args, **options)
 
 
-FUNCTIONS: Mapping[str, Callable[..., object]] = {
+COMPUTED_BUILTINS: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name) for name in "abs all any bool len list max min sorted str sum tuple".split()
 } | {"float": partial(_number, float), "int": partial(_number, int), "round": _round}
 """Built-in functions whose results a dry run computes. None of them returns an iterator."""
-FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
+COMPUTE_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
 
-def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
+def compute(function: Callable[..., object], *args: PlainValue, **kwargs: PlainValue) -> PlainValue:
     """Call a function and return its result.
 
     Raises ErrorRaised if the call fails, as it would in the plan, or NotKnown if a value is too large.
     """
-    for argument in (*args, *named.values()):
+    for argument in (*args, *kwargs.values()):
         _size(argument)
     try:
-        result = function(*args, **named)
+        result = function(*args, **kwargs)
     except RecursionError as error:
         raise NotKnown from error
-    except FAILURES as error:
+    except COMPUTE_ERRORS as error:
         raise ErrorRaised(error) from error
     _size(result)
     return result
 
 
-def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
+def apply_operator(kind: type[ast.operator], left: PlainValue, right: PlainValue) -> PlainValue:
     """Return the result of a binary operation.
 
     Raises ErrorRaised if it fails, or NotKnown if a dry run does not compute it, or if a value is too large.
     """
-    if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
+    if kind not in BINARY_OPERATORS or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
     if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
         count, sequence = (left, right) if isinstance(left, int) else (right, left)
         if not isinstance(count, int) or count * _size(sequence) > MAX_ITEMS:
             raise NotKnown
-    return compute(BINARY[kind], left, right)
+    return compute(BINARY_OPERATORS[kind], left, right)
 
 
-def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
+def call_string_method(
+    text: str, name: str, args: Sequence[PlainValue], kwargs: Mapping[str, PlainValue]
+) -> PlainValue:
     """Return the result of a string method.
 
-    Raises ErrorRaised if the method fails, or NotKnown if it is not in TEXT_METHODS, or if a value is too large.
+    Raises ErrorRaised if the method fails, or NotKnown if it is not in STRING_METHODS, or if a value is too large.
     """
-    if name not in TEXT_METHODS or (1 + len(text)) * (1 + _size([*args, *named.values()])) > MAX_WORK:
+    if name not in STRING_METHODS or (1 + len(text)) * (1 + _size([*args, *kwargs.values()])) > MAX_WORK:
         raise NotKnown
-    return compute(getattr(text, name), *args, **named)
+    return compute(getattr(text, name), *args, **kwargs)
 
 
 def _size(value: Value) -> int:
-    """Return the number of all items and characters in a value. Raises NotKnown if the value is too large."""
+    """Return the number of items and characters in a value, including its parts. Raises NotKnown if it is too large."""
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
@@ -286,8 +285,6 @@ def _size(value: Value) -> int:
     return items + chars
 
 
-# The state.
-
 K = TypeVar("K", int, str)
 
 
@@ -295,9 +292,9 @@ K = TypeVar("K", int, str)
 class WalkState:
     """The state at one point of a path through the plan. Copies of a state share the contents of lists and dicts.
 
-    ``frames`` maps the number of a frame to its variables, and ``heap`` maps the number of a list or dict to its
-    content. While the content is known, no value that is UNKNOWN can refer to the list or dict, because unknown code
-    can reach only what has escaped, and the content of what has escaped is unknown.
+    ``frames`` maps the number of a frame to its variables, and ``heap`` the number of a list or dict to its content.
+    While the content is known, no UNKNOWN value can refer to the list or dict: unknown code can reach only lists and
+    dicts that have escaped, and their content is unknown.
     """
 
     knowledge: SessionKnowledge
@@ -316,18 +313,18 @@ class WalkState:
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
-    def differs_from(self, other: "WalkState") -> bool:
+    def differs_from(self, earlier: "WalkState") -> bool:
         """Return whether anything in an earlier state is different now. New frames, lists and dicts do not count."""
-        pairs = [(names, self.frames[number]) for number, names in other.frames.items()]
+        pairs = [(frame, self.frames[number]) for number, frame in earlier.frames.items()]
         return (
-            self.knowledge != other.knowledge
-            or any(ours.keys() != names.keys() for names, ours in pairs)
-            or any(not same(value, ours[name]) for names, ours in pairs for name, value in names.items())
-            or any(not same(content, self.heap.get(number)) for number, content in other.heap.items())
+            self.knowledge != earlier.knowledge
+            or any(frame.keys() != new_frame.keys() for frame, new_frame in pairs)
+            or any(not are_same(value, new_frame[name]) for frame, new_frame in pairs for name, value in frame.items())
+            or any(not are_same(content, self.heap.get(number)) for number, content in earlier.heap.items())
         )
 
     def escape(self, value: Value) -> None:
-        """Record that a value has escaped: from now on, unknown code may change it or call it at any time."""
+        """Record that a value has escaped: from now on, unknown code may change or call it at any time."""
         if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         for item in self._forget_content(value):
@@ -344,10 +341,10 @@ class WalkState:
 
 
 def merge_states(first: WalkState, second: WalkState) -> WalkState:
-    """Merge two states, when it is unknown which of them applies.
+    """Return a state that is true if either of two states is.
 
-    A name that is bound in only one of the states keeps its value, since reading the name in the other state raises an
-    error. But if the name hides a built-in, reading it raises no error, so its value becomes unknown.
+    A name that only one state binds keeps its value, since reading the name in the other state raises an error. But if
+    the name hides a built-in, reading it raises no error, so its value becomes unknown.
     """
     state = WalkState(first.knowledge.merged_with(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
@@ -355,18 +352,18 @@ def merge_states(first: WalkState, second: WalkState) -> WalkState:
         if number in first.heap and number in second.heap:
             _merge_content(state, number, first.heap[number], second.heap[number])
     for number in first.frames.keys() | second.frames.keys():
-        ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
-        state.frames[number] = theirs | ours
-        for name in _differing(ours, theirs):
-            default = UNKNOWN if hasattr(builtins, name) else ours.get(name, theirs.get(name))
-            state.frames[number][name] = merge_values(state, ours.get(name, default), theirs.get(name, default))
+        left, right = first.frames.get(number, {}), second.frames.get(number, {})
+        state.frames[number] = right | left
+        for name in _differing(left, right):
+            default = UNKNOWN if hasattr(builtins, name) else left.get(name, right.get(name))
+            state.frames[number][name] = merge_values(state, left.get(name, default), right.get(name, default))
     return state
 
 
 def _differing(first: dict[K, Value] | dict[K, Content], second: dict[K, Value] | dict[K, Content]) -> list[K]:
-    """Return, sorted, the keys that only one dict has, and those whose values are different objects.
+    """Return the sorted keys that only one dict has, or whose values are different objects.
 
-    Comparing the objects by identity is enough to skip most values, since copies of a state share them.
+    Comparing by identity is enough to skip most values, since copies of a state share them.
     """
     return sorted(
         key for key, value in (first | second).items() if first.get(key, second) is not second.get(key, first)
@@ -378,7 +375,7 @@ def merge_values(state: WalkState, first: Value, second: Value) -> Value:
 
     Tuples of equal length are merged item by item.
     """
-    if same(first, second):
+    if are_same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
         return tuple(merge_values(state, *pair) for pair in zip(first, second, strict=True))
@@ -388,7 +385,7 @@ def merge_values(state: WalkState, first: Value, second: Value) -> Value:
 
 
 def _merge_content(state: WalkState, number: int, first: Content, second: Content) -> None:
-    if same(first, second):
+    if are_same(first, second):
         return
     if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         merged = [merge_values(state, *pair) for pair in zip(first, second, strict=True)]

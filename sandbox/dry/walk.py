@@ -39,7 +39,7 @@ from planbook.sandbox.policy.rules import MAX_NODES
 MODULE = 0
 """Number of the frame that holds the variables of the plan's module."""
 MAX_STEPS = 20_000
-"""Maximum number of steps of a walk. One step is a statement, a call, five expressions, or the copying of 100 items."""
+"""Maximum number of steps of a walk. A step is a statement, a call, five expressions, or a copy of 100 items."""
 
 
 class NotFollowed(Exception):
@@ -48,7 +48,7 @@ class NotFollowed(Exception):
 
 @dataclass
 class LoopJumps:
-    """The states in which paths reach a ``break`` or ``continue`` of a loop, or its end without a ``break``."""
+    """The states at each ``break`` and ``continue`` of a loop, and at its end without a ``break``."""
 
     breaks: list[WalkState] = field(default_factory=list)
     continues: list[WalkState] = field(default_factory=list)
@@ -56,7 +56,7 @@ class LoopJumps:
 
 
 Place = tuple[ast.stmt | ast.Call, ...]
-"""The calls to plan functions that led to a node, outermost first, and then the node itself."""
+"""The calls to plan functions that lead to a node, outermost first, followed by the node."""
 
 
 @dataclass(eq=False)
@@ -76,30 +76,30 @@ class BaseWalk(ast.NodeVisitor):
 
     If it is not None at the end of the walk, no path gets past this statement.
     """
-    succeeded: set[Place] = field(default_factory=set)
+    completed_places: set[Place] = field(default_factory=set)
     """The statements that some path has completed."""
     is_complete: bool = True
     """False if the walk has given up."""
-    visits: dict[tuple[ast.Call, ...], Impossible | None] = field(default_factory=dict)
+    visited_calls: dict[tuple[ast.Call, ...], Impossible | None] = field(default_factory=dict)
     """Maps the place of each call to a session function to the reason why it cannot succeed, or None if it may."""
     blind: bool = False
-    """True if code that is not followed may act, or change lists and dicts, at any time: nothing can be relied on."""
+    """True if code that is not followed may act, or change lists and dicts, at any time."""
     escaped_paths: set[str] = field(default_factory=set)
     """Dotted names of the session's functions and objects that have escaped."""
     exposed_names: set[str] = field(default_factory=set)
     """Names that escaped code may read at any time. A value that is assigned to one of them escapes."""
     frame: int = MODULE
-    consumed: set[ast.expr] = field(default_factory=set)
+    consumed_nodes: set[ast.expr] = field(default_factory=set)
     """The expressions whose items a loop or function reads immediately: ``range(3)`` in ``for n in range(3)``."""
     parents: dict[int, int] = field(default_factory=dict)
     """Maps the number of each frame to the number of the frame around it."""
     comprehension_frames: set[int] = field(default_factory=set)
     """Numbers of the frames of comprehensions. A name that ``:=`` assigns in them belongs to the frame around them."""
     loops: list[LoopJumps] = field(default_factory=lambda: [LoopJumps()])
-    """The loops around the current statement. The first item is for every ``break`` and ``continue`` outside of loops,
+    """The loops around the current statement. The first item collects every ``break`` and ``continue`` outside loops,
     which the static check reports.
     """
-    endless: set[ast.While] = field(default_factory=set)
+    endless_loops: set[ast.While] = field(default_factory=set)
     """The endless loops that some path has reached."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=lambda: [[]])
     """The states and values with which the module, and each function or comprehension being followed, has returned."""
@@ -126,7 +126,7 @@ class BaseWalk(ast.NodeVisitor):
         """Names that a function or generator may bind outside itself, or that a ``finally`` block binds."""
 
     def step(self, copied: int = 0) -> None:
-        """Count one step, and one more for each 100 items that are copied. Raises NotFollowed after MAX_STEPS."""
+        """Count one step, and one more for each 100 copied items. Raises NotFollowed after MAX_STEPS steps."""
         self._steps += 1 + copied // 100
         if self._steps > MAX_STEPS:
             raise NotFollowed
@@ -167,8 +167,6 @@ class BaseWalk(ast.NodeVisitor):
             self.process_escaped()
         return value
 
-    # Escaped values.
-
     def escape(self, *values: Value) -> None:
         """Assume that unknown code gets hold of these values, and may change or call them."""
         for value in values:
@@ -176,10 +174,10 @@ class BaseWalk(ast.NodeVisitor):
         self.process_escaped()
 
     def process_escaped(self) -> None:
-        """Take into account what the escaped values may do.
+        """Take into account how unknown code may use the escaped values.
 
-        Unknown code may call the plan functions among them (see ``expose``). If an object or function of the session is
-        among them, unknown code may act, and the walk becomes blind.
+        It may call the plan functions among them (see ``expose``). If an object or function of the session is among
+        them, it may act, so the walk becomes blind.
         """
         exposed = set[ast.AST]()
         while self.state.escaped:
@@ -191,10 +189,10 @@ class BaseWalk(ast.NodeVisitor):
                 exposed.add(value.node)
                 for _, default in value.defaults:
                     self.state.escape(default)
-                self._expose(value.node, effects.parameters(value.node))
+                self._expose(value.node, effects.parameter_names(value.node))
 
     def expose(self, node: ast.AST) -> None:
-        """Assume that unknown code may run this part of the plan at any time. So all values that it can read escape."""
+        """Assume that unknown code may run this part of the plan at any time. All values that it reads escape."""
         self._expose(node)
         self.process_escaped()
 
@@ -203,7 +201,7 @@ class BaseWalk(ast.NodeVisitor):
         names = facts.names - {*parameters}
         self.step(len(names) + len(self.state.frames))
         self.exposed_names |= names
-        self.blind = self.blind or facts.rebinds
+        self.blind = self.blind or facts.rebinds_outer_names
         for name in names & self.roots:
             self.state.escape(HostRef(name))
         for frame in self.state.frames.values():
@@ -229,8 +227,6 @@ class BaseWalk(ast.NodeVisitor):
             self.state.escape(Container(number))
         self.state.knowledge = self.state.knowledge.after_unknown_actions()
         self.process_escaped()
-
-    # Names and containers.
 
     def facts(self, node: ast.AST) -> effects.CodeFacts:
         """Return the facts about a function, class or generator expression. They are computed only once."""
@@ -259,7 +255,7 @@ class BaseWalk(ast.NodeVisitor):
         return BuiltinFunction(name) if name in KNOWN_BUILTINS else UNKNOWN
 
     def walrus_frame(self) -> int:
-        """Return the frame of names that ``:=`` assigns here: the innermost frame that is not a comprehension's."""
+        """Return the frame in which ``:=`` binds names: the innermost frame that is not a comprehension's."""
         frame = self.frame
         while frame in self.comprehension_frames:
             frame = self.parents[frame]
@@ -330,7 +326,7 @@ class BaseWalk(ast.NodeVisitor):
         return tuple(getattr(content, lazy.kind)()) if isinstance(content, dict) else None
 
     def truth(self, value: Value) -> bool | UnknownType:
-        """Return whether a value is truthy, or UNKNOWN if that is not known."""
+        """Return the truth value of a value, or UNKNOWN."""
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)

@@ -52,14 +52,13 @@ as_builtin(PlanModule, "module")
 
 MAIN = "__main__"
 _ATTRIBUTE_READERS = frozenset({__name__, "functools", "logging"})
-"""Modules with functions that read attributes by names from the plan: the guards here, ``wraps``, and log formatters.
-"""
+"""Modules with functions that read attributes that a plan names: the guards here, ``wraps``, and log formatters."""
 _real_dict: Callable[[types.ModuleType], dict[str, Any]] = vars(types.ModuleType)["__dict__"].__get__
 """Returns the ``__dict__`` of a module."""
 
 
 def _module_dict(module: types.ModuleType) -> dict[str, Any]:
-    """Return the ``__dict__`` of a module to code of the standard library. For plans, modules have no such attribute."""
+    """Return the ``__dict__`` of a module to the standard library. For plans, modules have no such attribute."""
     caller = sys._getframe(1).f_globals
     if caller is _real_dict(sys.modules[MAIN]) or caller.get("__name__", __name__) in _ATTRIBUTE_READERS:
         raise AttributeError

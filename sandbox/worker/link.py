@@ -140,8 +140,7 @@ PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
 SPARE_DEPTH = 100
 """Additional levels of recursion for reading an answer, which a plan near the recursion limit would lose."""
 OUT_OF_MEMORY = encode_json(["end", None, [MEMORY_FAULT]])
-"""The "end" message of a cell that needs too much memory, built in advance since there may be no memory for it later.
-"""
+"""The "end" message of a cell that needs too much memory, built in advance since there may be no memory later."""
 
 
 class Link:

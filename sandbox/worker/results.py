@@ -126,7 +126,7 @@ MAX_TEXT = 300
 
 
 class WorkerCell:
-    """A cell that has begun. If it runs in parts, each part adds its source, with an empty line for each earlier line."""
+    """A cell that has begun. Each part of a growing cell adds its source, after an empty line for each earlier line."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -140,7 +140,7 @@ def reported(plan: str, earlier: str, state: Lamp, helpers: str) -> set[Chain]:
         helpers=[HELPERS, helpers],
         earlier=[earlier] if earlier else [],
     )
-    impossible = [place for place, reason in walk.visits.items() if reason and walk.is_complete]
+    impossible = [place for place, reason in walk.visited_calls.items() if reason and walk.is_complete]
     return {tuple((node.lineno, node.col_offset) for node in place) for place in impossible} | (
         {THE_END} if walk.error else set()
     )

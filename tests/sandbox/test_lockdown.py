@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from planbook.sandbox import Limits, MissingMechanism, Sandbox, Session
-from planbook.sandbox.host import ALL_MECHANISMS, OPTIONAL, REQUIRED
+from planbook.sandbox.host import ALL_MECHANISMS, OPTIONAL_MECHANISMS, REQUIRED_MECHANISMS
 from planbook.sandbox.process import ENVIRONMENT_VARIABLES
 from planbook.sandbox.worker import lockdown
 from planbook.sandbox.worker.lockdown import NOBODY
@@ -133,8 +133,8 @@ def test_the_same_worker_without_any_mechanism_is_not_refused(tmp_path: Path) ->
 
 def test_every_mechanism_is_listed(sandbox: Sandbox) -> None:
     found = sandbox.mechanisms()
-    assert set(found) == {*REQUIRED, *OPTIONAL}
-    assert all(found[name].granted for name in REQUIRED)
+    assert set(found) == {*REQUIRED_MECHANISMS, *OPTIONAL_MECHANISMS}
+    assert all(found[name].granted for name in REQUIRED_MECHANISMS)
     assert all(mechanism.granted or mechanism.reason for mechanism in found.values())
 
 
@@ -147,7 +147,7 @@ def test_without_a_required_mechanism_nothing_runs_unless_the_risk_is_named(name
         assert session.run("6 * 7").value == 42
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", OPTIONAL_MECHANISMS)
 def test_an_optional_mechanism_can_be_disabled(name: str) -> None:
     with Sandbox(disabled_mechanisms=[name]) as own, own.session({}) as session:
         assert not own.mechanisms()[name].granted

@@ -160,7 +160,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "check": checked,
     "part": checked_part,
     "procedure": checked_procedure,
-    "precompile": lambda code: compile_for_worker(code, "plan", language_layer=True),
+    "compile": lambda code: compile_for_worker(code, "plan", language_layer=True),
     "reply": read_reply,
     "fenced reply": lambda code: read_reply(f"```python\n{code}\n```\n"),
     "streamed": streamed,
