@@ -1,1 +1,1 @@
-"""Programs for the development of planbook. Without this file, a `tools.py` anywhere on the path would hide them."""
+"""Programs for developing planbook. Without this file, any `tools.py` on the path would hide them."""

@@ -1,7 +1,7 @@
 """Store the figures of a command: `figures.py FILE.json COMMAND OUTPUT`.
 
-OUTPUT is a file with the command's output, whose last line is JSON. The figures are written to FILE.json, together with
-COMMAND, the date and a description of the machine.
+OUTPUT is a file with the command's output, whose last line is JSON. FILE.json gets the figures, COMMAND, the date and a
+description of the machine.
 """
 
 import json
@@ -16,7 +16,7 @@ ROW_FIELDS = ("name", "value", "unit", "ratio", "against", "goal", "met")
 
 
 def main() -> None:
-    """Write the JSON file."""
+    """Write FILE.json."""
     target, command, output = sys.argv[1:]
     measured = json.loads(Path(output).read_text(encoding="utf-8").splitlines()[-1])
     rows = [{name: row[name] for name in ROW_FIELDS if row[name] not in (None, "")} for row in measured.get("rows", ())]

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Measure the figures of docs/figures.md: the JSON at the end of each command's output becomes a file in docs/figures.
-# `tools/figures.sh NAME ...` measures only these. All of them take an hour on 2 idle cores, and need Chromium, the extra
-# `bench`, and ALFWorld's games (ALFWORLD_DATA).
+# Measure the figures in docs/figures.md: the JSON at the end of each command's output becomes a file in docs/figures.
+# `tools/figures.sh NAME ...` measures only the named ones. All of them take an hour on 2 idle cores, and need Chromium, the
+# extra `bench`, and ALFWorld's games (ALFWORLD_DATA).
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
-made=$(mktemp -d)
-trap 'rm -rf "$made"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 wanted=" $* "
 
 measure() { # NAME COMMAND
@@ -15,11 +15,11 @@ measure() { # NAME COMMAND
     case $wanted in "  " | *" $name "*) ;; *) return 0 ;; esac
     echo "figures: $name: planbook $*"
     runs=""
-    [ "$1" = bench ] || runs="--out $made/$name"
-    # A run with a BROKEN episode ends with 1; its JSON reports this.
+    [ "$1" = bench ] || runs="--out $folder/$name"
+    # A run with a BROKEN episode ends with 1, and reports it in its JSON.
     # shellcheck disable=SC2086
-    planbook "$@" $runs --json >"$made/printed" 2>"$made/errors" || [ $? = 1 ] || { cat "$made/errors" >&2; exit 1; }
-    python tools/figures.py "docs/figures/$name.json" "planbook $*" "$made/printed"
+    planbook "$@" $runs --json >"$folder/output" 2>"$folder/errors" || [ $? = 1 ] || { cat "$folder/errors" >&2; exit 1; }
+    python tools/figures.py "docs/figures/$name.json" "planbook $*" "$folder/output"
 }
 
 for part in sandbox start stream envs report scale selector tools; do measure "bench-$part" bench $part; done

@@ -23,24 +23,24 @@ from planbook.envs import Features
 from planbook.planner.strategies.deps.selectors import HorizonPredictor, TreeNode, fill_missing, is_finite_number
 
 TREES, DEPTH, RATE, MIN_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
-"""The number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of the
-columns that is tried at each split.
+"""The number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of columns
+tried at each split.
 """
 COMMENT = "#"
 """Prefix of the comment lines in a table of recorded goals, which describe how the table was made."""
 DIGITS = 9
-"""Number of decimal places of the numbers in the written file."""
+"""Number of decimal places in the written file."""
 
 
 def fit(rows: Iterable[tuple[Features, float]], seed: int = 0) -> HorizonPredictor:
-    """Learn from goals that were reached. Each row has the goal's features at its start, and the time steps it took.
+    """Learn from goals that were reached. Each row has a goal's features at its start, and the time steps it took.
 
     Raises ValueError if no row has features, or if a horizon is negative or not finite.
     """
-    features, steps = _split(rows)
-    usual = _medians(features)
+    features, steps = _split_rows(rows)
+    medians = _medians(features)
     columns = DictVectorizer(sparse=False)
-    table = columns.fit_transform([fill_missing(row, usual) for row in features])
+    table = columns.fit_transform([fill_missing(row, medians) for row in features])
     trees = GradientBoostingRegressor(
         n_estimators=TREES,
         max_depth=DEPTH,
@@ -51,7 +51,7 @@ def fit(rows: Iterable[tuple[Features, float]], seed: int = 0) -> HorizonPredict
     ).fit(table, [*map(log1p, steps)])
     return HorizonPredictor(
         columns=tuple(columns.get_feature_names_out()),
-        usual=usual,
+        usual=medians,
         start=float(trees.init_.constant_[0][0]),
         trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in trees.estimators_),
     )
@@ -80,7 +80,7 @@ def _nodes(tree: Any) -> Iterator[TreeNode]:
         yield round(RATE * value, DIGITS) if left < 0 else (column, round(threshold, DIGITS), left, right)
 
 
-def _split(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
+def _split_rows(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
     features, steps = [], []
     for row, horizon in rows:
         if not (isfinite(horizon) and horizon >= 0):

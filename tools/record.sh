@@ -1,7 +1,7 @@
 #!/bin/bash
-# Record again the run that a recording's first line names: every prompt is written into DIR and waits for an answer.
-# usage: tools/record.sh NAME DIR      (a recording manuals/recordings/NAME.jsonl)
-# Replies that the recording has are reused: delete all lines but the first to start over.
+# Record again the run that the first line of a recording names. Each new prompt is written to DIR and waits for an answer.
+# usage: tools/record.sh NAME DIR      (for the recording manuals/recordings/NAME.jsonl)
+# Recorded replies are reused. To start over, delete all lines but the first.
 # ALFWorld's real games need ALFWORLD_DATA; web pages need Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/.."

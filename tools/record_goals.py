@@ -1,8 +1,8 @@
-"""Record goals and the time that they take, on maps that are used for nothing else.
+"""Record goals in Minecraft and the time that they take, on maps that are used for nothing else.
 
 The horizon of a goal is the time that it takes to reach the goal. Selectors learn horizons from the table that this
 module writes. Each row contains the features that were observed before a goal was tried, and the number of ticks until
-the goal was reached. Goals are tried in random order, and each by a random route (a way to get the same item).
+the goal was reached. Goals are tried in random order, each by a random route (one of the ways to get the same item).
 
 ``python -m tools.record_goals`` writes the table that ships with planbook.
 """
@@ -22,21 +22,21 @@ from planbook.envs.optional_members import Features
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
-"""The seeds of the maps. Nothing else is measured on these maps."""
+"""The seeds of the maps."""
 TICKS = 20_000
-"""Length of an episode in ticks. It is long enough to reach goals that are far away."""
+"""Length of an episode in ticks, long enough to reach distant goals."""
 FREE_GOALS, MAX_COUNT, P_MAKING = 12, 4, 0.5
 """For free play: the number of goals in an episode, the maximum count of a goal, and the probability of making an item
 (if one can be made) instead of gathering something.
 """
 FREE_ITEM = "diamond"
-"""The object of the task in free play. It is almost never obtained, so the episodes do not end early."""
+"""The item to obtain in free play. It is almost never obtained, so episodes do not end early."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m tools.record_goals\n"
 )
 Row = tuple[Features, int]
-"""The features before a goal, and the ticks until it was reached."""
+"""The features before a goal was tried, and the ticks until it was reached."""
 
 
 def render_table() -> str:
@@ -95,9 +95,9 @@ def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
 
 
 def is_possible(environment: Minecraft, goal: Action) -> bool:
-    """Return False if a goal would be refused now.
+    """Return whether the environment would accept a goal now.
 
-    If the map does not contain enough of the item, the goal counts as possible, since no agent knows this in advance.
+    The goal counts as possible even if the map does not contain enough of the item, which no agent knows in advance.
     """
     try:
         effects_of(environment.terrain, environment.player, goal)
@@ -109,7 +109,7 @@ def is_possible(environment: Minecraft, goal: Action) -> bool:
 
 
 def _making_goals(environment: Minecraft) -> list[Action]:
-    """Return a goal to make one piece with each recipe whose ingredients are held, and goals to equip held items."""
+    """Return the goals to make one piece with each recipe whose ingredients are held, and to equip each held item."""
     recipes = [recipe for alternatives in RECIPES.values() for recipe in alternatives]
     held = set(environment.player.inventory)
     crafted = [making_goal(recipe, 1) for recipe in recipes if held.issuperset(recipe.ingredients)]
@@ -126,12 +126,12 @@ def _gathering_goals(environment: Minecraft, rng: random.Random) -> list[Action]
 
 
 def _without_point(value: float | str) -> float | str:
-    """Return a whole number as an int, so that it is written without a decimal point, and other values unchanged."""
+    """Return a whole number as an int, so that it is written without a decimal point, and any other value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def main() -> None:
-    """Write the table into the package's folder."""
+    """Write the table that ships with planbook."""
     Path(RECORDED).write_text(render_table(), encoding="utf-8", newline="\n")
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Set up planbook in .venv from the lock files. Run by `make`: `setup.sh demo` installs the packages of `make demo` without
-# compiling; `setup.sh all` adds every extra, the tools for development, and the Debian packages that tests use.
+# Set up planbook in .venv from the lock files. `make` runs this: `setup.sh demo` installs the packages of `make demo` without
+# compiling; `setup.sh all` adds every extra, the development tools, and the Debian packages that tests use.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
@@ -17,7 +17,7 @@ debian() {
         { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 }
 
-locked() { # a lock file and more arguments for pip; shows pip's progress
+locked() { # LOCK_FILE PIP_OPTION...; shows pip's progress
     echo "setup: installing the $(grep -c == "$1") packages of $1 into .venv"
     {
         code=0

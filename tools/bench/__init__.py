@@ -1,7 +1,7 @@
 """Benchmarks that compare planbook with other packages: ``planbook bench PART``, in a clone of the repository.
 
-All figures of a part are measured in one run, so that they can be compared with each other. Packages that are not
-installed are left out.
+All figures of a part are measured in one run, so that they are comparable. Packages that are not installed are left
+out.
 """
 
 import dataclasses
@@ -27,16 +27,16 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "stream": ("tools.bench.stream",),
     "tools": ("tools.bench.tool_calls",),
 }
-"""Maps each part to its modules. Each module has a function ``rows() -> list[Row]``, which measures."""
+"""Maps each part to its modules. Each module has a function ``rows() -> list[Row]``, which measures its figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One measured figure.
 
-    ``ratio`` is the result of comparing it with what ``against`` names, such as another package. ``goal`` is the
-    figure that should be reached, in words, and ``met`` tells whether it was. If nothing could be measured, ``value``
-    is None and ``name`` gives the reason.
+    ``ratio`` compares it with the figure of ``against``, such as another package. ``goal`` describes the figure to
+    reach, and ``met`` is True if it was reached. If nothing could be measured, ``value`` is None, and ``name`` gives
+    the reason.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Row:
     interval: tuple[float, float] | None = None
     """The 95% confidence interval of the value, in its unit."""
     cell: tuple[str, str] | None = None
-    """The titles of its line and its column, if the figure is shown in a two-dimensional table."""
+    """The titles of its line and column, if the figure belongs in a two-dimensional table."""
 
 
 def show(part: str) -> tuple[int, dict[str, Any]]:
@@ -81,7 +81,7 @@ def _list_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def _cell_table(title: str, rows: Sequence[Row]) -> Table:
-    """Return a two-dimensional table of the figures that belong to one."""
+    """Return a two-dimensional table of the figures that have a ``cell``."""
     cells = {row.cell: row for row in rows if row.cell}
     columns = list(dict.fromkeys(column for _, column in cells))
     table = Table("", *columns, title=title, title_justify="left", show_lines=True)

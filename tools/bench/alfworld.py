@@ -16,15 +16,15 @@ from tools.bench.timing import cpu_seconds
 
 GAMES_PER_TYPE = 1
 STEPS = 15
-"""Commands in each game. After each command, the engine lists the commands that are admissible next."""
+"""Number of commands in each game. After each command, the engine lists the admissible commands."""
 ROUNDS = 20
-"""How often our engine plays each game. Once would be too fast to measure."""
+"""Number of times that our engine plays each game: a single time would be too short to measure."""
 GOAL = 500.0
 
 
 @dataclass
 class GameTimes:
-    """The times of one engine in seconds, for each game: of loading and resetting it, and the mean of a step."""
+    """The seconds that one engine takes for each game: to load and reset it, and on average for a step."""
 
     loads: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
@@ -34,21 +34,21 @@ def rows() -> list[Row]:
     """Return the time of loading and resetting a game and the steps per second, for both engines, with the ratios."""
     games, source = _games()
     scripts = [_script(game) for game in games]
-    ours, theirs = GameTimes(), GameTimes()
-    engines: list[tuple[GameEngine, GameTimes, int]] = [(DirectEngine(), ours, ROUNDS), (ReferenceEngine(), theirs, 1)]
+    direct, reference = GameTimes(), GameTimes()
+    engines: list[tuple[GameEngine, GameTimes, int]] = [
+        (DirectEngine(), direct, ROUNDS),
+        (ReferenceEngine(), reference, 1),
+    ]
     for engine, times, rounds in engines:
         for game, script in zip(games, scripts, strict=True):
             _measure(engine, game, script, times, rounds)
         engine.close()
     against = f"textworld, {len(games)} {source} games"
-    return [*_loads(ours, theirs, against), *_steps(ours, theirs, against)]
+    return [*_load_rows(direct, reference, against), *_step_rows(direct, reference, against)]
 
 
 def _games() -> tuple[list[AlfworldGame], str]:
-    """Return games of each type and the name of their split.
-
-    The games are real ones if these are installed, and generated ones otherwise.
-    """
+    """Return games of each type and the name of their split. They are generated unless real games are installed."""
     for split in tasks.DATA_SPLITS:
         try:
             by_type = tasks.list_games(split)
@@ -59,10 +59,7 @@ def _games() -> tuple[list[AlfworldGame], str]:
 
 
 def _script(game: AlfworldGame) -> list[str]:
-    """Return a sequence of random admissible commands.
-
-    About half of them are chosen among commands other than ``go to``, and the others among all commands.
-    """
+    """Return a sequence of random admissible commands. At least about half of them are not ``go to``."""
     engine, rng = DirectEngine(), Random(game.id)
     engine.load(game)
     engine.reset()
@@ -93,19 +90,20 @@ def _seconds(work: Callable[[], object], rounds: int) -> float:
     return cpu_seconds(lambda: [work() for _ in range(rounds)]) / rounds
 
 
-def _loads(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
-    ours, theirs = median(direct.loads), median(reference.loads)
+def _load_rows(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
+    direct_seconds, reference_seconds = median(direct.loads), median(reference.loads)
+    comparison = _comparison(reference_seconds / direct_seconds, against)
     return [
-        Row("alfworld direct: load + reset", ours * 1e3, "ms", *_comparison(theirs / ours, against)),
-        Row("alfworld textworld: load + reset", theirs * 1e3, "ms"),
+        Row("alfworld direct: load + reset", direct_seconds * 1e3, "ms", *comparison),
+        Row("alfworld textworld: load + reset", reference_seconds * 1e3, "ms"),
     ]
 
 
-def _steps(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
-    ours, theirs = 1 / median(direct.steps), 1 / median(reference.steps)
+def _step_rows(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
+    direct_rate, reference_rate = 1 / median(direct.steps), 1 / median(reference.steps)
     return [
-        Row("alfworld direct: steps", ours, "/s", *_comparison(ours / theirs, against)),
-        Row("alfworld textworld: steps", theirs, "/s"),
+        Row("alfworld direct: steps", direct_rate, "/s", *_comparison(direct_rate / reference_rate, against)),
+        Row("alfworld textworld: steps", reference_rate, "/s"),
     ]
 
 

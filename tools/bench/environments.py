@@ -1,4 +1,4 @@
-"""The speed of planbook's own environments: how fast they carry out the actions of stored procedures.
+"""The speed at which planbook's own environments carry out the actions of stored procedures.
 
 A procedure is stored plan code that solves a type of task. Its actions are recorded first, and then measured without
 the sandbox and the database. Times are processor time, since an environment does all its work in this process.
@@ -17,12 +17,12 @@ from tools.bench.timing import cpu_seconds
 
 ENVIRONMENTS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
-LONG = {"crafter": (1, 1)}
-"""Maps environments whose games start slowly and take a thousand actions to their number of tasks and repeats."""
+LONG_GAMES = {"crafter": (1, 1)}
+"""Maps environments with slow starts and a thousand actions per game to their numbers of tasks and repeats."""
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
 STEPS_GOALS = {"crafter": 1_000.0}
-"""The minimum for environments whose actions the original package carries out, with all the creatures of its world."""
+"""The minimum for environments whose actions another package carries out, together with all creatures of its world."""
 Walk = tuple[Task, Sequence[Action]]
 """A task, and the actions that solve it."""
 
@@ -34,7 +34,7 @@ def rows() -> list[Row]:
 
 def _rows_of(env: type[Environment]) -> list[Row]:
     environment, goal = env(), STEPS_GOALS.get(env.name, STEPS_GOAL)
-    tasks, repeats = LONG.get(env.name, (TASKS, REPEATS))
+    tasks, repeats = LONG_GAMES.get(env.name, (TASKS, REPEATS))
     walks = _walks(env, tasks)
     steps = repeats * sum(len(actions) for _, actions in walks)
     speed = steps / cpu_seconds(lambda: _walk_all(environment, walks, repeats))

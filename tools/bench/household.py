@@ -1,6 +1,6 @@
 """A scripted model for ALFWorld. Its plans are the shipped procedures, so they are as long as those of real models.
 
-For two thirds of the tasks, the first plan searches only a few places, so it usually fails. Later plans are complete.
+For two thirds of the tasks, the first plan searches only a few places, and usually fails. Later plans are complete.
 """
 
 import re
@@ -18,7 +18,7 @@ TYPES = (
     ("cool|cold", "pick_cool_then_place"),
     ("", "pick_and_place"),
 )
-"""Patterns of goal sentences, each with its task type. The first pattern that matches counts."""
+"""Pairs of a pattern for goal sentences and a task type. The first pattern that matches decides."""
 HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
 PROCEDURES = {shipped.type: shipped.code.split('"""', 2)[2].strip() for shipped in module_procedures(HOUSEHOLD)}
 """Maps each task type to the code of its procedure, without the docstring."""
@@ -28,7 +28,7 @@ REMARKS = (
     "worth a look on the way",
     "the last to be opened",
 )
-EVERYWHERE = "places_in(task.observation)"
+ALL_PLACES = "places_in(task.observation)"
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
@@ -37,9 +37,9 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     goal = scene.partition("Your task is to: ")[2].partition("\n")[0]
     places = re.findall(r"[a-z]+_\d+", scene)
     chance = int.from_bytes(sha256(scene.encode()).digest()[:4])
-    plan = PROCEDURES[next(kind for words, kind in TYPES if re.search(words, goal))]
+    plan = PROCEDURES[next(task_type for pattern, task_type in TYPES if re.search(pattern, goal))]
     if len(messages) == 2 and chance % 3:
-        plan = plan.replace(EVERYWHERE, f"{EVERYWHERE}[:{2 + chance % 4}]")
+        plan = plan.replace(ALL_PLACES, f"{ALL_PLACES}[:{2 + chance % 4}]")
     code = f"{plan}\n\n\nprint('looking for', task.params)\nsolve(agent, task)"
     return f"{_thought(goal, places, chance)}\n### Code\n```python\n{code}\n```\n"
 

@@ -1,4 +1,4 @@
-"""The time that an episode of MiniWoB++ takes with our browser driver, compared with Selenium's actions.
+"""The time of an episode of MiniWoB++ with our browser driver, compared with Selenium's actions.
 
 Both use the same browser. An episode consists of a reset and ten actions.
 """
@@ -18,7 +18,7 @@ from tools.bench.timing import seconds, seconds_together
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")
-"""The fields to click on and type into. This makes ten actions, none of which ends the episode."""
+"""The fields to click on and type into: ten actions, none of which ends the episode."""
 TEXT = "ab"
 REPEATS = 5
 TABS = (1, 2, 4)

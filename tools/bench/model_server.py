@@ -1,4 +1,4 @@
-"""The base of local model servers. They stream their replies in the format of OpenAI's chat completions."""
+"""The base of local model servers, which stream their replies in the format of OpenAI's chat completions."""
 
 import json
 import sys
@@ -15,13 +15,13 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
     protocol_version = "HTTP/1.1"
     model: str
-    """The name of the model, which is sent with every piece of a reply."""
+    """The name of the model, sent with each piece of a reply."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Log nothing."""
 
     def do_POST(self) -> None:
-        """Answer one request."""
+        """Read and answer one request."""
         self.reply(self.rfile.read(int(self.headers["Content-Length"])))
 
     @abstractmethod
@@ -60,7 +60,7 @@ class _ModelServer(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report an error, unless the error is that a client hung up."""
+        """Report an error, unless a client hung up."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""A model server in this process. It streams recorded replies at a steady pace, and counts the tokens that it sends."""
+"""A model server in this process. It streams recorded replies at a steady pace, and counts the tokens sent."""
 
 import json
 import time
@@ -24,7 +24,7 @@ class RecordedReply(NamedTuple):
 
 
 class SentReply(NamedTuple):
-    """How many tokens of a reply were sent before the client hung up, and how many tokens it has."""
+    """The number of tokens of a reply that were sent before the client hung up, and of all its tokens."""
 
     sent_tokens: int
     all_tokens: int
@@ -35,12 +35,12 @@ ReplyFunction = Callable[[Sequence[str]], RecordedReply]
 
 
 class PacedHandler(Handler):
-    """Sends replies in pieces of one token, at ``rate`` tokens per second. Adds an entry to ``sent`` for each reply."""
+    """Sends replies in pieces of one token, at ``rate`` tokens per second, and adds each reply to ``sent_replies``."""
 
     model = "paced"
     answer: ReplyFunction
     rate: float
-    sent: list[SentReply]
+    sent_replies: list[SentReply]
 
     def reply(self, request: bytes) -> None:
         """Stream the reply until it ends or the client hangs up."""
@@ -56,16 +56,14 @@ class PacedHandler(Handler):
             self.end()
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
-        self.sent.append(SentReply(sent, reply.tokens))
+        self.sent_replies.append(SentReply(sent, reply.tokens))
 
 
 @contextmanager
 def serve_paced(answer: ReplyFunction, tokens_per_second: float) -> Iterator[list[SentReply]]:
-    """Serve the model ``openai:paced`` until the block ends.
-
-    Yield a list to which an entry is added whenever a reply has ended.
-    """
-    sent: list[SentReply] = []
-    handler = type("Bound", (PacedHandler,), {"answer": staticmethod(answer), "rate": tokens_per_second, "sent": sent})
+    """Serve the model ``openai:paced`` until the block ends. Yield a list of the replies that have ended."""
+    sent_replies: list[SentReply] = []
+    members = {"answer": staticmethod(answer), "rate": tokens_per_second, "sent_replies": sent_replies}
+    handler = type("ConfiguredHandler", (PacedHandler,), members)
     with serve(handler) as port, openai_at(port):
-        yield sent
+        yield sent_replies

@@ -1,4 +1,4 @@
-"""Our sandbox and other packages that run plan code, behind one interface, so that all are timed in the same way."""
+"""Our sandbox and other packages that run plan code, behind one interface, so that all are timed alike."""
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
@@ -16,11 +16,11 @@ MONTY_LIMITS = {"max_suspensions": 1_000_000}
 MODULES: Mapping[str, str] = {SMOLAGENTS: "smolagents", ASTEVAL: "asteval", MONTY: "pydantic_monty"}
 """Maps the name of each package on the package index to the name of its module."""
 IMPORTS = ("re", "json")
-"""Modules that the timed code may import, for packages that need a list."""
+"""Modules that the timed code may import. Only some packages need this list."""
 
 
 def go_to(receptacle: str) -> str:
-    """Return an observation. The timed code calls this function of the host, which does almost nothing."""
+    """Return an observation. The timed code calls this function, which does almost nothing, in the host."""
     return f"You are at {receptacle}."
 
 
@@ -29,7 +29,7 @@ class Engine(Protocol):
 
     name: str
     slowness: int
-    """The approximate factor by which it is slower than Python. It runs that many times fewer rounds."""
+    """The approximate factor by which it is slower than Python. It runs fewer rounds by this factor."""
     action: str
     """Code that calls ``go_to``."""
 
@@ -37,7 +37,7 @@ class Engine(Protocol):
         """Open a session that offers ``go_to``."""
 
 
-class Plain:
+class PlainExec:
     """Python's own exec, the baseline."""
 
     name, slowness, action = "plain exec", 1, "go_to('desk_1')"
@@ -136,7 +136,7 @@ def open_engines(sandbox: Sandbox) -> Iterator[list[Engine]]:
     """Yield plain Python, our sandbox, and the installed peers."""
     absent = missing_peers()
     with ExitStack() as stack:
-        engines: list[Engine] = [Plain(), OurSandbox(sandbox)]
+        engines: list[Engine] = [PlainExec(), OurSandbox(sandbox)]
         engines += [peer for peer in (Smolagents(), Asteval()) if peer.name not in absent]
         if MONTY not in absent:
             engines.append(stack.enter_context(Monty()))

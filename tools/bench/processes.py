@@ -9,7 +9,7 @@ def parents() -> dict[int, int]:
 
 
 def _parent(process: Path) -> tuple[int, int] | None:
-    """Return the ids of a process and its parent, or None if the process has ended by now."""
+    """Return the ids of a process and its parent, or None if the process has ended."""
     try:
         after_name = (process / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

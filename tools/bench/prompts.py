@@ -1,4 +1,4 @@
-"""The estimated number of tokens in recorded prompts and in their parts, and the share that a server can cache."""
+"""The estimated number of tokens in recorded prompts and their parts, and the share that a server can cache."""
 
 import re
 import subprocess
@@ -20,11 +20,11 @@ from tools.bench import Row
 
 NAMES = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")
 """Names of recordings that need neither downloaded games nor a browser. There is at least one for each paper."""
-PART = re.compile(r"^# (.+)$", re.MULTILINE)
-"""The heading at the start of a part of a prompt."""
-VARYING = re.compile(r":.*| \S*\d\S*$")
-"""The end of a heading, which differs between prompts."""
-CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
+"""Matches the heading of a part of a prompt."""
+VARYING_END = re.compile(r":.*| \S*\d\S*$")
+"""Matches the end of a heading that differs between prompts."""
+CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 REPLY = "the model's own replies"
 
 
@@ -41,7 +41,7 @@ def rows(names: Sequence[str] = NAMES) -> list[Row]:
 
 @cache
 def recorded_requests(name: str) -> list[Any]:
-    """Play a shipped recording. Return its requests, as the current templates render them, with the replies."""
+    """Play a shipped recording. Return its requests, rendered with the current templates, and their replies."""
     header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
@@ -83,10 +83,10 @@ def _parts(message: Any) -> Iterator[tuple[str, int]]:
     if message["role"] == "assistant":
         yield REPLY, estimate_tokens(message["content"])
         return
-    prose = CODE.sub(lambda code: " " * len(code[0]), message["content"])
-    headings = [match.start() for match in PART.finditer(prose)]
+    prose = CODE_BLOCK.sub(lambda code: " " * len(code[0]), message["content"])
+    headings = [match.start() for match in HEADING.finditer(prose)]
     starts = [0, *headings] if not headings or headings[0] else headings
     for begin, end in zip(starts, [*starts[1:], len(message["content"])], strict=True):
         text = message["content"][begin:end]
-        heading = PART.match(text)
-        yield VARYING.sub("", heading[1]) if heading else "before the first heading", estimate_tokens(text)
+        heading = HEADING.match(text)
+        yield VARYING_END.sub("", heading[1]) if heading else "before the first heading", estimate_tokens(text)

@@ -1,6 +1,6 @@
 """The speed of ``planbook replay`` on ALFWorld's games, including the sandbox and the database.
 
-It plays the games with stored procedures, which are plan code that solves a type of task.
+The games are played with stored procedures: plan code that solves a type of task.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ from tools.bench import Row
 
 ENVIRONMENT, SPLIT = "alfworld", "train"
 JOBS = 2
-SCALED_TO = 3_553
+ALL_GAMES = 3_553
 """The number of games in the complete training split."""
 GOAL_SECONDS = 90.0
 GENERATED_PER_TYPE = 50
@@ -30,11 +30,11 @@ def rows(limit: int | None = None) -> list[Row]:
 
     If ``limit`` restricts the number of games, the seconds are scaled up.
     """
-    config, tasks = games(limit)
+    config, tasks = config_and_tasks(limit)
     seconds, solved = _replay(config, tasks)
-    scaled = seconds / len(tasks) * SCALED_TO
+    scaled = seconds / len(tasks) * ALL_GAMES
     source = f"{len(tasks)} games of {tasks[0].split}, {JOBS} jobs"
-    title = f"alfworld replay: {SCALED_TO:,} games" + ("" if len(tasks) == SCALED_TO else ", scaled")
+    title = f"alfworld replay: {ALL_GAMES:,} games" + ("" if len(tasks) == ALL_GAMES else ", scaled")
     goal = f"at most {GOAL_SECONDS:g} s"
     return [
         Row("alfworld replay: episodes into the store", len(tasks) / seconds, "/s", None, source),
@@ -43,8 +43,8 @@ def rows(limit: int | None = None) -> list[Row]:
     ]
 
 
-def games(limit: int | None) -> tuple[Config, list[Task]]:
-    """Return the run's settings and tasks. The games are those for training if installed, or else generated ones."""
+def config_and_tasks(limit: int | None) -> tuple[Config, list[Task]]:
+    """Return a run's configuration and tasks. They are generated unless the training games are installed."""
     environment = load_environment(ENVIRONMENT)
     count = f":{limit}" if limit else ""
     choices = [
@@ -61,10 +61,7 @@ def games(limit: int | None) -> tuple[Config, list[Task]]:
 
 
 def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
-    """Return the seconds of the whole run and the number of solved games.
-
-    The seconds include the creation of the run's folder and of its sandbox.
-    """
+    """Return the seconds of a whole run, including the creation of its folder and sandbox, and the solved games."""
     endings: list[Ending] = []
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

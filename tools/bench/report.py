@@ -1,7 +1,7 @@
 """The report of a large run: the time and memory of writing it, its size, and the time that a browser takes to open it.
 
-The run has 3,553 episodes with prompts, as many as ALFWorld has games for training. It is played first: AutoManual
-plays generated games with a scripted model, whose plans are as long as those of a real model.
+The run has 3,553 episodes with prompts, as many as ALFWorld has training games. It is played first: AutoManual plays
+generated games with a scripted model, whose plans are as long as those of a real model.
 """
 
 import os
@@ -21,14 +21,14 @@ from tools.bench.timing import seconds
 
 EPISODES, TYPES = 3_553, 6
 OPENINGS = 5
-SECONDS, MEGABYTES, MILLISECONDS = 17.0, 11.0, 2_000.0
-"""The limits on the time of writing the page, on its size, and on the time of opening it."""
+MAX_SECONDS, MAX_MEGABYTES, MAX_MILLISECONDS = 17.0, 11.0, 2_000.0
+"""The goals: the limits on the time of writing the page, on its size, and on the time of opening it."""
 OPENING_SCRIPT = """const done = arguments[0], begun = performance.now();
 const { loadEventEnd } = performance.getEntriesByType("navigation")[0];
 document.querySelector(".episode").scrollIntoView();
 requestAnimationFrame(() => setTimeout(() => done([loadEventEnd, loadEventEnd + performance.now() - begun])));"""
-"""Returns two times in milliseconds since the start of the navigation: when the page had been loaded, and when its
-first episode had been painted.
+"""Returns the milliseconds from the start of the navigation until the page was loaded, and until its first episode was
+painted.
 """
 
 
@@ -42,10 +42,10 @@ def rows(episodes: int = EPISODES) -> list[Row]:
         size = page.stat().st_size / 1e6
         source = f"{episodes:,} episodes with prompts, a store of {(run / 'run.db').stat().st_size / 1e6:.0f} MB"
         return [
-            _row("report: written", elapsed, "s", SECONDS, source),
+            _row("report: written", elapsed, "s", MAX_SECONDS, source),
             Row("report: written, processor time", usage[0].ru_utime + usage[0].ru_stime, "s"),
             Row("report: written, most memory", usage[0].ru_maxrss / 1e3, "MB"),
-            _row("report: size", size, "MB", MEGABYTES),
+            _row("report: size", size, "MB", MAX_MEGABYTES),
             *_opening_rows(page),
         ]
 
@@ -68,13 +68,13 @@ def _write(folder: Path, page: Path) -> struct_rusage:
 
 
 def _opening_rows(page: Path) -> list[Row]:
-    """Return the times of opening the page in milliseconds, or a row that says that there is no browser."""
+    """Return rows with the times of opening the page, or a row that says that there is no browser."""
     if not all(requirement.found for requirement in chromium.requirements()):
         return [Row("report: no browser here to open it", None, "")]
     loaded, painted = (median(times) for times in zip(*(_open(page) for _ in range(OPENINGS)), strict=True))
     return [
-        _row("report: loaded by Chromium", loaded, "ms", MILLISECONDS, f"median of {OPENINGS}"),
-        _row("report: loaded, first episode's line painted", painted, "ms", MILLISECONDS, f"median of {OPENINGS}"),
+        _row("report: loaded by Chromium", loaded, "ms", MAX_MILLISECONDS, f"median of {OPENINGS}"),
+        _row("report: loaded, first episode's line painted", painted, "ms", MAX_MILLISECONDS, f"median of {OPENINGS}"),
     ]
 
 

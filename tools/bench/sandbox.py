@@ -1,6 +1,6 @@
 """The speed of the sandbox compared with plain ``exec`` and with other packages that run plan code.
 
-Plan code itself, calls of actions, the start of sessions, and memory are measured.
+The figures cover plan code itself, calls of actions, the start of sessions, and memory.
 """
 
 import json
@@ -59,13 +59,13 @@ def work(rounds):
 """,
     ),
 }
-"""Maps a title to the number of rounds, which take some milliseconds with plain ``exec``, and the timed code."""
+"""Maps a title to a number of rounds, which take some milliseconds with plain ``exec``, and the timed code."""
 CODE_GOAL = 1.05
 """The maximum time, as a multiple of the time of plain ``exec``."""
 ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
-"""The goals are multiples of the figures of Monty, the other package that runs plans in processes of their own."""
+"""Each goal is a multiple of the figure of Monty, the only other package that runs plans in separate processes."""
 PLAN_ACTIONS, PLAN_THREADS = 4, 2
-FORK = """
+FORK_SCRIPT = """
 import os, sys, time
 start = time.perf_counter()
 for _ in range(int(sys.argv[1])):
@@ -74,7 +74,7 @@ for _ in range(int(sys.argv[1])):
     os.waitpid(child, 0)
 print(time.perf_counter() - start)
 """
-IMPORTS = """
+IMPORT_SCRIPT = """
 import importlib, json, os, sys
 def resident():
     with open("/proc/self/statm") as statm:
@@ -87,13 +87,13 @@ for name in sys.argv[1:]:
     added[name] = resident() - before
 print(json.dumps(added))
 """
-SMALLEST = 100_000
-"""Minimum bytes that a module must add to have a row of its own."""
+MIN_MODULE_BYTES = 100_000
+"""Minimum bytes that a module must add to get its own row."""
 MEMORY_GOAL = 4.0
 REPEATS = 5
 STARTS = 60
 PLANS = 100
-IDLE = 8
+IDLE_WORKERS = 8
 
 
 def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> list[Row]:
@@ -108,7 +108,7 @@ def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> li
 
 
 def _load() -> Row:
-    """Return the load of the machine. If it exceeds the number of cores, all measured times are too long."""
+    """Return the load of the machine. If it exceeds the number of cores, all times are too long."""
     return Row(f"load of the machine before, on {os.cpu_count()} cores", os.getloadavg()[0], "")
 
 
@@ -154,7 +154,7 @@ def _engine_rows(
 
 
 def _times(engines: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], repeats: int) -> list[list[float]]:
-    """Run each engine's code in a session, then return the times of its call there. The engines take turns."""
+    """Run each engine's code in a session, and return the times of its call in this session. The engines take turns."""
     with ExitStack() as stack:
         works = []
         for engine, code, call in zip(engines, codes, calls, strict=True):
@@ -165,7 +165,7 @@ def _times(engines: Sequence[Engine], codes: Sequence[str], calls: Sequence[str]
 
 
 def _starts(engines: Sequence[Engine], starts: int) -> list[Row]:
-    """Return the wall-clock time of opening a session. The process or pool from which it starts is already running."""
+    """Return the wall-clock time of opening a session. The process or pool that it needs is already running."""
     times = interleave([partial(_start, engine) for engine in engines], starts)
     slow = [percentile(column, 0.9) * 1e3 for column in times]
     return [
@@ -189,8 +189,8 @@ def _start(engine: Engine) -> float:
 def _plans(engines: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
     """Return the number of plans per second in several threads of this process, as the median of ``rounds``.
 
-    A plan consists of opening a session, four actions, and closing it. The first row shows how many processes per
-    second can be started, since each plan needs a process of its own.
+    A plan consists of opening a session, four actions, and closing the session. The first row is the number of
+    processes that can be started per second, since each plan needs one.
     """
     in_processes = [engine for engine in engines if isinstance(engine, OurSandbox | Monty)]
 
@@ -212,17 +212,17 @@ def _plans(engines: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
 
 
 def _forks(count: int) -> float:
-    """Return the seconds that several parallel processes need to fork ``count`` empty processes each and await them."""
-    command = [sys.executable, "-I", "-S", "-c", FORK, str(count)]
-    parents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PLAN_THREADS)]
-    return max(float(parent.communicate()[0]) for parent in parents)
+    """Return the seconds in which each of several parallel processes forks and awaits ``count`` empty processes."""
+    command = [sys.executable, "-I", "-S", "-c", FORK_SCRIPT, str(count)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PLAN_THREADS)]
+    return max(float(process.communicate()[0]) for process in processes)
 
 
 def _memory(sandbox: Sandbox) -> Row:
-    """Return the private memory of a worker, the process that runs plan code, while it waits for more code."""
+    """Return the private memory of an idle worker, the process that runs plan code."""
     title = "private memory of an idle worker"
     with ExitStack() as stack:
-        for _ in range(IDLE):
+        for _ in range(IDLE_WORKERS):
             stack.enter_context(sandbox.session({})).run("1 + 1")
         try:
             value = median(map(private_megabytes, _grandchildren()))
@@ -233,9 +233,9 @@ def _memory(sandbox: Sandbox) -> Row:
 
 def _modules() -> list[Row]:
     """Return the memory that preloaded modules take. Workers share this memory until they write to it."""
-    command = [sys.executable, "-I", "-S", "-c", IMPORTS, *sorted(PRELOADED)]
+    command = [sys.executable, "-I", "-S", "-c", IMPORT_SCRIPT, *sorted(PRELOADED)]
     added: dict[str, int] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    large = {name: size for name, size in added.items() if size >= SMALLEST}
+    large = {name: size for name, size in added.items() if size >= MIN_MODULE_BYTES}
     title = "memory that preloaded modules add, shared"
     return [
         Row(f"{title}: all {len(added)}", sum(added.values()) / 1e6, "MB"),

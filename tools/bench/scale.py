@@ -1,6 +1,5 @@
-"""Measure the speedup and the memory use of many episodes that run at the same time.
-
-They run in threads, in worker processes and, if it is installed, on Ray.
+"""The speedup and the memory use of many simultaneous episodes, in threads, in worker processes and on Ray if
+installed.
 """
 
 import importlib.util
@@ -25,29 +24,28 @@ from planbook.workers.control import call_every
 from tools.bench import Row
 from tools.bench.model_address import openai_at
 from tools.bench.processes import parents, private_megabytes
-from tools.bench.replay import games
+from tools.bench.replay import config_and_tasks
 
 GAMES = 4_000
-"""Maximum number of games; enough for all of the training split."""
+"""Maximum number of games, enough for the whole training split."""
 GOALS: dict[Executor, float] = {"processes": 1.56, "ray": 1.3}
 GOAL_IN_FLIGHT = 25.0
 CORES = 2
 JOBS = CORES + 1
-"""The number of parallel episodes. It is one more than the number of cores, so that no core is idle while the process
-in which a plan runs wakes up.
+"""The number of parallel episodes: one more than the number of cores, so that no core is idle while the process in
+which a plan runs wakes up.
 """
 ANSWER_SECONDS = 2.0
-IN_FLIGHT, ALONE = 32, 3
-ROUNDS = 3
-"""Number of episodes that each of the ``IN_FLIGHT`` parallel jobs plays. For comparison, ``ALONE`` episodes are played
-one after another.
+IN_FLIGHT, ROUNDS, ALONE = 32, 3, 3
+"""The number of parallel jobs, and of the episodes that each plays. For comparison, ``ALONE`` episodes are played one
+after another.
 """
 SAMPLE_SECONDS = 0.25
 CLONE = Path(__file__).parents[2]
 
 
 class ScaleFigures(NamedTuple):
-    """The duration of a run, and the peak of the private memory of this process and its descendants."""
+    """The duration of a run, and the peak private memory of this process and its descendants."""
 
     seconds: float
     megabytes: float
@@ -55,7 +53,7 @@ class ScaleFigures(NamedTuple):
 
 def rows(limit: int = GAMES, answer_seconds: float = ANSWER_SECONDS) -> list[Row]:
     """Return the figures of replays, which the processor limits, and of episodes that wait for a model."""
-    return [*_replays(limit), *_waiting(answer_seconds)]
+    return [*_replay_rows(limit), *_waiting_rows(answer_seconds)]
 
 
 def executors() -> list[Executor]:
@@ -63,8 +61,8 @@ def executors() -> list[Executor]:
     return ["processes", "ray"] if importlib.util.find_spec("ray") else ["processes"]
 
 
-def _replays(limit: int) -> list[Row]:
-    config, tasks = games(limit)
+def _replay_rows(limit: int) -> list[Row]:
+    config, tasks = config_and_tasks(limit)
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     before = _busy_seconds()
     alone = _play(config, tasks, Execution(jobs=1))
@@ -85,23 +83,23 @@ def _replays(limit: int) -> list[Row]:
 def _busy_seconds() -> float:
     """Return the processor time of the whole machine since its start.
 
-    The time of this process would not be enough, since the processes in which plans run are not its children.
+    The time of this process and its children is not enough: the processes in which plans run are not its children.
     """
     user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
     return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
 
 
-def _waiting(answer_seconds: float) -> list[Row]:
+def _waiting_rows(answer_seconds: float) -> list[Row]:
     """Return the seconds per episode, and the private memory per job.
 
-    The memory per job is the difference between ``IN_FLIGHT`` jobs and one job, divided by the number of jobs added.
+    The memory per job is that of ``IN_FLIGHT`` jobs minus that of one job, divided by the number of added jobs.
     """
-    with _slow_model(answer_seconds) as server:
+    with _slow_model(answer_seconds) as server_pid:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_roles(config)  # imports the SDK, which must not be timed
         tasks = config.environment.select(config.selection)
-        alone = _measure(config, tasks * ALONE, Execution(jobs=1), server)
-        together = _measure(config, tasks * IN_FLIGHT * ROUNDS, Execution(jobs=IN_FLIGHT), server)
+        alone = _measure(config, tasks * ALONE, Execution(jobs=1), server_pid)
+        together = _measure(config, tasks * IN_FLIGHT * ROUNDS, Execution(jobs=IN_FLIGHT), server_pid)
         one_by_one, in_flight = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = one_by_one / in_flight
@@ -111,8 +109,8 @@ def _waiting(answer_seconds: float) -> list[Row]:
             _memory("threads", alone, together),
         ]
         for executor in executors():
-            several = _measure(config, tasks * IN_FLIGHT, Execution(jobs=IN_FLIGHT, executor=executor), server)
-            figures.append(_memory(executor, alone, several))
+            together = _measure(config, tasks * IN_FLIGHT, Execution(jobs=IN_FLIGHT, executor=executor), server_pid)
+            figures.append(_memory(executor, alone, together))
         return figures
 
 
@@ -123,17 +121,17 @@ def _memory(executor: Executor, alone: ScaleFigures, together: ScaleFigures) -> 
 
 
 def _play(config: Config, tasks: Sequence[Task], execution: Execution) -> float:
-    """Play a run in a temporary folder, and return how many seconds that takes."""
+    """Play a run in a temporary folder, and return its duration in seconds."""
     with tempfile.TemporaryDirectory() as folder, closing(Run.create(Path(folder) / "run", config, tasks)) as run:
         start = time.perf_counter()
         play_episodes(run, memory_of(config), lambda entry, ending: None, execution=execution)
         return time.perf_counter() - start
 
 
-def _measure(config: Config, tasks: Sequence[Task], execution: Execution, server: int) -> ScaleFigures:
-    """Play a run while its memory is sampled, which makes it slightly slower. ``server`` is not counted."""
-    samples = [_private_megabytes(server)]
-    with call_every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server))):
+def _measure(config: Config, tasks: Sequence[Task], execution: Execution, server_pid: int) -> ScaleFigures:
+    """Play a run while its memory is sampled, which slows it down slightly. The process ``server_pid`` is not counted."""
+    samples = [_private_megabytes(server_pid)]
+    with call_every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server_pid))):
         seconds = _play(config, tasks, execution)
     return ScaleFigures(seconds, max(samples))
 

@@ -1,8 +1,8 @@
 """A comparison of selectors, which choose the next of several goals, in Minecraft tasks that allow any order.
 
-No language model takes part. The experiment is that of the DEPS paper (section 4.3.1 and figure 4). All selectors play
-the same worlds, and the predictor of the selector ``horizon`` has not learned from them. No selector knows the length
-of an episode. So each game is played once, to its end, and counts as won for every length that suffices.
+The experiment is that of the DEPS paper (section 4.3.1 and figure 4), without a language model. All selectors play the
+same maps, from which the predictor of the selector ``horizon`` has not learned. No selector is told the length of an
+episode. So each game is played once, to its end, and counts as won for every length that suffices.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)
 """The lengths of an episode for which success rates are computed, in ticks (time steps of the game)."""
 JUDGED_LENGTH = 1000
-"""The length for which the gain should be above 0. The paper calls such an episode limited."""
+"""The length for which the gain should be above 0. The paper calls such episodes limited."""
 SELECTORS: tuple[SelectorName, ...] = ("fixed", "random", "horizon", "nearest")
 OURS: SelectorName = "horizon"
 RIVALS: tuple[SelectorName, ...] = ("fixed", "random")
@@ -36,19 +36,19 @@ ROUTE_LENGTHS, JUDGED_ROUTE_LENGTH = (200, 400, 600), 400
 FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
 """Maximum seconds for learning from all records, and maximum milliseconds for predicting four goals."""
 ENDLESS = 20_000
-"""More ticks than any game takes. It also stands for the end of a lost game."""
+"""The length of a game in ticks, more than any game takes. It also counts as the end of a lost game."""
 EndTicks = Mapping[SelectorName, Sequence[float]]
 """Maps each selector to the ticks at which it won its games, in the order of the seeds."""
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
-    """Return success rates, gains of the learned selector, and ticks per game. A hundred seeds are sufficient."""
+    """Return success rates, gains of the learned selector, and ticks per game. A hundred seeds are enough."""
     records = list(horizons.recorded_rows(RECORDED))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
-        ends = _ends(seeds, partial(_parallel, kind))
+        ends = _end_ticks(seeds, partial(_start_parallel_game, kind))
         figures += _rows(f"{count} goals", ends, LENGTHS, JUDGED_LENGTH, PUBLISHED[kind])
-    return figures + _rows(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, JUDGED_ROUTE_LENGTH)
+    return figures + _rows(ROUTES, _end_ticks(seeds, _start_routes_game), ROUTE_LENGTHS, JUDGED_ROUTE_LENGTH)
 
 
 def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
@@ -66,7 +66,7 @@ def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
 
 
 def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
-    """Return the times of learning and predicting. Each is the minimum of several, since other processes add to it."""
+    """Return the minimum times of learning and predicting. Longer times are the effect of other processes."""
     predictor, four = horizons.fit(records), [features for features, _ in records[:4]]
     fit = min(seconds(lambda: horizons.fit(records)) for _ in range(3))
     predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
@@ -76,49 +76,46 @@ def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
     ]
 
 
-# Playing.
-
 StartGame = Callable[[int], tuple[Minecraft, list[list[Action]]]]
-"""Starts the game of a seed. Returns its world and its goals, each as a list of actions, any of which reaches it."""
+"""Starts the game of a seed. Returns the environment and the goals, each a list of actions, any of which reaches it."""
 
 
-def _ends(seeds: Sequence[int], game: StartGame) -> EndTicks:
-    by_seed = [[_end(*game(seed), name, seed) for name in SELECTORS] for seed in seeds]
+def _end_ticks(seeds: Sequence[int], start_game: StartGame) -> EndTicks:
+    by_seed = [[_end_tick(*start_game(seed), name, seed) for name in SELECTORS] for seed in seeds]
     return dict(zip(SELECTORS, zip(*by_seed, strict=True), strict=True))
 
 
-def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: int) -> float:
+def _end_tick(environment: Minecraft, goals: list[list[Action]], name: SelectorName, seed: int) -> float:
     """Play a game. Return the tick at which the last goal was reached, or ``ENDLESS`` if a goal was not reached.
 
-    Actions that the world would refuse are not offered to the selector, since trying one takes no time.
+    Actions that the environment would refuse are not offered to the selector, since trying one takes no time.
     """
-    selector = selector_of(world.goals, name, f"bench/{seed}")
+    selector = selector_of(environment.goals, name, f"bench/{seed}")
     while goals:
-        routes = [(index, act) for index, acts in enumerate(goals) for act in acts if is_possible(world, act)]
+        routes = [(index, act) for index, acts in enumerate(goals) for act in acts if is_possible(environment, act)]
         if not routes:
             return ENDLESS
-        chosen = selector.choose(world.goals, [Candidate(number, act) for number, (_, act) in enumerate(routes)]).chosen
-        if not world.act(chosen.action).accepted:
+        chosen = selector.choose(
+            environment.goals, [Candidate(number, act) for number, (_, act) in enumerate(routes)]
+        ).chosen
+        if not environment.act(chosen.action).accepted:
             return ENDLESS
         goals.pop(routes[chosen.position][0])
-    return world.player.spot.tick
+    return environment.player.spot.tick
 
 
-def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
+def _start_parallel_game(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
     task = tasks.parallel_task(kind, seed)
-    world = Minecraft(MinecraftOptions(ticks=ENDLESS))
-    world.reset(task)
-    return world, [[goal] for goal in tasks.parallel_goals(task)]
+    environment = Minecraft(MinecraftOptions(ticks=ENDLESS))
+    environment.reset(task)
+    return environment, [[goal] for goal in tasks.parallel_goals(task)]
 
 
-def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
+def _start_routes_game(seed: int) -> tuple[Minecraft, list[list[Action]]]:
     """Start a game with one goal: logs from any kind of tree. The first action, with a plain log, means an oak."""
-    world = Minecraft(MinecraftOptions(ticks=ENDLESS))
-    world.reset(tasks.single_task("planks", seed))
-    return world, [list(world.goals.routes(Action("mine", ({"log": LOGS}, None))))]
-
-
-# Comparing.
+    environment = Minecraft(MinecraftOptions(ticks=ENDLESS))
+    environment.reset(tasks.single_task("planks", seed))
+    return environment, [list(environment.goals.routes(Action("mine", ({"log": LOGS}, None))))]
 
 
 def _rows(name: str, ends: EndTicks, lengths: Sequence[int], judged: int, published: float | None = None) -> list[Row]:
@@ -133,7 +130,7 @@ def _rows(name: str, ends: EndTicks, lengths: Sequence[int], judged: int, publis
     line = f"{name}, ticks of a game"
     rows += [_mean((line, selector), ends[selector]) for selector in SELECTORS]
     for rival in RIVALS:
-        differences = [ours - theirs for ours, theirs in zip(ends[OURS], ends[rival], strict=True)]
+        differences = [our_end - rival_end for our_end, rival_end in zip(ends[OURS], ends[rival], strict=True)]
         rows.append(_mean((line, f"{OURS} - {rival}"), differences))
     return rows
 
@@ -146,9 +143,9 @@ def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
     return replace(_row(cell, 100 * fmean(won), "%"), interval=_percent(wilson(sum(won), len(won))))
 
 
-def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
-    """Return the gain in percentage points. ``against`` counts the worlds that only one of the two won."""
-    pairs = list(zip(ours, theirs, strict=True))
+def _gain(cell: tuple[str, str], our_wins: Sequence[bool], rival_wins: Sequence[bool], judged: bool) -> Row:
+    """Return the gain in percentage points. ``against`` counts the maps on which only one of the two won."""
+    pairs = list(zip(our_wins, rival_wins, strict=True))
     gained, lost = pairs.count((True, False)), pairs.count((False, True))
     interval = _percent(paired_difference(gained, lost, len(pairs)))
     return replace(

@@ -1,7 +1,6 @@
-"""A slow model server, which gives the same answer to every request: `python -m tools.bench.slow_server SECONDS`.
+"""A slow model server that gives the same answer to every request: `python -m tools.bench.slow_server SECONDS`.
 
-SECONDS is the delay before each answer. The server prints the port on which it listens, and ends when its standard
-input is closed.
+SECONDS is the delay before each answer. The server prints its port, and ends when its standard input is closed.
 """
 
 import sys
@@ -15,7 +14,7 @@ ANSWER = "### Understanding\nNothing is known yet.\n### Mistakes\nNone\n### Rule
 )
 """A reply whose plan runs but does nothing, so that every episode sends the maximum number of requests."""
 PIECE = 8
-"""Characters in a piece of the stream."""
+"""Number of characters in a piece of the stream."""
 
 
 class SlowHandler(Handler):

@@ -1,6 +1,6 @@
 """The time that planbook takes to start, compared with the time of importing pydantic.
 
-Whole processes are measured. They are started in turn, so that the load of the machine affects all alike.
+Whole processes are measured. They start in turn, so that the load of the machine affects all alike.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ MEASURED = {
     "planbook --help": ("from planbook.cli import planbook; planbook(['--help'])", 2.0),
     "import planbook.sandbox": ("import planbook.sandbox", 1.5),
 }
-"""Maps a name to the code to measure and its maximum time, as a multiple of the time of PEER."""
+"""Maps a name to the measured code and its maximum time, as a multiple of the time of PEER."""
 
 
 def rows() -> list[Row]:

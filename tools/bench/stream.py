@@ -1,8 +1,8 @@
 """Plans that run while the model is still writing them (streaming), compared with waiting for the whole reply.
 
-Streaming lets the first action happen earlier, and saves tokens if the plan fails before the reply ends. A local server
-streams the replies of shipped recordings at 30 tokens per second. To make plans fail, a failing line is inserted before
-the statement in the middle of each plan.
+Streaming makes the first action happen earlier, and saves tokens if the plan fails before the reply ends. A local
+server streams the replies of shipped recordings at 30 tokens per second. To make a plan fail, a failing line is
+inserted before the statement in its middle.
 """
 
 import tempfile
@@ -35,7 +35,7 @@ RUNS: Mapping[str, tuple[str, dict[str, str]]] = {
     "code-as-policies-minecraft": ("code-as-policies", {"env": "minecraft", "split": "table21:4"}),
     "react-textcraft": ("react", {"env": "textcraft", "split": "test:2"}),
 }
-"""Maps each recording to the planner and the settings of the run whose replies it holds."""
+"""Maps each recording to the planner and the settings of the recorded run."""
 FAILING_LINE = 'assert False, "this step failed"'
 FALLBACK_REPLY = RecordedReply("I give up.", 3)
 MODEL = {"models": ("openai:paced",)}
@@ -44,7 +44,7 @@ MODEL = {"models": ("openai:paced",)}
 class Timings(NamedTuple):
     """The times of several episodes, one item for each, and the tokens of their replies.
 
-    Times are in seconds from the first request of an episode: to its first action, and to the end of its first plan.
+    Times are in seconds from an episode's first request to its first action, and to the end of its first plan.
     """
 
     first_action: list[float]
@@ -58,7 +58,7 @@ class Timings(NamedTuple):
         self.sent.extend(other.sent)
 
     @property
-    def saved(self) -> int:
+    def saved_tokens(self) -> int:
         """The number of tokens that were not sent."""
         return sum(reply.all_tokens - reply.sent_tokens for reply in self.sent)
 
@@ -78,19 +78,19 @@ def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_PER_SECOND) ->
 
 def _figures(waited: Timings, streamed: Timings, failed: Timings, rate: float) -> list[Row]:
     source = f"{len(waited.first_action)} recorded replies at {rate:g} tokens a second"
-    all_tokens, to_fail = (sum(reply.all_tokens for reply in timings.sent) for timings in (streamed, failed))
+    all_tokens, failing_tokens = (sum(reply.all_tokens for reply in timings.sent) for timings in (streamed, failed))
     return [
         Row("stream: first action, median, the whole reply awaited", median(waited.first_action), "s", None, source),
         _speedup("stream: first action, median, streamed", median(waited.first_action), median(streamed.first_action)),
         Row("stream: plan carried out, median, the whole reply awaited", median(waited.plan_end), "s"),
         _speedup("stream: plan carried out, median, streamed", median(waited.plan_end), median(streamed.plan_end)),
-        Row("stream: tokens not sent, of plans that succeed", streamed.saved, "", None, f"of {all_tokens:,}"),
+        Row("stream: tokens not sent, of plans that succeed", streamed.saved_tokens, "", None, f"of {all_tokens:,}"),
         Row(
             "stream: tokens not sent, of plans that fail in the middle",
-            100 * failed.saved / to_fail,
+            100 * failed.saved_tokens / failing_tokens,
             "%",
             None,
-            f"{failed.saved:,} of {to_fail:,} in {len(failed.sent)} replies",
+            f"{failed.saved_tokens:,} of {failing_tokens:,} in {len(failed.sent)} replies",
         ),
     ]
 
@@ -100,8 +100,8 @@ def _speedup(name: str, waited: float, streamed: float) -> Row:
 
 
 def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
-    planner, chosen = RUNS[name]
-    config = Settings.of(**MODEL, **chosen).config(planner).model_copy(update={"stream": stream})
+    planner, settings = RUNS[name]
+    config = Settings.of(**MODEL, **settings).config(planner).model_copy(update={"stream": stream})
     tasks = config.environment.select(config.selection)
     with serve_paced(_answer(name, fails=fails), rate) as sent:
         check_roles(config)  # imports the SDK, which must not be timed
@@ -111,20 +111,20 @@ def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
 
 
 def _answer(name: str, *, fails: bool) -> ReplyFunction:
-    """Return a function that gives the recorded replies.
+    """Return a function that gives the recorded replies, and FALLBACK_REPLY where there is none.
 
-    There are no recorded replies after a plan that was made to fail; then the function gives FALLBACK_REPLY.
+    No reply is recorded after a plan that is made to fail.
     """
     replies: dict[tuple[str, ...], RecordedReply] = {}
     for request in recorded_requests(name):
         reply = request["reply"]
-        text = _failing(reply["text"]) if fails else reply["text"]
+        text = _with_failing_line(reply["text"]) if fails else reply["text"]
         contents = tuple(message["content"] for message in request["messages"])
         replies[contents] = RecordedReply(text, reply["usage"]["completion"])
     return lambda contents: replies.get(tuple(contents), FALLBACK_REPLY)
 
 
-def _failing(text: str) -> str:
+def _with_failing_line(text: str) -> str:
     """Return the reply with a failing line before the statement in the middle of its plan."""
     reply = read_reply(text)
     statements = statements_of(reply.code.split("\n"))
@@ -134,15 +134,15 @@ def _failing(text: str) -> str:
     return "\n".join([*lines[:index], FAILING_LINE, *lines[index:]])
 
 
-class Times(NamedTuple):
+class EpisodeTimes(NamedTuple):
     """Seconds from an episode's first request to its first action, and to the end of its first plan."""
 
     first_action: float
     plan_end: float
 
 
-def _play_and_time(config: Config, episodes: int) -> list[Times]:
-    """Play all episodes in parallel, and time the first plan of each by its events."""
+def _play_and_time(config: Config, episodes: int) -> list[EpisodeTimes]:
+    """Play all episodes in parallel, and return the times of each one's first plan, according to its events."""
     events: defaultdict[int, list[tuple[float, EventKind]]] = defaultdict(list)
 
     def watch(kind: EventKind, body: Body) -> None:
@@ -156,18 +156,19 @@ def _play_and_time(config: Config, episodes: int) -> list[Times]:
     return [times for thread_events in events.values() for times in _episode_times(thread_events)]
 
 
-def _episode_times(events: Sequence[tuple[float, EventKind]]) -> list[Times]:
+def _episode_times(events: Sequence[tuple[float, EventKind]]) -> list[EpisodeTimes]:
     """Return the times of the episodes that a thread played, except those without an action.
 
-    The events of an episode begin with a task event.
+    An episode begins with a task event.
     """
     begins = [n for n, (_, kind) in enumerate(events) if kind == "task"]
     episodes = []
     for begin, end in zip(begins, [*begins[1:], len(events)], strict=True):
-        own = events[begin:end]
-        reply = next(n for n, (_, kind) in enumerate(own) if kind in ("heard", "ask"))
-        acts = [at for at, kind in own if kind == "act"]
-        cells = [at for at, kind in own if kind == "cell"]
+        episode_events = events[begin:end]
+        reply = next(n for n, (_, kind) in enumerate(episode_events) if kind in ("heard", "ask"))
+        acts = [at for at, kind in episode_events if kind == "act"]
+        cells = [at for at, kind in episode_events if kind == "cell"]
         if acts and cells:
-            episodes.append(Times(acts[0] - own[reply - 1][0], cells[0] - own[reply - 1][0]))
+            requested = episode_events[reply - 1][0]
+            episodes.append(EpisodeTimes(acts[0] - requested, cells[0] - requested))
     return episodes

@@ -41,6 +41,6 @@ def interleave(works: Sequence[Callable[[], float]], repeats: int) -> list[list[
 
 
 def percentile(times: Sequence[float], share: float) -> float:
-    """Return the time that is not exceeded by this ``share`` (0 to 1) of the times."""
+    """Return a percentile of the times: ``share`` (0 to 1) of them are at most as long."""
     ranked = sorted(times)
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)]

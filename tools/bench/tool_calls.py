@@ -1,7 +1,4 @@
-"""The time of calling an MCP tool from a plan, compared with the same call by the client of the official SDK.
-
-Both call the same server.
-"""
+"""The time of calling an MCP tool from a plan, compared with a call by the official SDK's client to the same server."""
 
 import json
 import subprocess
@@ -55,7 +52,7 @@ def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Ro
 
 @contextmanager
 def open_server(transport: str) -> Iterator[str]:
-    """Yield what must follow ``mcp:`` in the name of the server's environment. For HTTP, also start the server."""
+    """Yield the command or address of the server, as it follows ``mcp:``. For HTTP, also start the server."""
     if transport == "stdio":
         yield f"{sys.executable} {SERVER}"
         return
@@ -69,7 +66,7 @@ def open_server(transport: str) -> Iterator[str]:
 
 @contextmanager
 def open_client(command: str, calls: int) -> Iterator[Work]:
-    """Yield a function that makes the calls with only the SDK's client."""
+    """Yield a function that makes the calls with the SDK's client alone."""
     from anyio.from_thread import start_blocking_portal
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
@@ -90,7 +87,7 @@ def open_client(command: str, calls: int) -> Iterator[Work]:
 
 @contextmanager
 def open_task(command: str) -> Iterator[Environment]:
-    """Yield an environment whose actions are the server's tools, and which has begun a task."""
+    """Yield an environment that has begun a task, and whose actions are the server's tools."""
     server = load_environment(f"mcp:{command}")
     with TemporaryDirectory() as folder:
         tasks = Path(folder) / "tasks.json"
@@ -102,7 +99,7 @@ def open_task(command: str) -> Iterator[Environment]:
 
 
 def time_actions(environment: Environment, calls: int) -> float:
-    """Return the seconds per call that is made as an action: its arguments are checked, and the history records it."""
+    """Return the seconds per call as an action, including the check of its arguments and the record in the history."""
     start = time.perf_counter()
     for number in range(calls):
         environment.act(environment.actions["add"].bind(number, 1))
@@ -110,7 +107,7 @@ def time_actions(environment: Environment, calls: int) -> float:
 
 
 def time_plan(environment: Environment, sandbox: Sandbox, calls: int) -> float:
-    """Return the seconds per call from a plan in the sandbox. The episode records the calls."""
+    """Return the seconds per call from a plan in the sandbox, including the episode's records."""
     assert environment.task is not None
     settings = EpisodeSettings(actions=calls)
     with closing(Episode(environment.task, environment, sandbox, MemoryJournal(), settings=settings)) as episode:
