@@ -1,4 +1,4 @@
-"""Direct models to a local server. This module imports no server, since it runs in processes whose memory is measured."""
+"""Direct models to a local server. This module imports no server, so that its memory is not measured."""
 
 import os
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""The speedup and the memory use of many simultaneous episodes, in threads, in worker processes and on Ray if
-installed.
-"""
+"""The speedup and memory use of many simultaneous episodes: in threads, in worker processes and, if installed, on Ray."""
 
 import importlib.util
 import os
@@ -129,7 +127,7 @@ def _play(config: Config, tasks: Sequence[Task], execution: Execution) -> float:
 
 
 def _measure(config: Config, tasks: Sequence[Task], execution: Execution, server_pid: int) -> ScaleFigures:
-    """Play a run while its memory is sampled, which slows it down slightly. The process ``server_pid`` is not counted."""
+    """Play a run while its memory is sampled, which slows it down slightly. The server's memory does not count."""
     samples = [_private_megabytes(server_pid)]
     with call_every(SAMPLE_SECONDS, lambda: samples.append(_private_megabytes(server_pid))):
         seconds = _play(config, tasks, execution)
