@@ -77,17 +77,17 @@ def check_part(code: str, functions: Functions, **context: Unpack[CheckContext])
 
 def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
     """Return the faults of a procedure. It must define ``solve(agent, task)``, and call actions only in functions."""
-    return list(_check(code, Api.of(functions, **context), allow_definitions_only=True, procedure=True))
+    return list(_check(code, Api.of(functions, **context), allow_definitions_only=True, is_procedure=True))
 
 
 @cached_up_to(_MAX_CACHED)
-def _check(code: str, api: Api, *, allow_definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
+def _check(code: str, api: Api, *, allow_definitions_only: bool, is_procedure: bool = False) -> tuple[Fault, ...]:
     tree = parse(code)
     if isinstance(tree, Fault):
         return (tree,)
     try:
         scopes = scopes_of(tree)
-        report = _build_report(code, tree, scopes, api, allow_definitions_only, procedure)
+        report = _build_report(code, tree, scopes, api, allow_definitions_only, is_procedure)
     except RecursionError:
         return (too_deep(code),)
     bound = () if api.is_whole_plan else _bound_elsewhere(scopes, api)
@@ -108,7 +108,7 @@ def _bound_elsewhere(scopes: Scopes, api: Api) -> Iterable[str]:
 
 
 def _build_report(
-    code: str, tree: ast.Module, scopes: Scopes, api: Api, allow_definitions_only: bool, procedure: bool
+    code: str, tree: ast.Module, scopes: Scopes, api: Api, allow_definitions_only: bool, is_procedure: bool
 ) -> Report:
     report = Report(code)
     if api.is_whole_plan:
@@ -117,7 +117,7 @@ def _build_report(
     check_names(scopes, api, report)
     usage = ApiUsage(scopes, api)
     usage.check(report)
-    if procedure:
+    if is_procedure:
         check_solve(tree, usage, report)
     reported_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
     if (refused := compile_error(code, tree)) and refused.line not in reported_lines:
@@ -131,8 +131,8 @@ BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
     """Report every use of a name that certainly has no value there."""
-    session_names, any_name = api.roots | api.names, scopes.binds_any_name or ANY_NAME in api.names
-    known, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
+    session_names, may_bind_any_name = api.roots | api.names, scopes.binds_any_name or ANY_NAME in api.names
+    known_names, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
         if report.is_full:
             return
@@ -143,7 +143,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
         if not api.is_whole_plan and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
             continue
         if scope is None:
-            if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
+            if name not in known_names and use.guard is not Guard.NAME_ERROR and not may_bind_any_name:
                 hint = _hint(name, use, scopes, api, report.guess)
                 report.add(use.node, "unknown-name", f"{name} is not defined", hint)
         elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):

@@ -1,4 +1,4 @@
-"""The speedup and memory use of many simultaneous episodes: in threads, in worker processes and, if possible, on Ray."""
+"""The speedup and memory use of many simultaneous episodes: in threads, in worker processes and, if installed, Ray."""
 
 import importlib.util
 import os
