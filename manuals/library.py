@@ -88,7 +88,7 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
         MANUAL_FILE: knowledge.manual,
         SKILLS_FILE: _to_json(_dump_by_type(knowledge.skills)),
         REFLECTIONS_FILE: _to_json(_dump_by_type(knowledge.reflections)),
-        TYPES_FILE: _to_json([found.model_dump(mode="json") for found in knowledge.found]),
+        TYPES_FILE: _to_json([found_type.model_dump(mode="json") for found_type in knowledge.found]),
         EXAMPLE_FILE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from planbook.manuals.errors import BadStart
 from planbook.manuals.library import EXAMPLE_FILE, RULES_FILE
 from planbook.manuals.procedures import SHIPPED
-from planbook.rules import Learned, Rule
+from planbook.rules import LearnedRecord, Rule
 
 WITHOUT_HELPERS = "without_helpers"
 """Name of the subfolder with the version of a start for runs without helper methods."""
@@ -38,7 +38,7 @@ _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _ID = re.compile(r"\brule_\d+\b")
 
 
-class Start(Learned):
+class Start(LearnedRecord):
     """The knowledge before the first task. ``tasks`` lists the ids of the tasks that the example solves."""
 
     example: str = ""
