@@ -222,6 +222,7 @@ def _instructions(case: Case | None, settings: BuilderSettings) -> str:
 
 
 def _verdict_of(blame_answer: Answer[Blame] | None) -> dict[str, Any]:
+    """Return the fields of a ``BuildResult`` that record the Builder's verdict."""
     return {"blame": blame_answer.value, "analysis": blame_answer.reply.text} if blame_answer else {}
 
 

@@ -1,7 +1,7 @@
 """The edits to rules that are allowed after each kind of episode (AutoManual, section 3.3).
 
-The paper distinguishes five kinds of episodes, called cases. After an episode, the Builder, a model, writes rules. The
-Consolidator, another model, merges and deletes them.
+The paper distinguishes five kinds of episodes, called cases. A model called the Builder writes rules after an episode.
+Another one, the Consolidator, merges and deletes rules.
 """
 
 import re
@@ -102,9 +102,9 @@ class RuleForm(LearnedRecord):
         return frozenset(RuleType) - excluded
 
     def apply_to(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without the attributes, rule types and helper methods that this form excludes.
+        """Return the rules without the attributes that this form excludes. Checks are kept.
 
-        Checks are kept.
+        If the form has no helper methods, rules of that type are removed.
         """
         allowed = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
         ids = {rule.id for rule in allowed}
@@ -145,9 +145,9 @@ class Permissions(LearnedRecord):
 
 
 def is_allowed(type: RuleType | None, allowed: frozenset[RuleType]) -> bool:
-    """Return True if an edit that is allowed for some types of rules is allowed for a rule of this type.
+    """Return True if an edit that is allowed for rules of the ``allowed`` types is allowed for a rule of this type.
 
-    If the rule has no type, the edit must be allowed for at least one type.
+    For a rule without a type, the edit must be allowed for at least one type.
     """
     return bool(allowed) if type is None else type in allowed
 
@@ -204,4 +204,4 @@ CONSOLIDATOR_PERMISSIONS = Permissions(
     changes_to=ALL_TYPES - HOW_TO_TYPES,
     changes_from=ALL_TYPES - HOW_TO_TYPES,
 )
-"""The edits that the Consolidator may make. It must never merge or delete rules that say how tasks are done."""
+"""The edits that the Consolidator may make. Rules that say how tasks are done are never merged or deleted."""

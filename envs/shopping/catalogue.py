@@ -262,7 +262,7 @@ def load_shop(items: str, attributes: str, goals: str) -> Shop:
     """
     products: dict[str, Product] = {}
     try:
-        attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
+        attribute_table, goal_table = _read_table(attributes), _read_table(goals) if goals else None
         for entry in _read(items):
             id = str(entry["asin"]).upper()
             if id != "NAN" and len(id) <= MAX_ID_LENGTH and id not in products:
@@ -287,7 +287,7 @@ def _read(file: str) -> Any:
         raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
 
 
-def _table(file: str) -> Entry:
+def _read_table(file: str) -> Entry:
     return {id.upper(): entry for id, entry in _read(file).items()} if file else {}
 
 
