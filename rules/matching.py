@@ -39,13 +39,13 @@ _Slots = Mapping[str, tuple[int, int]]
 
 
 class _Reading(NamedTuple):
-    """One way to read a goal: its type, the words in each slot, and the number of the pattern's words outside slots.
+    """One way to read a goal: its type, the text in each slot, and the number of the pattern's words outside slots.
 
-    ``slots`` is empty if the type fits, but the values are doubtful. Such a reading never becomes a match.
+    ``texts`` is empty if the type fits, but the values are doubtful. Such a reading never becomes a match.
     """
 
     type: FoundType
-    slots: Mapping[str, str]
+    texts: Mapping[str, str]
     literal_count: int
 
 
@@ -87,7 +87,7 @@ def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
     matches = [
         Match(type=reading.type.name, params=values, by=matcher)
         for reading in readings
-        if reading.literal_count == most and (values := parameter_values(reading.type, reading.slots)) is not None
+        if reading.literal_count == most and (values := parameter_values(reading.type, reading.texts)) is not None
     ]
     return matches[0] if most and matches and all(match == matches[0] for match in matches) else None
 
@@ -140,9 +140,13 @@ def _changes_meaning(found_type: FoundType, goal_words: Sequence[str], distincti
     above one, or one of the ``distinctive`` words is in the goal, but in none of the known goals.
     """
     goals = [[token.pattern_part for token in tokens(each.goal)] for each in found_type.examples]
-    new = set(goal_words).difference(*goals)
-    negated_or_counted = any(word in NEGATIONS | _PLURAL_NUMBERS or word.endswith("n't") for word in new)
-    return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
+    new_words = set(goal_words).difference(*goals)
+    negated_or_counted = any(word in NEGATIONS | _PLURAL_NUMBERS or word.endswith("n't") for word in new_words)
+    return (
+        negated_or_counted
+        or not distinctive.isdisjoint(new_words)
+        or goal_words[:1] not in [goal[:1] for goal in goals]
+    )
 
 
 class _Neighbours(NamedTuple):
@@ -302,13 +306,13 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
             )
             if parsed is None or ANYTHING in expected:
                 continue
-            parts, slots = parsed
-            if slots.keys() == {p.name for p in found_type.parameters} and _pair_words(parts) == _pair_words(expected):
+            parts, values = parsed
+            if values.keys() == {p.name for p in found_type.parameters} and _pair_words(parts) == _pair_words(expected):
                 slot_spans = {
-                    p.name: span for p in found_type.parameters for span in spans(slots[p.name], p.form, goal)
+                    p.name: span for p in found_type.parameters for span in spans(values[p.name], p.form, goal)
                 }
                 doubtful = _has_unusual_neighbour(found_type, goal, slot_spans, wording.parts)
-                yield _Reading(found_type, {} if doubtful else slots, len(expected) - len(slots))
+                yield _Reading(found_type, {} if doubtful else values, len(expected) - len(values))
 
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
@@ -317,20 +321,20 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
     ``known`` is keyed by the ``alnum`` of a value or word. It maps a value to its parameter and itself, and a word of
     the wording to "" and itself. Return None if a parameter would have two values.
     """
-    remaining, parts, slots = [token.pattern_part for token in tokens(goal)], list[str](), dict[str, str]()
+    remaining, parts, values = [token.pattern_part for token in tokens(goal)], list[str](), dict[str, str]()
     while remaining:
         joined = {n: alnum("".join(remaining[:n])) for n in range(MAX_WORDS, 0, -1) if all(map(alnum, remaining[:n]))}
         sizes = (n for n, letters in joined.items() if letters in known)
         size = next(sizes, 0)
         name, value = known[joined[size]] if size else ("", remaining[0])
-        if name in slots:
+        if name in values:
             return None
         if name:
-            slots[name] = value
+            values[name] = value
         if name or value not in INSIGNIFICANT:
             parts.append(f"{{{name}}}" if name else _stem(value))
         remaining = remaining[size or 1 :]
-    return parts, slots
+    return parts, values
 
 
 def _pair_words(parts: Sequence[str]) -> list[tuple[str, str]]:
