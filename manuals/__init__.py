@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
         Start as Start,
         default_starts as default_starts,
         read_start as read_start,
-        types_to_build_on as types_to_build_on,
+        types_to_learn_from as types_to_learn_from,
     )
 else:
     __getattr__ = lazy_getattr(__name__)

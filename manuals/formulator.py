@@ -1,9 +1,9 @@
 """Write a manual from rules (AutoManual, section 3.4).
 
 The formulator is a model that arranges rules into a manual. In the paper, it copies the text and code of every rule
-into the manual, so it may change or forget parts of a rule. Here it writes only an outline: titles, some prose, and the
-ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so none is missing, and their
-text and code are unchanged.
+into the manual, so it may change or forget parts of a rule. Here, it writes only an outline: titles, some prose, and
+the ids of the rules in each section. ``planbook.manuals.markdown`` then inserts the rules, so none is missing, and
+their text and code are unchanged.
 """
 
 import re
@@ -27,12 +27,12 @@ from planbook.manuals.markdown import (
 from planbook.planner import PROMPTS as PLANNER_PROMPTS, Message, Prompts, Scope, action_docs
 from planbook.rules import Rule, RuleType, citations
 
-_WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
-_ASIDE = r"\((?![^)]*rule_\d)[^)]*\)"
+_FENCED_OUTLINE = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_RULES_LINE = re.compile(r"[\s>*_+#-]*rules?\b(?P<qualifier>[^:\d]{0,30})(?::(?P<list>.*))?", re.IGNORECASE)
+_REMARK = r"\((?![^)]*rule_\d)[^)]*\)"
 _MARKUP = r"\s*_`'\"<>[\]"
 _ITEM = re.compile(
-    rf"[{_MARKUP}(+-]*(?:\d+[.)])?(?P<ids>(?:[{_MARKUP}),;&]|and\b|{_ASIDE}|rule_\d+\b)+)", re.IGNORECASE
+    rf"[{_MARKUP}(+-]*(?:\d+[.)])?(?P<ids>(?:[{_MARKUP}),;&]|and\b|{_REMARK}|rule_\d+\b)+)", re.IGNORECASE
 )
 """Matches the ids at the beginning of an item in a list of rules, as in ``1. rule_3 and rule_4 (about doors), which``.
 
@@ -48,7 +48,7 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     unknown. The message lists these faults for the model.
     """
     try:
-        manual = _build_manual(_parts(list(pieces(_unwrap(text)))))
+        manual = _build_manual(_parts(list(pieces(_without_fence(text)))))
     except ValidationError as error:
         raise ValueError(error_message(error)) from error
     if faults := list(_faults(manual, ids)):
@@ -61,10 +61,10 @@ def _build_manual(parts: Sequence[Sequence[Piece]]) -> Manual:
     return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(map(_section, parts[1:])))
 
 
-def _unwrap(text: str) -> str:
+def _without_fence(text: str) -> str:
     """Return the outline without the code fence around it, if there is one."""
     text = text.replace("\r\n", "\n")
-    wrapped = _WRAPPED.search(text)
+    wrapped = _FENCED_OUTLINE.search(text)
     return wrapped[2] if wrapped else text
 
 
@@ -94,11 +94,11 @@ def _section(part: Sequence[Piece]) -> Section:
     in_list = False
     for piece in part[1:]:
         line = piece.text if piece.info is None else ""
-        if (listed := _listed_ids(line)) is not None:
-            ids += listed
-            in_list = not listed
-        elif in_list and (listed := _first_ids(line)):
-            ids += listed
+        if (line_ids := _listed_ids(line)) is not None:
+            ids += line_ids
+            in_list = not line_ids
+        elif in_list and (line_ids := _first_ids(line)):
+            ids += line_ids
         else:
             in_list = in_list and not line.strip() and piece.info is None
             prose.append(piece)
@@ -110,12 +110,12 @@ def _listed_ids(line: str) -> Sequence[str] | None:
 
     For a line ``Rules:`` without ids, return ().
     """
-    match = _RULES.fullmatch(line)
+    match = _RULES_LINE.fullmatch(line)
     if match is None:
         return None
-    rest = match["rest"] or ""
-    is_bare = not (match["more"] + rest).strip("*_ ")
-    return citations(rest) if is_bare or _first_ids(rest) else None
+    id_list = match["list"] or ""
+    is_bare = not (match["qualifier"] + id_list).strip("*_ ")
+    return citations(id_list) if is_bare or _first_ids(id_list) else None
 
 
 def _first_ids(text: str) -> Sequence[str]:
@@ -160,13 +160,15 @@ def formulate(
         FORMULATOR,
         PROMPTS["formulate"],
         read=lambda text: read_outline(text, ids),
-        history=[_system(environment, options, {rule.type for rule in rules})],
+        history=[_system_message(environment, options, {rule.type for rule in rules})],
         rules="\n\n".join(map(render_rule, rules)),
         ids=ids,
     ).value
 
 
-def _system(environment: type[Environment], options: BaseModel | None, rule_types: Set[RuleType | None]) -> Message:
+def _system_message(
+    environment: type[Environment], options: BaseModel | None, rule_types: Set[RuleType | None]
+) -> Message:
     docs = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(environment, options))
     types = environment.task_types(options)
     untyped, no_helpers = rule_types == {None}, RuleType.USEFUL_HELPER_METHOD not in rule_types

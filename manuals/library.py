@@ -36,10 +36,10 @@ from planbook.sandbox import Fault, parse as parse_python
 LOG = logging.getLogger(__name__)
 RULES_FILE, MANUAL_FILE, EXAMPLE_FILE = "rules.json", "manual.md", "example.md"
 """Names of files in the folder of an environment. ``TYPES_FILE``, from ``procedures``, names another one."""
-SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES = "skills.json", "reflections.json", "procedures"
+SKILLS_FILE, REFLECTIONS_FILE, PROCEDURES_FOLDER = "skills.json", "reflections.json", "procedures"
 """Names of two more files, and of the folder of procedures."""
 Part = TypeVar("Part")
-_USES = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
+_USES_LINE = re.compile(r"^[ \t]*uses:.*?(?:\n|(?=\"{3}|'{3}))", re.MULTILINE)
 """Matches the ``uses:`` line in a procedure's header, up to but excluding any quotes that close the header."""
 
 
@@ -52,48 +52,48 @@ def read_knowledge(folder: Path, environment: type[Environment], options: BaseMo
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
-    home = folder / environment.name
-    if not home.exists() and any((folder / name).exists() for name in (RULES_FILE, MANUAL_FILE, SKILLS_FILE)):
+    env_folder = folder / environment.name
+    if not env_folder.exists() and any((folder / name).exists() for name in (RULES_FILE, MANUAL_FILE, SKILLS_FILE)):
         raise BadKnowledge(
-            f"{folder} has the files of one environment; move them to the folder {home}, since a library has a folder "
-            "for each environment"
+            f"{folder} has the files of one environment; move them to the folder {env_folder}, since a library has a "
+            "folder for each environment"
         )
-    manual = _read_text(home / MANUAL_FILE) or ""
+    manual = _read_text(env_folder / MANUAL_FILE) or ""
     return Knowledge(
         environment=environment.name,
-        rules=_rules(home, manual),
+        rules=_rules(env_folder, manual),
         manual=manual,
-        skills=_read_json(home / SKILLS_FILE, TypeAdapter(dict[str, Skill])) or {},
-        reflections=_read_json(home / REFLECTIONS_FILE, TypeAdapter(dict[str, Reflection])) or {},
+        skills=_read_json(env_folder / SKILLS_FILE, TypeAdapter(dict[str, Skill])) or {},
+        reflections=_read_json(env_folder / REFLECTIONS_FILE, TypeAdapter(dict[str, Reflection])) or {},
         procedures=_procedures(folder, environment, options),
-        found=_read_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
-        example=_read_text(home / EXAMPLE_FILE) or "",
+        found=_read_json(env_folder / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
+        example=_read_text(env_folder / EXAMPLE_FILE) or "",
     )
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     """Write the knowledge of an environment to a library.
 
-    Files that would be empty are deleted, as are those of procedures that no longer exist. If a procedure uses helper
-    files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the rules,
-    or if a file cannot be written.
+    Files that would be empty are deleted, as are the files of procedures that no longer exist. If a procedure uses
+    helper files, their code is written into the procedure's file. Raises BadKnowledge if the manual does not match the
+    rules, or if a file cannot be written.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
         raise BadKnowledge(f"{environment!r} cannot be the name of an environment's folder")
-    home = folder / environment
-    _check_manual(home / MANUAL_FILE, knowledge)
+    env_folder = folder / environment
+    _check_manual(env_folder / MANUAL_FILE, knowledge)
     files = {
         RULES_FILE: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
         MANUAL_FILE: knowledge.manual,
         SKILLS_FILE: _to_json(_dump_by_type(knowledge.skills)),
         REFLECTIONS_FILE: _to_json(_dump_by_type(knowledge.reflections)),
-        TYPES_FILE: _to_json([found.model_dump(mode="json") for found in knowledge.found]),
+        TYPES_FILE: _to_json([found_type.model_dump(mode="json") for found_type in knowledge.found]),
         EXAMPLE_FILE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }
-    existing = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
-    replace_files(home, dict.fromkeys(existing, "") | files)
+    existing = (f"{PROCEDURES_FOLDER}/{path.name}" for path in (env_folder / PROCEDURES_FOLDER).glob("*.py"))
+    replace_files(env_folder, dict.fromkeys(existing, "") | files)
 
 
 def _read_text(path: Path) -> str | None:
@@ -116,16 +116,16 @@ def _read_json(path: Path, adapter: TypeAdapter[Part]) -> Part | None:
         raise BadKnowledge(f"{path}: {fault}; correct it, or delete the file") from error
 
 
-def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
-    stored = _read_json(home / RULES_FILE, TypeAdapter(tuple[Rule, ...]))
-    _check_unique_ids(home / RULES_FILE, stored or ())
+def _rules(env_folder: Path, manual: str) -> tuple[Rule, ...]:
+    stored = _read_json(env_folder / RULES_FILE, TypeAdapter(tuple[Rule, ...]))
+    _check_unique_ids(env_folder / RULES_FILE, stored or ())
     if not manual.strip():
         return stored or ()
-    in_manual = _rules_by_id(manual, f"{home / MANUAL_FILE}")
+    manual_rules = _rules_by_id(manual, f"{env_folder / MANUAL_FILE}")
     if stored is None:
-        return tuple(sorted(in_manual.values(), key=lambda rule: rule_number(rule.id)))
-    _check_same_ids(home, [rule.id for rule in stored], list(in_manual))
-    return tuple(in_manual[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
+        return tuple(sorted(manual_rules.values(), key=lambda rule: rule_number(rule.id)))
+    _check_same_ids(env_folder, [rule.id for rule in stored], list(manual_rules))
+    return tuple(manual_rules[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
 
 
 def _rules_by_id(manual: str, problem: str) -> dict[str, Rule]:
@@ -146,27 +146,29 @@ def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
         raise BadKnowledge(f"{path}: {error}; correct the ids") from error
 
 
-def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str]) -> None:
+def _check_same_ids(env_folder: Path, stored_ids: Sequence[str], manual_ids: Sequence[str]) -> None:
     unmatched = {
-        RULES_FILE: [id for id in stored if id not in in_manual],
-        MANUAL_FILE: [id for id in in_manual if id not in stored],
+        RULES_FILE: [id for id in stored_ids if id not in manual_ids],
+        MANUAL_FILE: [id for id in manual_ids if id not in stored_ids],
     }
     if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in unmatched.items() if ids]:
         raise BadKnowledge(
-            f"{home}: {RULES_FILE} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). To keep those of "
-            f"{RULES_FILE}, delete {MANUAL_FILE} and write it again with planbook formulate. To keep those of the "
+            f"{env_folder}: {RULES_FILE} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). To keep those "
+            f"of {RULES_FILE}, delete {MANUAL_FILE} and write it again with planbook formulate. To keep those of the "
             f"manual, without their validation logs, delete {RULES_FILE}"
         )
 
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
-    """Raise BadKnowledge if manual and rules differ, since ``read_knowledge`` would not return what was written."""
+    """Raise BadKnowledge if manual and rules differ, since ``read_knowledge`` would then return different rules."""
     _check_unique_ids(path.with_name(RULES_FILE), knowledge.rules)
     if not knowledge.manual.strip():
         return
-    in_manual = _rules_by_id(knowledge.manual, f"{path} was not written")
+    manual_rules = _rules_by_id(knowledge.manual, f"{path} was not written")
     expected = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
-    if differing := sorted(id for id in in_manual.keys() | expected.keys() if in_manual.get(id) != expected.get(id)):
+    if differing := sorted(
+        id for id in manual_rules.keys() | expected.keys() if manual_rules.get(id) != expected.get(id)
+    ):
         raise BadKnowledge(
             f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "
             "Write the manual again with planbook formulate, or leave it out"
@@ -183,9 +185,9 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
     try:
         for task_type in library.files:
             try:
-                procedures[task_type] = library_with_options.checked(task_type)
+                procedures[task_type] = library_with_options.existing_procedure(task_type)
             except BadProcedure:
-                library.checked(task_type)
+                library.existing_procedure(task_type)
                 left_out.append(task_type)
     except BadProcedure as error:
         raise BadKnowledge(f"{library.folder}: {error}") from error
@@ -197,7 +199,7 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
 def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
     files: dict[str, str] = {}
     for task_type, procedure in sorted(procedures.items()):
-        name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py"
+        name = f"{PROCEDURES_FOLDER}/{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py"
         if name in files:
             raise BadKnowledge(f"{name} would hold two procedures, one of them for {task_type}")
         files[name] = standalone_code(procedure, task_type)
@@ -225,7 +227,7 @@ def _with_helpers(procedure: Procedure) -> str:
     tree = parse_python(procedure.code)
     end = 0 if isinstance(tree, Fault) or not tree.body else tree.body[0].end_lineno
     lines = procedure.code.split("\n")
-    header = _USES.sub("", "\n".join(lines[:end]))
+    header = _USES_LINE.sub("", "\n".join(lines[:end]))
     return "\n".join([header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
 
 

@@ -94,7 +94,7 @@ def _fence_length(lines: list[str], start: int, fence: str) -> int:
     raise ValueError(f"line {start + 1}: the code fence {lines[start].strip()!r} is never closed")
 
 
-_READER = MarkdownIt("commonmark")
+_PARSER = MarkdownIt("commonmark")
 
 
 def _valid_title(text: str) -> str:
@@ -122,7 +122,7 @@ def _is_closed(prose: str) -> bool:
 
     A full Markdown parser decides this, since its rules for fences differ from those of ``pieces``.
     """
-    heading = _READER.parse(f"{prose}\n\n### after\n")[-3:]
+    heading = _PARSER.parse(f"{prose}\n\n### after\n")[-3:]
     return heading[0].tag == "h3" and heading[0].level == 0
 
 
@@ -157,7 +157,7 @@ class Manual(BaseModel):
 
 
 def placement_faults(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """Return what is wrong with the sections, which must name each rule in ``ids`` exactly once, and no others."""
+    """Return the faults of the sections, which must name each rule in ``ids`` exactly once, and no others."""
     all_ids, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in all_ids if id not in named],
@@ -174,19 +174,19 @@ def error_message(error: ValueError) -> str:
     return str(error)
 
 
-# Writing and reading
+# Convert manuals to Markdown and back
 
 
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
-_SHORTENED = "Example: [left out for length]"
-"""Takes the place of an example in a manual that an earlier version of planbook has shortened."""
+_EXAMPLE_LEFT_OUT = "Example: [left out for length]"
+"""A line that earlier versions of planbook wrote in place of an example when they shortened a manual."""
 _VERBATIM = "text"
 """Info string of the fence around content that cannot be written as prose, or an example that is not Python."""
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
 _BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
 _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
-_BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$))(?:[^\W_]|[\"'(`])")
+_PLAIN_BEGINNING = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$))(?:[^\W_]|[\"'(`])")
 
 
 def render(manual: Manual, rules: Iterable[Rule]) -> str:
@@ -226,11 +226,12 @@ def _is_plain(content: str) -> bool:
 
 
 def _is_plain_line(line: str) -> bool:
+    """Return True if a line has no characters with a meaning in Markdown. Bold words are allowed."""
     return (
         line.isprintable()
         and not line.endswith(" ")
         and not line.startswith((BUILDS_ON.strip(), EXAMPLE))
-        and _BEGINS_PLAINLY.match(_BOLD.sub("B", line)) is not None
+        and _PLAIN_BEGINNING.match(_BOLD.sub("B", line)) is not None
         and _MARKUP.search(_BOLD.sub("B", line).lstrip()) is None
     )
 
@@ -261,16 +262,16 @@ def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
 
 def _parts(text: str) -> Iterator[_Part]:
     lines = list(pieces(text))
-    heads = [n for n, piece in enumerate(lines) if piece.level in (1, 2, 3)]
-    first = heads[0] if heads else len(lines)
-    if not heads or lines[first].level != 1 or _prose(lines[:first]):
+    headings = [n for n, piece in enumerate(lines) if piece.level in (1, 2, 3)]
+    first = headings[0] if headings else len(lines)
+    if not headings or lines[first].level != 1 or _prose(lines[:first]):
         raise ValueError("line 1: a manual begins with its title, '# TITLE'")
-    for head, next_head in zip(heads, [*heads[1:], len(lines)], strict=True):
-        heading = lines[head]
+    for start, end in zip(headings, [*headings[1:], len(lines)], strict=True):
+        heading = lines[start]
         title = heading.text.strip()[heading.level :].strip()
         if not title:
             raise ValueError(f"line {heading.number}: a heading without a title")
-        yield _Part(heading.number, heading.level, title, lines[head + 1 : next_head])
+        yield _Part(heading.number, heading.level, title, lines[start + 1 : end])
 
 
 def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:
@@ -318,7 +319,7 @@ def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
     current = ""
     for piece in body:
         line = piece.text.rstrip() if piece.info is None else ""
-        if line == _SHORTENED:
+        if line == _EXAMPLE_LEFT_OUT:
             raise ValueError(f"line {piece.number}: this manual was shortened; use the full one, manual.md")
         if line == EXAMPLE or line.startswith(BUILDS_ON):
             keyword = EXAMPLE if line == EXAMPLE else BUILDS_ON
@@ -328,10 +329,10 @@ def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
                 raise ValueError(f"line {piece.number}: {line!r} must come before {EXAMPLE!r}")
             current = keyword
         groups[current].append(piece)
-    return {keyword: _trimmed(group) for keyword, group in groups.items()}
+    return {keyword: _without_blank_ends(group) for keyword, group in groups.items()}
 
 
-def _trimmed(group: Sequence[Piece]) -> list[Piece]:
+def _without_blank_ends(group: Sequence[Piece]) -> list[Piece]:
     filled = [n for n, piece in enumerate(group) if piece.text.strip()]
     return list(group[filled[0] : filled[-1] + 1]) if filled else []
 
@@ -353,7 +354,7 @@ def _ids(group: Sequence[Piece]) -> tuple[str, ...]:
 def _example(group: Sequence[Piece]) -> str:
     if not group:
         return ""
-    code = _trimmed(group[1:])
+    code = _without_blank_ends(group[1:])
     if len(code) != 1 or code[0].info is None:
         raise ValueError(f"line {group[0].number}: one code fence, and nothing else, must follow 'Example:'")
     return code[0].body

@@ -27,14 +27,14 @@ SHIPPED = Path(__file__).parent
 """The folder of the shipped library: procedures, demonstrations and learned knowledge for each environment."""
 TYPES_FILE = "types.json"
 """Name of the file with the task types that planbook found by itself, in the folder of an environment."""
-_TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
-_SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
+_TYPE_LINE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
+_SHARED_LINE = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
     """The procedures of a library for one environment, except those for ``excluded_types``.
 
-    A procedure is checked only when it is requested, against the actions that ``options`` leave.
+    A procedure is checked only when it is requested, against the actions that remain with ``options``.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class ProcedureLibrary:
 
         Raises BadProcedure if it does not pass the check.
         """
-        return self.checked(task_type) if task_type in self.files else None
+        return self.existing_procedure(task_type) if task_type in self.files else None
 
-    def checked(self, task_type: str) -> Procedure:
-        """Return the procedure for a task type that has one. Raises BadProcedure if it does not pass the check."""
+    def existing_procedure(self, task_type: str) -> Procedure:
+        """Return the procedure for a task type in ``files``. Raises BadProcedure if it does not pass the check."""
         return checked_procedure(self._by_type[task_type][1], self.environment, self.options)
 
     def recall(self, task: Task) -> Recall:
@@ -90,7 +90,7 @@ def module_procedures(path: Path) -> list[Procedure]:
     tree = parse_python(text)
     if isinstance(tree, Fault):
         return []
-    functions = [node for node in tree.body if _TYPE.search(_docstring(node))]
+    functions = [node for node in tree.body if _TYPE_LINE.search(_docstring(node))]
     return [
         parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', task_type)}.py", path.parent.parent / "helpers")
         for function in functions
@@ -105,9 +105,9 @@ def _docstring(node: ast.stmt) -> str:
 def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
     """Yield each task type of the function, with the text of a file that has only the procedure for this type."""
     docstring = _docstring(function)
-    header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
+    header = {**dict(_SHARED_LINE.findall(ast.get_docstring(tree) or "")), **dict(_SHARED_LINE.findall(docstring))}
     body = _body(text, tree, function)
-    for task_type, summary in _TYPE.findall(docstring):
+    for task_type, summary in _TYPE_LINE.findall(docstring):
         fields = {"world": "", "type": task_type, "source": "", **header}
         lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
         yield task_type, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
@@ -161,7 +161,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def existing_demonstrations(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return those ``names`` for which an environment has a demonstration, be it for all task types or only one."""
+    """Return those ``names`` for which an environment has a demonstration, for all task types or only for one."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -173,7 +173,7 @@ def existing_demonstrations(environment: str, names: Sequence[str], library: Pat
 class DemonstratingMemory:
     """A memory that adds demonstrations to what another memory recalls.
 
-    A demonstration with the name NAME is the file ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or
+    The demonstration NAME is the file ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type, or
     ``ENVIRONMENT/demonstrations/NAME.md`` for all other tasks. Comments (``<!-- ... -->``), which name the task that
     the example solves, are not shown. A demonstration in ``library`` replaces the shipped one with the same name.
     """
@@ -195,12 +195,12 @@ class DemonstratingMemory:
             folder = library / task.env / DEMONSTRATIONS_FOLDER
             for path in (folder / name / f"{task.type}.md", folder / f"{name}.md"):
                 if path.is_file():
-                    return _read(path)
+                    return _read_demonstration(path)
         return ""
 
 
 @cache
-def _read(path: Path) -> str:
+def _read_demonstration(path: Path) -> str:
     try:
         return _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from planbook.manuals.errors import BadStart
 from planbook.manuals.library import EXAMPLE_FILE, RULES_FILE
 from planbook.manuals.procedures import SHIPPED
-from planbook.rules import Learned, Rule
+from planbook.rules import LearnedRecord, Rule
 
 WITHOUT_HELPERS = "without_helpers"
 """Name of the subfolder with the version of a start for runs without helper methods."""
@@ -25,20 +25,20 @@ DEFAULT_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""A dict from environment to a dict from split (a named set of tasks) to the names of starts.
+"""Maps each environment to a dict from split (a named set of tasks) to the names of its default starts.
 
-Except for toy, these are the starts of the AutoManual paper's experiments (section 4, appendix D). The key "" stands
-for all splits that are not listed.
+Except for toy, these are the starts of the AutoManual paper's experiments (section 4, appendix D). The key ""
+means all splits that are not listed.
 """
 TEST_ONLY_TYPES: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Maps environments to task types from which a build must not learn, because they resemble other types (appendix D)."""
+"""Maps environments to task types from which a build must not learn: they resemble other types (appendix D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _ID = re.compile(r"\brule_\d+\b")
 
 
-class Start(Learned):
+class Start(LearnedRecord):
     """The knowledge before the first task. ``tasks`` lists the ids of the tasks that the example solves."""
 
     example: str = ""
@@ -57,7 +57,7 @@ def default_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
     return by_split.get(split, by_split.get("", ()))
 
 
-def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
+def types_to_learn_from(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
     """Return the task types that a build may learn from: all except ``TEST_ONLY_TYPES``."""
     return tuple(task_type for task_type in types if task_type not in TEST_ONLY_TYPES.get(environment_name, ()))
 
@@ -66,18 +66,17 @@ def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = T
     """Read the named starts, and join them into one: the examples in order, and the rules numbered from rule_0.
 
     Each of the ``names`` is the name of a shipped start, or the path of a folder. Without names, the result is empty.
-    If ``helpers`` is False, the version without helper methods is read where a start has one. Raises BadStart if a
-    start does not exist, is invalid, or is named twice.
+    If ``helpers`` is False, starts are read in their versions without helper methods, where these exist. Raises
+    BadStart if a start does not exist, is invalid, or is named twice.
     """
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise BadStart(f"the start {repeated[0]!r} is named more than once")
     joined = Start()
     for name in names:
         folder = _start_folder(environment_name, name)
-        no_helpers = folder / WITHOUT_HELPERS
-        added = _renumbered(
-            _read_start_folder(folder if helpers or not no_helpers.is_dir() else no_helpers), first=len(joined.rules)
-        )
+        if not helpers and (folder / WITHOUT_HELPERS).is_dir():
+            folder = folder / WITHOUT_HELPERS
+        added = _renumbered(_read_start_folder(folder), first=len(joined.rules))
         example = f"{joined.example}\n{added.example}" if joined.example else added.example
         joined = Start(example=example, rules=joined.rules + added.rules, tasks=joined.tasks + added.tasks)
     return joined

@@ -92,7 +92,7 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.rules.types import (
         FoundType as FoundType,
         Knowledge as Knowledge,
-        Learned as Learned,
+        LearnedRecord as LearnedRecord,
         Reflection as Reflection,
         Rule as Rule,
         RuleType as RuleType,

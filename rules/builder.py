@@ -33,9 +33,9 @@ from planbook.planner import (
 from planbook.rules.book import Batch, RuleBook, RuleChange
 from planbook.rules.evidence import Evidence
 from planbook.rules.permissions import (
-    BUILDER,
-    BUILDER_WITHOUT_CASES,
-    CONSOLIDATOR,
+    BUILDER_PERMISSIONS,
+    BUILDER_PERMISSIONS_WITHOUT_CASES,
+    CONSOLIDATOR_PERMISSIONS,
     Blame,
     Case,
     RuleForm,
@@ -64,7 +64,7 @@ class BuilderSettings:
     cooperation: bool = True
     cases: bool = True
     classification: bool = True
-    verify: TryCheck | None = None
+    try_check: TryCheck | None = None
     """A function that returns what is wrong with a rule's check, or "". If None, every check is accepted."""
 
     def system_message(self, name: str) -> Message:
@@ -91,7 +91,7 @@ class Editor:
         self.valid_part: RuleChange | None = None
 
     def read(self, reply: str) -> EditResult:
-        """Run the edits of a reply and return the result.
+        """Run the edits of a reply and return their result.
 
         Raises ValueError if the reply is rejected. The error's message is for the model.
         """
@@ -99,11 +99,11 @@ class Editor:
         if code.problem is not None:
             raise ValueError(str(code.problem))
         system = self._new_system()
-        edited = run_edits(self._sandbox, system, code.code)
-        if edited.change is None:
+        result = run_edits(self._sandbox, system, code.code)
+        if result.change is None:
             self.valid_part = system.valid_part()
-            raise ValueError(edited.message)
-        return edited
+            raise ValueError(result.message)
+        return result
 
 
 BUILDER_ROLE: Final = "builder"
@@ -149,28 +149,29 @@ def build_rules(
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return BuildResult(book, note="the episode teaches nothing about the environment")
     prompt_values = _prompt_values(book, trajectory, conclusion, settings) | {"elsewhere": other_failure}
-    classified: Answer[Blame] | None = None
+    blame_answer: Answer[Blame] | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
             prompt, history = PROMPTS["builder/classify"], [settings.system_message("builder/system")]
-            classified = scope.ask(BUILDER_ROLE, prompt, read=read_blame, history=history, **prompt_values)
-        blame = classified.value if classified else Blame.IMPERFECT_RULES
+            blame_answer = scope.ask(BUILDER_ROLE, prompt, read=read_blame, history=history, **prompt_values)
+        blame = blame_answer.value if blame_answer else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        permissions = (BUILDER[case] if case else BUILDER_WITHOUT_CASES).restricted_to(settings.form)
+        permissions = BUILDER_PERMISSIONS[case] if case else BUILDER_PERMISSIONS_WITHOUT_CASES
+        permissions = permissions.restricted_to(settings.form)
         batch = Batch(who=BUILDER_ROLE, where=scope.path, case=case)
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, None, settings.verify))
-        change, note = _ask_for_edits(scope, editor, case, classified, prompt_values, settings)
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, None, settings.try_check))
+        change, note = _ask_for_edits(scope, editor, case, blame_answer, prompt_values, settings)
     except UnusableReply as unusable:
-        return BuildResult(book, note=str(unusable), **_verdict_of(classified))
+        return BuildResult(book, note=str(unusable), **_verdict_of(blame_answer))
     new_book, case = (change.apply_to(book), case) if change else (book, None)
-    return BuildResult(new_book, change, case, note=note, **_verdict_of(classified))
+    return BuildResult(new_book, change, case, note=note, **_verdict_of(blame_answer))
 
 
 def _ask_for_edits(
     scope: Scope,
     editor: Editor,
     case: Case | None,
-    classified: Answer[Blame] | None,
+    blame_answer: Answer[Blame] | None,
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
@@ -179,16 +180,16 @@ def _ask_for_edits(
     If no reply is accepted, the change consists of the valid edits of the last reply with readable code.
     """
     values: dict[str, Any] = {"instructions": _instructions(case, settings)}
-    if classified:
-        prompt, history = PROMPTS["builder/carry_on"], classified.history
+    if blame_answer:
+        prompt, history = PROMPTS["builder/carry_on"], blame_answer.history
     else:
         prompt, history = PROMPTS["builder/manage"], (settings.system_message("builder/system"),)
         values |= prompt_values
     try:
-        edited = scope.ask(BUILDER_ROLE, prompt, read=editor.read, history=history, **values).value
+        result = scope.ask(BUILDER_ROLE, prompt, read=editor.read, history=history, **values).value
     except UnusableReply as unusable:
         return editor.valid_part, f"{unusable}{VALID_PART_APPLIED if editor.valid_part else ''}"
-    return edited.change, " ".join(edited.left_out)
+    return result.change, " ".join(result.left_out)
 
 
 def _prompt_values(
@@ -220,13 +221,14 @@ def _instructions(case: Case | None, settings: BuilderSettings) -> str:
     return PROMPTS[f"builder/case_{case.number if case else 0}"].render(form=settings.form)
 
 
-def _verdict_of(classified: Answer[Blame] | None) -> dict[str, Any]:
-    return {"blame": classified.value, "analysis": classified.reply.text} if classified else {}
+def _verdict_of(blame_answer: Answer[Blame] | None) -> dict[str, Any]:
+    """Return the fields of a ``BuildResult`` that record the Builder's verdict."""
+    return {"blame": blame_answer.value, "analysis": blame_answer.reply.text} if blame_answer else {}
 
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
-MAX_ROUNDS = 4
-"""Maximum number of accepted replies of the Consolidator after one episode."""
+MAX_REPLIES = 4
+"""Maximum number of replies of the Consolidator that are accepted after one episode."""
 
 
 def consolidate(
@@ -245,10 +247,10 @@ def consolidate(
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
-    message, permissions = "", CONSOLIDATOR.restricted_to(settings.form)
+    message, permissions = "", CONSOLIDATOR_PERMISSIONS.restricted_to(settings.form)
     batch = Batch(who=CONSOLIDATOR_ROLE, where=scope.path)
-    for replies_left in range(MAX_ROUNDS, 0, -1):
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, trajectories, settings.verify))
+    for replies_left in range(MAX_REPLIES, 0, -1):
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, batch, trajectories, settings.try_check))
         try:
             answer = scope.ask(
                 CONSOLIDATOR_ROLE,
@@ -263,17 +265,17 @@ def consolidate(
             )
         except UnusableReply:
             break
-        edited, history = answer.value, list(answer.history)
-        if edited.change is not None and edited.change.touched:
-            changes.append(edited.change)
-            book = edited.change.apply_to(book)
-        if edited.stopped:
+        result, history = answer.value, list(answer.history)
+        if result.change is not None and result.change.touched:
+            changes.append(result.change)
+            book = result.change.apply_to(book)
+        if result.stopped:
             break
-        message = edited.message or "It printed nothing."
+        message = result.message or "It printed nothing."
     return book, tuple(changes)
 
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+_TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
 class TypeDescription(BaseModel):
@@ -284,7 +286,7 @@ class TypeDescription(BaseModel):
     parameters: dict[str, str] = {}
 
 
-def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -> FoundType:
+def describe_type(scope: Scope, found_type: FoundType, used_names: Collection[str]) -> FoundType:
     """Ask the Builder to name and describe a found type, and return the type with its answer.
 
     ``used_names`` are the names of other types, which the Builder must not choose. If its answer is unusable, the type
@@ -296,26 +298,26 @@ def describe_type(scope: Scope, found: FoundType, used_names: Collection[str]) -
             answer = TypeDescription.model_validate(as_json(text, dict))
         except ValidationError as error:
             raise ValueError(f"answer with one JSON object as asked: {error}") from error
-        if not _NAME.fullmatch(answer.name) or answer.name in used_names:
+        if not _TYPE_NAME.fullmatch(answer.name) or answer.name in used_names:
             raise ValueError(
                 f"the name {answer.name!r} is taken, or does not consist of lower-case words and underscores"
             )
         return answer
 
-    goals = [goal for wording in found.wordings for goal in wording.goals]
-    params = {param.name: found.examples[0].params.get(param.name) for param in found.parameters}
+    goals = [goal for wording in found_type.wordings for goal in wording.goals]
+    params = {param.name: found_type.examples[0].params.get(param.name) for param in found_type.parameters}
     values: dict[str, Any] = {
         "goals": goals,
         "params": json.dumps(params, ensure_ascii=False),
-        "code": found.code,
-        "fence": fence_around(found.code),
+        "code": found_type.code,
+        "fence": fence_around(found_type.code),
         "names": sorted(used_names),
     }
     try:
         answer = scope.ask(BUILDER_ROLE, PROMPTS["found_type"], read=read, **values).value
     except UnusableReply:
-        return found
+        return found_type
     parameters = tuple(
-        param.model_copy(update={"summary": answer.parameters.get(param.name, "")}) for param in found.parameters
+        param.model_copy(update={"summary": answer.parameters.get(param.name, "")}) for param in found_type.parameters
     )
-    return found.model_copy(update={"name": answer.name, "summary": answer.summary, "parameters": parameters})
+    return found_type.model_copy(update={"name": answer.name, "summary": answer.summary, "parameters": parameters})

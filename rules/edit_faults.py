@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planbook.rules.book import RuleBook, RulesError
-from planbook.rules.permissions import Permissions, RuleForm
-from planbook.rules.types import Rule, RuleType, listed, read_type
+from planbook.rules.permissions import Permissions, RuleForm, is_allowed
+from planbook.rules.types import Rule, RuleType, format_types, read_type
 
 MAX_CHARACTERS = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 """Maximum number of characters of each attribute. For ``log``, this is the maximum for one entry of the log."""
@@ -46,9 +46,9 @@ def attribute_faults(texts: Mapping[str, str], form: RuleForm) -> Iterator[str]:
             yield f"the {name} has {length} characters; at most {limit} are allowed: keep what matters"
     if "content" in texts and not texts["content"].strip():
         yield "the content is empty: write when the rule applies and what it says"
-    allowed = {"type": form.types, "example": form.examples, "check": form.checks, "log": form.logs}
-    for name, is_allowed in allowed.items():
-        if name in texts and not is_allowed:
+    in_form = {"type": form.types, "example": form.examples, "check": form.checks, "log": form.logs}
+    for name, has_attribute in in_form.items():
+        if name in texts and not has_attribute:
             yield f"rules have no {name}s here: leave {name} out"
 
 
@@ -60,25 +60,25 @@ def type_of(texts: Mapping[str, str], form: RuleForm) -> RuleType | None:
     if not form.types:
         return None
     if "type" not in texts:
-        raise ValueError(f"a rule needs a type; the types are {listed(form.allowed_types)}")
+        raise ValueError(f"a rule needs a type; the types are {format_types(form.allowed_types)}")
     return read_type(texts["type"], form.allowed_types)
 
 
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
     """Yield a fault if rules of this type must not be written."""
-    if not permissions.allows(permissions.writes, type):
+    if not is_allowed(type, permissions.writes):
         subject, instead = f"a {type} rule" if type else "a new rule", "update an existing rule instead"
         if permissions.writes and permissions.form.types:
-            instead = f"only these types may be written: {listed(permissions.writes)}"
+            instead = f"only these types may be written: {format_types(permissions.writes)}"
         yield Denial(f"{permissions.situation}, {subject} must not be written; {instead}")
 
 
 def update_faults(rule: Rule, texts: Mapping[str, str], permissions: Permissions) -> Iterator[str]:
     """Yield a fault if this rule must not be updated, or if its type in ``texts`` is unknown or not allowed."""
-    if not permissions.allows(permissions.updates, rule.type):
+    if not is_allowed(rule.type, permissions.updates):
         yield Denial(
             f"{permissions.situation}, a {rule.type} rule must not be updated, except by adding an entry to its log; "
-            f"only these types may be updated: {listed(permissions.updates)}"
+            f"only these types may be updated: {format_types(permissions.updates)}"
         )
     if "type" in texts and permissions.form.types:
         yield from _retyping_faults(rule, texts, permissions)
@@ -86,7 +86,7 @@ def update_faults(rule: Rule, texts: Mapping[str, str], permissions: Permissions
 
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
     """Yield a fault if this rule must not be deleted."""
-    if not permissions.allows(permissions.deletes, rule.type):
+    if not is_allowed(rule.type, permissions.deletes):
         subject = f"a {rule.type} rule" if permissions.deletes else "a rule"
         yield Denial(f"{permissions.situation}, {subject} must not be deleted, or merged into another: keep it")
 
@@ -97,7 +97,7 @@ def dependence_faults(own_id: str, builds_on: Iterable[str], book: RuleBook) -> 
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
         elif id not in book.ids:
-            yield f"builds_on: {book.unknown_reason(id)}"
+            yield f"builds_on: {book.missing_rule_message(id)}"
 
 
 def _retyping_faults(rule: Rule, texts: Mapping[str, str], permissions: Permissions) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _retyping_faults(rule: Rule, texts: Mapping[str, str], permissions: Permissi
         return
     if new_type == rule.type:
         return
-    if not permissions.allows(permissions.changes_from, rule.type):
+    if not is_allowed(rule.type, permissions.changes_from):
         yield Denial(f"{permissions.situation}, the type of a {rule.type} rule must not be changed: leave type out")
-    elif not permissions.allows(permissions.changes_to, new_type):
+    elif not is_allowed(new_type, permissions.changes_to):
         yield Denial(f"{permissions.situation}, a rule must not be turned into a {new_type} rule: leave type out")

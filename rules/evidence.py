@@ -17,7 +17,7 @@ from pydantic import Field
 
 from planbook.planner import Trajectory
 from planbook.rules.book import RuleBook
-from planbook.rules.types import Learned, Rule
+from planbook.rules.types import LearnedRecord, Rule
 from planbook.sandbox import Limits, Sandbox, check as check_plan
 
 MIN_EPISODES = 5
@@ -26,7 +26,7 @@ SIGNIFICANCE = 0.05
 """A difference is significant if its p-value is below this."""
 
 
-class Obedience(Learned):
+class Obedience(LearnedRecord):
     """Counts of the episodes that obeyed a rule, judging by its check, and of those that did not (``others``).
 
     Episodes to which the rule does not apply are not counted.
@@ -76,10 +76,10 @@ class Obedience(Learned):
 
 _OBEDIENCE_COLUMNS = ("obeyed", "solved if obeyed", "not obeyed", "solved if not")
 """Table headings for the fields of ``Obedience``, in the same order."""
-_COLUMNS = ("rule", "type", "cited", "without blame", "solved")
+_EVIDENCE_COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
-class Citation(Learned):
+class Citation(LearnedRecord):
     """The rules that one episode cited, and whether it obeyed each rule that has a check.
 
     ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
@@ -93,7 +93,7 @@ class Citation(Learned):
     """Maps the id of each rule whose check gave an answer to whether the episode obeyed it."""
 
 
-class Evidence(Learned):
+class Evidence(LearnedRecord):
     """Counts of episodes for one rule.
 
     ``cited`` counts the episodes that cited the rule. Of these, ``solved`` counts the ones that were solved, and
@@ -120,7 +120,7 @@ NO_EVIDENCE = Evidence()
 
 
 def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return a dict from rule id to evidence. If an episode has several citations, only the last one counts."""
+    """Return a dict from rule id to evidence. If an episode has several ``Citation`` records, only the last counts."""
     counted: dict[str, Evidence] = {}
     for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
@@ -140,16 +140,16 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
     """Return a dict from rule id to the reason for dropping it, for each rule whose check results suggest it."""
-    counts = {id: row.obedience for id, row in evidence.items() if row.obedience}
-    return {id: obedience.reason_to_drop for id, obedience in counts.items() if obedience.reason_to_drop}
+    obedience = {id: each.obedience for id, each in evidence.items() if each.obedience}
+    return {id: counts.reason_to_drop for id, counts in obedience.items() if counts.reason_to_drop}
 
 
 def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     """Return a text table with the evidence for every current rule."""
-    by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
-    rows = [_COLUMNS, *map(_row, book.active, by_rule)]
-    if any(row.obedience for row in by_rule):
-        counts = [row.obedience.model_dump().values() if row.obedience else ("-",) * 4 for row in by_rule]
+    evidences = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
+    rows = [_EVIDENCE_COLUMNS, *map(_table_row, book.active, evidences)]
+    if any(each.obedience for each in evidences):
+        counts = [each.obedience.model_dump().values() if each.obedience else ("-",) * 4 for each in evidences]
         rows = [(*row, *map(str, cells)) for row, cells in zip(rows, [_OBEDIENCE_COLUMNS, *counts], strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [f"<{width}" for width in widths[:2]] + [f">{width}" for width in widths[2:]]
@@ -157,14 +157,14 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
+def _table_row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
     return rule.id, rule.type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
 
 
 # Checks of rules.
 
-LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
-DECIDES_NOTHING = (
+CHECK_LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
+ALWAYS_UNDECIDED = (
     "the check returned None for every episode so far: make it return True or False for at least one, or leave it out"
 )
 
@@ -188,7 +188,7 @@ def run_check(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | 
     functions, code = {"answer": answer}, f"{rule_check.rstrip()}\n\nanswer(obeyed(code, steps))\n"
     if faults := check_plan(code, functions, names=frozenset({"code", "steps"})):
         raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
-    with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:
+    with sandbox.session(functions, values=_check_variables(episode), limits=CHECK_LIMITS) as session:
         result = session.run(code, "check")
     if result.faults or len(answers) != 1:
         raise BadCheck(f"the check failed on {episode.path}: {'; '.join(map(str, result.faults)) or 'no answer'}")
@@ -204,7 +204,7 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
         answers = [run_check(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:
         return str(bad)
-    return "" if any(answer is not None for answer in answers) else DECIDES_NOTHING
+    return "" if any(answer is not None for answer in answers) else ALWAYS_UNDECIDED
 
 
 def run_checks(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
@@ -223,7 +223,8 @@ def run_checks(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> 
     return answers
 
 
-def _values(episode: Trajectory) -> dict[str, Any]:
+def _check_variables(episode: Trajectory) -> dict[str, Any]:
+    """Return the variables ``code`` and ``steps`` that a check can read (see the module's docstring)."""
     code = "\n\n".join(cell.code for round_ in episode.rounds for cell in round_.cells)
     steps = [
         {

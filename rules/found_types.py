@@ -35,15 +35,15 @@ ANYTHING = "{*}"
 class SolvedTask(NamedTuple):
     """A solved task, and the plan that solved it.
 
-    If the goal fits a pattern of a known type, ``same_type`` is the name of that type, and ``params`` maps its
-    parameters to their values in this goal. The plan may then differ from the plans of that type. If the goal fits no
-    pattern, ``same_type`` and ``params`` are empty.
+    If the goal fits a pattern of a known type, ``matched_type`` is the name of that type, and ``params`` maps its
+    parameters to their values in this goal. The plan may still differ from the plans of that type. If the goal fits no
+    pattern, ``matched_type`` and ``params`` are empty.
     """
 
     task_id: str
     goal: str
     code: str
-    same_type: str = ""
+    matched_type: str = ""
     params: Mapping[str, JsonValue] = {}
 
 
@@ -51,81 +51,81 @@ def with_solved_task(types: Sequence[FoundType], solved: SolvedTask) -> tuple[Fo
     """Return the types with a solved task added to one of them.
 
     The task is added to the first type with the same plan shape to which it belongs (see ``_is_same_type``), or else to
-    the type named ``same_type``, or else to a new type. Raises SyntaxError if the plan cannot be parsed.
+    the type named ``matched_type``, or else to a new type. Raises SyntaxError if the plan cannot be parsed.
     """
     plan = plan_shape(solved.code)
     example = Example(task_id=solved.task_id, goal=solved.goal, constants=plan.constants)
-    for n, found in enumerate(types):
-        if plan.shape == found.shape and _is_same_type(found, extended := _with_example(found, example)):
+    for n, found_type in enumerate(types):
+        if plan.shape == found_type.shape and _is_same_type(found_type, extended := _with_example(found_type, example)):
             return (*types[:n], extended, *types[n + 1 :])
-    for n, found in enumerate(types):
-        if found.name == solved.same_type:
+    for n, found_type in enumerate(types):
+        if found_type.name == solved.matched_type:
             params = dict(solved.params)
             example = Example(task_id=solved.task_id, goal=solved.goal, params=params, matched_by_goal=True)
-            return (*types[:n], _with_example(found, example), *types[n + 1 :])
+            return (*types[:n], _with_example(found_type, example), *types[n + 1 :])
     names = plan.constant_names
-    found = FoundType(name="", shape=plan.shape, code=solved.code, constant_names=names, examples=(example,))
-    new = with_parameters(found)
-    name = unused_name(plain_type_name(new.wordings[0].literal_words), [found.name for found in types])
+    found_type = FoundType(name="", shape=plan.shape, code=solved.code, constant_names=names, examples=(example,))
+    new = derive_parameters(found_type)
+    name = unused_name(type_name_from_goal(new.wordings[0].literal_words), [found_type.name for found_type in types])
     return (*types, new.model_copy(update={"name": name}))
 
 
-def _with_example(found: FoundType, example: Example) -> FoundType:
-    others = [other for other in found.examples if other.task_id != example.task_id]
-    return with_parameters(found.model_copy(update={"examples": (*others, example)}))
+def _with_example(found_type: FoundType, example: Example) -> FoundType:
+    others = [other for other in found_type.examples if other.task_id != example.task_id]
+    return derive_parameters(found_type.model_copy(update={"examples": (*others, example)}))
 
 
-def _is_same_type(found: FoundType, extended: FoundType) -> bool:
-    """Return True if a new example belongs to the type ``found``. ``extended`` is the type with the example.
+def _is_same_type(found_type: FoundType, extended: FoundType) -> bool:
+    """Return True if a new example belongs to the type ``found_type``. ``extended`` is the type with the example.
 
     The example belongs to the type if every difference between the plans is also a difference between the goals, or if
     the goal needs no new wording and the type keeps all its parameters (an existing procedure may read them).
     """
-    if _Columns(extended).expressions() is not None:
+    if _ConstantTable(extended).expressions() is not None:
         return True
-    keeps_parameters = {each.name for each in found.parameters} <= {each.name for each in extended.parameters}
-    return keeps_parameters and len(extended.wordings) == len(found.wordings)
+    keeps_parameters = {each.name for each in found_type.parameters} <= {each.name for each in extended.parameters}
+    return keeps_parameters and len(extended.wordings) == len(found_type.wordings)
 
 
-def plain_type_name(goal: str) -> str:
-    """Return a name for the type of a goal, made of the goal's first words. A model may later choose a better one."""
+def type_name_from_goal(goal: str) -> str:
+    """Return a provisional name for the type of a goal: the goal's first words. A model may later replace it."""
     return "_".join(words(goal)[:4]) or "task"
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """Return the name, or a numbered name if it is already used: ``put_2`` for the second type called ``put``."""
+    """Return the name or, if it is already used, the name with a number: ``put_2`` for the second ``put``."""
     taken = set(used)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(candidate for candidate in names if candidate not in taken)
 
 
-def with_parameters(found: FoundType) -> FoundType:
-    """Return the type with its parameters and wordings derived anew from its examples."""
-    columns = _Columns(found)
-    columns.expressions()
+def derive_parameters(found_type: FoundType) -> FoundType:
+    """Return the type with parameters and wordings that are derived anew from its examples."""
+    table = _ConstantTable(found_type)
+    table.expressions()
     examples = [
-        example.model_copy(update={"params": {name: column[n] for name, column in columns.values.items()}})
-        for n, example in enumerate(columns.examples)
+        example.model_copy(update={"params": {name: column[n] for name, column in table.values.items()}})
+        for n, example in enumerate(table.examples)
     ]
-    by_task = {example.task_id: example for example in (*found.examples, *examples)}
-    all_examples, parameters = tuple(by_task.values()), tuple(columns.parameters.values())
+    by_task = {example.task_id: example for example in (*found_type.examples, *examples)}
+    all_examples, parameters = tuple(by_task.values()), tuple(table.parameters.values())
     wordings = _wordings(all_examples, parameters)
-    return found.model_copy(update={"parameters": parameters, "examples": all_examples, "wordings": wordings})
+    return found_type.model_copy(update={"parameters": parameters, "examples": all_examples, "wordings": wordings})
 
 
-def procedure_code(found: FoundType) -> str | None:
+def procedure_code(found_type: FoundType) -> str | None:
     """Return the plan of a type as a function ``solve(agent, task)``, which reads parameters in place of constants.
 
     Return None if a constant varies in a way that the goals do not show, if there are fewer than two examples to
     compare, or if an earlier version of planbook stored the type with different constants. Raises SyntaxError,
     ValueError or RecursionError if the code cannot be parsed or written.
     """
-    columns = _Columns(found)
-    expressions = columns.expressions()
-    same_constants = len(plan_shape(found.code).constants) == len(found.constant_names)
-    if expressions is None or len(columns.examples) < 2 or not same_constants:
+    table = _ConstantTable(found_type)
+    expressions = table.expressions()
+    same_constants = len(plan_shape(found_type.code).constants) == len(found_type.constant_names)
+    if expressions is None or len(table.examples) < 2 or not same_constants:
         return None
-    return as_procedure(with_expressions(found.code, expressions))
+    return as_procedure(with_expressions(found_type.code, expressions))
 
 
 def as_procedure(code: str) -> str:
@@ -142,35 +142,35 @@ def as_procedure(code: str) -> str:
     return ast.unparse(ast.fix_missing_locations(ast.Module([solve], [])))
 
 
-class _Columns:
-    """The constants of a type's examples, and the parameters that replace those that vary with the goals.
+class _ConstantTable:
+    """The constants of a type's examples, and the parameters that replace the constants that vary with the goals.
 
-    The constants form a table with a row for each example. A column holds the constants at one position of the plan.
+    A row holds the constants of one example. A column holds the constants at one position of the plan.
     """
 
-    def __init__(self, found: FoundType) -> None:
-        self.examples = [example for example in found.examples if not example.matched_by_goal]
+    def __init__(self, found_type: FoundType) -> None:
+        self.examples = [example for example in found_type.examples if not example.matched_by_goal]
         self.parameters: dict[str, TypeParameter] = {}
         self.values: dict[str, list[JsonValue]] = {}
         """Maps the name of a parameter to its value in each example."""
         self._goals = [example.goal for example in self.examples]
         self._columns = [
             [ast.literal_eval(example.constants[n]) for example in self.examples]
-            for n in range(len(found.constant_names))
+            for n in range(len(found_type.constant_names))
         ]
-        self._constant_names = found.constant_names
-        self._code = found.code
-        self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
+        self._constant_names = found_type.constant_names
+        self._code = found_type.code
+        self._existing_parameters = {parameter.form + parameter.name: parameter for parameter in found_type.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
         """Return a dict that maps positions in the plan to the expressions that replace the constants there.
 
         Return None if a constant varies in a way that the goals do not show. Fills ``parameters`` and ``values``.
         """
-        found = {n: self._expression(column, self._constant_names[n]) for n, column in enumerate(self._columns)}
-        if any(node is None for node in found.values()):
+        nodes = {n: self._expression(column, self._constant_names[n]) for n, column in enumerate(self._columns)}
+        if any(node is None for node in nodes.values()):
             return None
-        return {n: node for n, node in found.items() if node is not None and not isinstance(node, ast.Constant)}
+        return {n: node for n, node in nodes.items() if node is not None and not isinstance(node, ast.Constant)}
 
     def _expression(self, column: list[Any], name: str, *, in_sequence: bool = False) -> ast.expr | None:
         """Return the expression for a column, or None if the goals do not show how its constants vary.
@@ -181,9 +181,9 @@ class _Columns:
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
             return self._sequence(column, name)
         same = all(each == first and type(each) is type(first) for each in column)
-        form = self._form(column)
-        if form and not (same and self._is_part_of_the_type(column, form, named=bool(name) and not in_sequence)):
-            return self._parameter(column, form, name)
+        form = self._common_form(column)
+        if form and not (same and self._belongs_to_type(column, form, is_named=bool(name) and not in_sequence)):
+            return self._parameter_expression(column, form, name)
         if same and isinstance(first, str | int | float):
             return ast.Constant(first)
         if same:
@@ -207,41 +207,43 @@ class _Columns:
         before = re.sub(r"\w+\Z", "", _common_prefix(column))
         after = re.sub(r"\A\w+", "", _common_prefix([each[len(before) :][::-1] for each in column])[::-1])
         middles = [each[len(before) : len(each) - len(after)] for each in column]
-        if not (form := self._form(middles)):
+        if not (form := self._common_form(middles)):
             return None
-        inner = ast.FormattedValue(self._parameter(middles, form, name), conversion=-1)
+        slot = ast.FormattedValue(self._parameter_expression(middles, form, name), conversion=-1)
         return ast.JoinedStr(
-            [*map(ast.Constant, filter(None, [before])), inner, *map(ast.Constant, filter(None, [after]))]
+            [*map(ast.Constant, filter(None, [before])), slot, *map(ast.Constant, filter(None, [after]))]
         )
 
-    def _form(self, column: list[Any]) -> str:
+    def _common_form(self, column: list[Any]) -> str:
         """Return the name of the first form in which each goal contains its example's value, or "" if there is none."""
         if not all(isinstance(each, str | int | float) for each in column):
             return ""
         pairs = list(zip(column, self._goals, strict=True))
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
 
-    def _is_part_of_the_type(self, column: list[Any], form: str, *, named: bool) -> bool:
+    def _belongs_to_type(self, column: list[Any], form: str, *, is_named: bool) -> bool:
         """Return True if a constant that is the same in all examples is part of the type, not a parameter.
 
         This needs at least ``MIN_EXAMPLES`` examples. Even then, the constant is a parameter if the plan gives it a
-        name (``named``), all goals use it as a noun, and no other name or text in the plan contains it.
+        name (``is_named``), all goals use it as a noun, and no other name or text in the plan contains it.
         """
         value = column[0]
-        is_free = named and self._count(value) == 1 and all(_is_noun(value, form, goal) for goal in self._goals)
-        return len(column) >= MIN_EXAMPLES and not is_free
+        is_once = is_named and self._count_uses(value) == 1
+        may_vary = is_once and all(_is_noun(value, form, goal) for goal in self._goals)
+        return len(column) >= MIN_EXAMPLES and not may_vary
 
-    def _count(self, value: JsonValue) -> int:
+    def _count_uses(self, value: JsonValue) -> int:
         """Return the number of names and texts in the plan that contain a value."""
         fields = (field for node in ast.walk(parse_source(self._code)) for _, field in ast.iter_fields(node))
         return sum(alnum(str(value)) in alnum(field) for field in fields if isinstance(field, str))
 
-    def _parameter(self, column: list[Any], form: str, name: str) -> ast.expr:
-        same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
-        name = same[0] if same else unused_name(name or "value", self.values)
-        if not same:
+    def _parameter_expression(self, column: list[Any], form: str, name: str) -> ast.expr:
+        """Return an expression that reads the parameter with these values, which is created if it does not exist."""
+        existing = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
+        name = existing[0] if existing else unused_name(name or "value", self.values)
+        if not existing:
             self.values[name] = column
-            self.parameters[name] = self._earlier.get(form + name) or TypeParameter(name=name, form=form)
+            self.parameters[name] = self._existing_parameters.get(form + name) or TypeParameter(name=name, form=form)
         return ast.parse(f"{TASK}.params[{name!r}]", mode="eval").body
 
 
@@ -252,7 +254,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=10_000)
 def alnum(value: str) -> str:
-    """Return the letters and digits of a text in lower case. Values that agree in these count as the same."""
+    """Return the letters and digits of a text in lower case. Values with the same letters and digits count as equal."""
     return re.sub(r"[\W_]", "", value.lower())
 
 
@@ -302,9 +304,9 @@ def _merge_wordings(first: Wording, second: Wording) -> Wording | None:
         previous_ends = begin + size, end + size
     patterns = dict.fromkeys(pattern for each in (first, second) for pattern in each.merged_patterns or [each.pattern])
     merged = Wording(pattern=" ".join(parts), goals=(*first.goals, *second.goals), merged_patterns=tuple(patterns))
-    shorter = min(len(words(first.literal_words)), len(words(second.literal_words)))
-    common = len(words(merged.literal_words))
-    return merged if common >= 2 and 2 * common >= shorter else None
+    shorter_length = min(len(words(first.literal_words)), len(words(second.literal_words)))
+    common_length = len(words(merged.literal_words))
+    return merged if common_length >= 2 and 2 * common_length >= shorter_length else None
 
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:

@@ -15,7 +15,7 @@ _FUNCTION_WORDS = frozenset(
     "then there these they this those to up was when which will with you your".split()
 )
 """Words that say nothing about the subject of a text, so they are not compared."""
-_SCORE_DIGITS = 6
+_SCORE_DECIMALS = 6
 """Number of decimal places to which scores are rounded. This removes differences due to floating-point error."""
 
 
@@ -32,7 +32,7 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
     if not query_words or not any(corpus):
         return [0.0] * len(texts)
-    return [round(score, _SCORE_DIGITS) for score in BM25(corpus).scores(query_words)]
+    return [round(score, _SCORE_DECIMALS) for score in BM25(corpus).scores(query_words)]
 
 
 # Tokens of goals, and the values in them.
@@ -91,15 +91,20 @@ def tokens(goal: str) -> list[Token]:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return the occurrences of a value in a goal. Each is a pair: index of its first token, index after its last."""
+    """Return the occurrences of a value in a goal. Each is a pair: index of its first token, index after its last.
+
+    A text has no occurrences if it has neither digits nor words that count in comparisons (see ``words``).
+    """
     goal_tokens, max_tokens = tokens(goal), 1 if form in NUMERIC else MAX_VALUE_TOKENS
+    if isinstance(value, str) and not words(value) and not any(map(str.isdigit, value)):
+        return []
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
         for end in range(begin + 1, min(begin + max_tokens, len(goal_tokens)) + 1):
             text = goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
             if parse_value(text, form) == value and type(value) is not bool:
                 matches.append((begin, end))
-    return matches if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
+    return matches
 
 
 def parse_value(raw: JsonValue, form: str) -> JsonValue:

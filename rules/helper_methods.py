@@ -37,7 +37,7 @@ def helper_code(sources: Iterable[str], environment: type[Environment], options:
     precedence over functions and classes of the same name. An unsafe definition is left out, together with everything
     that needs it. Never raises.
     """
-    collection = _Collection(environment, options)
+    collection = _HelperCollection(environment, options)
     for code in sources:
         collection.add_source(dedent(code))
     return _join(collection.parts)
@@ -60,16 +60,16 @@ class _HelperPart:
         return isinstance(self.node, ast.Import | ast.ImportFrom)
 
 
-class _Collection:
-    """Collects definitions from several sources. A definition is added only if all of them still work together."""
+class _HelperCollection:
+    """Collects definitions from several sources. A definition is added only if it works together with all others."""
 
     def __init__(self, environment: type[Environment], options: BaseModel | None) -> None:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
         self._attributes = plan_attributes(environment)
-        self._environment = {part.name: part for part in _parts(environment.helpers)}
+        self._environment_parts = {part.name: part for part in _parts(environment.helpers)}
         session_names = (name.partition(".")[0] for name in (*self._functions, *self._attributes))
         self._reserved = {TASK, *session_names, *_BUILTINS}
-        self._names = bound_names(environment.helpers) | {TASK}
+        self._bound_names = bound_names(environment.helpers) | {TASK}
         self.parts: list[_HelperPart] = []
 
     def add_source(self, code: str) -> None:
@@ -78,7 +78,7 @@ class _Collection:
         A definition is skipped if it or anything it needs is unsafe, or differs from an existing one of the same name.
         """
         for name in defined_names(code):
-            defined = {**{part.name: part for part in self.parts}, **self._environment}
+            defined = {**{part.name: part for part in self.parts}, **self._environment_parts}
             if name not in defined:
                 with suppress(SyntaxError, RecursionError):
                     self._add(_parts(extract(code, [name])), defined)
@@ -96,7 +96,7 @@ class _Collection:
 
         Both must have the same code, or both must be functions or classes, with the existing one from the environment.
         """
-        is_from_environment = existing.name in self._environment and existing.is_definition and part.is_definition
+        is_from_environment = existing.name in self._environment_parts and existing.is_definition and part.is_definition
         return is_from_environment or ast.dump(existing.node) == ast.dump(part.node)
 
     def _is_safe(self, part: _HelperPart, imports: Collection[str]) -> bool:
@@ -104,7 +104,7 @@ class _Collection:
         return bool(part.source) and part.name not in self._reserved and is_safe(part.node, imports)
 
     def _faults(self, parts: list[_HelperPart]) -> list[Fault]:
-        names, attributes = self._names, self._attributes
+        names, attributes = self._bound_names, self._attributes
         return check(_join(parts), self._functions, attributes=attributes, names=names, allow_definitions_only=True)
 
 
@@ -114,11 +114,11 @@ def _parts(code: str) -> list[_HelperPart]:
     for node in parse_source(code).body:
         source = "\n".join(lines[end : node.end_lineno]).strip("\n")
         end = node.end_lineno or end
-        parts.append(_HelperPart(_name(node), source, node))
+        parts.append(_HelperPart(_bound_name(node), source, node))
     return parts
 
 
-def _name(node: ast.stmt) -> str:
+def _bound_name(node: ast.stmt) -> str:
     """Return the name that a statement binds, or "" if it binds none or several."""
     match node:
         case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):
@@ -144,8 +144,9 @@ EXCEPTIONS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
 )
+"""The built-in exceptions that a helper class may be derived from."""
 METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
-"""Method decorators that cannot fail."""
+"""The decorators that methods may have, since they cannot fail."""
 
 
 def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
@@ -164,8 +165,8 @@ def is_safe(statement: ast.stmt, imports: Collection[str]) -> bool:
             return _is_safe_function(statement)
         case ast.ClassDef():
             bases = [ast.unparse(base) for base in statement.bases]
-            is_plain = not statement.decorator_list and not statement.keywords and len(bases) < 2
-            return is_plain and EXCEPTIONS.issuperset(bases) and all(map(_is_safe_member, statement.body))
+            is_simple = not statement.decorator_list and not statement.keywords and len(bases) < 2
+            return is_simple and EXCEPTIONS.issuperset(bases) and all(map(_is_safe_member, statement.body))
     return False
 
 

@@ -1,7 +1,7 @@
 """The memory of learned knowledge: for each task, it recalls what the planner is shown.
 
 A success process is a rule that says how tasks of one kind are done. A skill is the code that solved an earlier task; a
-reflection explains why an earlier task failed.
+reflection explains why an earlier task failed. The precedent of a task is the one skill or reflection that is shown.
 """
 
 import re
@@ -13,13 +13,13 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.planner import Match, Recall, estimate_tokens
 from planbook.rules.book import RuleBook, cited_ids
-from planbook.rules.found_types import plain_type_name
+from planbook.rules.found_types import type_name_from_goal
 from planbook.rules.goal_words import scores
 from planbook.rules.helper_methods import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
 from planbook.rules.procedures import params_ignored, params_read
 from planbook.rules.rendering import (
-    remove_defined,
+    remove_predefined,
     render_calls,
     render_knowledge,
     render_manual,
@@ -66,8 +66,8 @@ class LearnedMemory:
         self._allow_unrelated, self._skill_helpers = allow_unrelated, skill_helpers
         self._defines_helpers = "helpers" not in ablations
         self._book = RuleBook.from_rules(self.knowledge.rules)
-        self._recalls: dict[tuple[str, str, str], Recall] = {}
-        self._helpers: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+        self._recall_cache: dict[tuple[str, str, str], Recall] = {}
+        self._helper_cache: dict[tuple[str, ...], tuple[str, list[str]]] = {}
         """Maps the sources of helpers to the helpers' code and the names that it defines."""
 
     def recall(self, task: Task) -> Recall:
@@ -78,32 +78,33 @@ class LearnedMemory:
         a task without a type is treated as one of the type that its goal matches.
         """
         key = (task.id, task.type, task.goal)
-        if key not in self._recalls:
+        if key not in self._recall_cache:
             matched = match_found_type(self.knowledge, task)
             recall = self._recall(with_type(task, matched))
-            if matched and recall.procedure and not _fits(recall.procedure.code, matched, self.knowledge):
+            if matched and recall.procedure and not _fits_match(recall.procedure.code, matched, self.knowledge):
                 recall = recall.model_copy(update={"procedure": None})
             check = next((each.check for each in self.knowledge.found if matched and each.name == matched.type), "")
-            self._recalls[key] = recall.model_copy(update={"match": matched, "check": check})
-        return self._recalls[key]
+            self._recall_cache[key] = recall.model_copy(update={"match": matched, "check": check})
+        return self._recall_cache[key]
 
     def _recall(self, task: Task) -> Recall:
         book, precedent = self._book, precedent_for(self.knowledge, task, allow_unrelated=self._allow_unrelated)
         skills = [precedent] if isinstance(precedent, Skill) and self._skill_helpers else []
         sources = tuple(helper_sources(book, skills)) if self._defines_helpers else ()
-        if sources not in self._helpers:  # tasks with the same precedent have the same helpers
+        if sources not in self._helper_cache:  # tasks with the same precedent have the same helpers
             code = helper_code(sources, self.environment, self.options)
-            self._helpers[sources] = code, defined_names(code)
-        helpers, defined = self._helpers[sources]
-        rules, example = "" if self._by_task else render_manual(self.knowledge), self.knowledge.example
+            self._helper_cache[sources] = code, defined_names(code)
+        helpers, predefined = self._helper_cache[sources]
+        rules_text = "" if self._by_task else render_manual(self.knowledge)
+        example = self.knowledge.example
         if self._by_task:
             example = "" if _is_skill_for(precedent, task) else example
-            fitting = RuleBook.from_rules(rules_for(book, task, self.knowledge.skills.get(task.type)))
-            book, rules = self._render_by_task(task, fitting, defined, precedent)
+            relevant = RuleBook.from_rules(rules_for(book, task, self.knowledge.skills.get(task.type)))
+            book, rules_text = self._render_by_task(task, relevant, predefined, precedent)
             if isinstance(precedent, Skill):
-                precedent = precedent.model_copy(update={"code": remove_defined(precedent.code, defined)})
+                precedent = precedent.model_copy(update={"code": remove_predefined(precedent.code, predefined)})
         return Recall(
-            text=render_knowledge(task, rules, precedent),
+            text=render_knowledge(task, rules_text, precedent),
             example=example,
             helpers=helpers,
             rule_ids=book.ids,
@@ -111,25 +112,26 @@ class LearnedMemory:
         )
 
     def _render_by_task(
-        self, task: Task, book: RuleBook, defined: Collection[str], precedent: Skill | Reflection | None
+        self, task: Task, book: RuleBook, predefined: Collection[str], precedent: Skill | Reflection | None
     ) -> tuple[RuleBook, str]:
         """Return the rules to show, and their text.
 
-        The text contains no function that is in ``defined``, and no example of a success process if ``precedent`` is a
-        skill of the task's type.
+        The text contains no function whose name is ``predefined`` for plans. It contains no example of a success
+        process if ``precedent`` is a skill of the task's type.
         """
         covered_types = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(precedent, task) else ()
         shortened_rules = [
-            _drop_example(rule) if rule.type in covered_types else shorten_helper(rule, defined) for rule in book.active
+            _drop_example(rule) if rule.type in covered_types else shorten_helper(rule, predefined)
+            for rule in book.active
         ]
         without_examples = RuleBook.from_rules(map(_drop_example, shortened_rules))
-        others = other_helpers(self._book, book)
+        helpers = other_helpers(self._book, book)
         for rules in (shortened_rules, without_examples.active):
             shown = [rule.model_copy(update={"builds_on": ()}) for rule in rules]
             text = self._render(shown) if shown else render_rules(())
-            text = render_calls(text, others, defined)
+            text = render_calls(text, helpers, predefined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
-                return RuleBook.from_rules((*book.active, *others)), text
+                return RuleBook.from_rules((*book.active, *helpers)), text
         selected = RuleBook.from_rules(select_rules(without_examples, task, self.rule_tokens or 0))
         return selected, render_rules(selected.active)
 
@@ -140,10 +142,10 @@ def match_found_type(knowledge: Knowledge, task: Task) -> Match | None:
     If the task already has a found type and valid params, they are the match. Otherwise, its goal is matched. If this
     gives no type or doubtful params, the match also lists candidates: found types with a procedure.
     """
-    found = next((each for each in knowledge.found if each.name == task.type), None)
-    if found and (params := parameter_values(found, task.params)) is not None:
+    found_type = next((each for each in knowledge.found if each.name == task.type), None)
+    if found_type and (params := parameter_values(found_type, task.params)) is not None:
         return Match(type=task.type, params=params)
-    if not knowledge.found or (task.type and not found):
+    if not knowledge.found or (task.type and not found_type):
         return None
     matched = match(knowledge.found, task.goal)
     if matched.type and not is_doubtful(knowledge.found, matched):
@@ -152,15 +154,16 @@ def match_found_type(knowledge: Knowledge, task: Task) -> Match | None:
     return matched.model_copy(update={"candidates": candidates(with_procedure, task.goal)})
 
 
-def _fits(code: str, matched: Match, knowledge: Knowledge) -> bool:
+def _fits_match(code: str, matched: Match, knowledge: Knowledge) -> bool:
     """Return True if a procedure can be used for a match.
 
     The match must have every param that the procedure reads. The procedure must read every param whose value is in no
     example: a procedure that ignores a param may contain an example's value as a constant instead.
     """
-    examples = [example.params for found in knowledge.found if found.name == matched.type for example in found.examples]
-    new = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
-    return set(params_read(code)) <= matched.params.keys() and not params_ignored(code, new)
+    types = (each for each in knowledge.found if each.name == matched.type)
+    examples = [example.params for found_type in types for example in found_type.examples]
+    new_names = {name for name, value in matched.params.items() if all(each.get(name) != value for each in examples)}
+    return set(params_read(code)) <= matched.params.keys() and not params_ignored(code, new_names)
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
@@ -171,7 +174,7 @@ def with_type(task: Task, matched: Match | None) -> Task:
     """
     if matched is None:
         return task
-    return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
+    return task.model_copy(update={"type": matched.type or type_name_from_goal(task.goal), "params": matched.params})
 
 
 def _is_skill_for(precedent: Skill | Reflection | None, task: Task) -> bool:
@@ -226,14 +229,14 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
     """
     rule_scores = _rule_scores(book, task, skill)
     processes = list(filter(_is_process, book.active))
-    first, *others = sorted((rule_scores[rule.id] for rule in processes), reverse=True) or [0.0]
-    if first <= max([0.0, *others]) * CLEAR_LEAD:
+    best_score, *other_scores = sorted((rule_scores[rule.id] for rule in processes), reverse=True) or [0.0]
+    if best_score <= max([0.0, *other_scores]) * CLEAR_LEAD:
         return book.active
-    best = next(rule for rule in processes if rule_scores[rule.id] == first)
-    chosen = _with_cited(book, best)
+    best = next(rule for rule in processes if rule_scores[rule.id] == best_score)
+    chosen = _citation_closure(book, best)
     for rule in book.active:
-        if rule.type not in HOW_TO_TYPES and rule_scores[rule.id] * 2 >= first:
-            chosen |= _with_cited(book, rule)
+        if rule.type not in HOW_TO_TYPES and rule_scores[rule.id] * 2 >= best_score:
+            chosen |= _citation_closure(book, rule)
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
@@ -250,7 +253,7 @@ def _rule_scores(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, f
     """
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
-    by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])
+    by_code = scores(skill.code if skill else "", [_text_of_rule(rule) for rule in book.active])
     return {id: words + code / 2 for id, words, code in zip(book.ids, by_words, by_code, strict=True)}
 
 
@@ -260,14 +263,14 @@ def select_rules(book: RuleBook, task: Task, token_budget: int) -> tuple[Rule, .
     If not all rules fit, those that match the task's goal and type best are chosen first. A rule is chosen together
     with all rules that it names or builds on, or not at all.
     """
-    texts = [_text_of(rule) for rule in book.active]
+    texts = [_text_of_rule(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
         return book.active
     cost = {rule.id: estimate_tokens(text) for rule, text in zip(book.active, texts, strict=True)}
     chosen: set[str] = set()
     tokens_left = token_budget
     for _, rule in sorted(zip(scores(_query(task), texts), book.active, strict=True), key=lambda scored: -scored[0]):
-        group = _with_cited(book, rule) - chosen
+        group = _citation_closure(book, rule) - chosen
         needed = sum(cost[id] for id in group)
         if needed <= tokens_left:
             chosen |= group
@@ -279,12 +282,12 @@ def _query(task: Task) -> str:
     return f"{task.goal} {task.type}"
 
 
-def _text_of(rule: Rule) -> str:
+def _text_of_rule(rule: Rule) -> str:
     """Return the text of a rule without its validation log, which planners do not see."""
     return "\n".join(filter(None, (rule.id, rule.type, rule.content, rule.example)))
 
 
-def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
+def _citation_closure(book: RuleBook, rule: Rule) -> set[str]:
     """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
     Another success process is included only if the content of one of these rules names it, not if one merely builds on
@@ -314,8 +317,8 @@ def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = F
     The most similar skill is returned only if its task has a word in common with the new task. With
     ``allow_unrelated``, it is always returned, because it still shows how plans are written.
     """
-    if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
-        return own
+    if same_type := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
+        return same_type
     others = [knowledge.skills[task_type] for task_type in sorted(knowledge.skills)]
     similarity = scores(_query(task), [_query(skill.task) for skill in others])
     best = max(similarity, default=0)

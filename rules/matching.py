@@ -20,9 +20,9 @@ from planbook.rules.goal_words import ARTICLES, NUMBERS, NUMERIC, Token, parse_v
 from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"
-"""The two ways of matching a goal."""
+"""The two ways to match a goal (see ``Match.by``)."""
 MAX_READINGS = 100
-"""Limit on the ways that are kept of fitting a pattern (or its last parts) to a goal (or the goal's last words)."""
+"""Maximum number of ways to fit the last parts of a pattern to the words of a goal that follow one position."""
 MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Limits for a question to a model: the number of types, of goals per type, and of example values per parameter."""
 MAX_WORDS = 3
@@ -31,7 +31,7 @@ INSIGNIFICANT = frozenset("and in inside into it of on onto please some them the
 """Words that do not distinguish types. "not", "or" and "from" do, so they are not among these words."""
 NEGATIONS = frozenset("not never neither nor except".split())
 """Words that reverse the meaning of a goal, besides those that end in n't."""
-_COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
+_PLURAL_NUMBERS = frozenset(NUMBERS.values()) - {"zero", "one"}
 """Number words from "two" on: they show that a goal is about several things."""
 
 _Slots = Mapping[str, tuple[int, int]]
@@ -39,13 +39,13 @@ _Slots = Mapping[str, tuple[int, int]]
 
 
 class _Reading(NamedTuple):
-    """One way to read a goal: its type, the words in each slot, and the number of the pattern's words outside slots.
+    """One way to read a goal: its type, the text in each slot, and the number of the pattern's words outside slots.
 
-    ``slots`` is empty if the type fits, but the values are doubtful. Such a reading never becomes a match.
+    ``texts`` is empty if the type fits, but the values are doubtful. Such a reading never becomes a match.
     """
 
     type: FoundType
-    slots: Mapping[str, str]
+    texts: Mapping[str, str]
     literal_count: int
 
 
@@ -59,17 +59,23 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
     """Return the types to offer to a model as candidates: those that share the most words with the goal come first."""
-    scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
+    scored = zip(scores(goal, [_text_of_type(found_type) for found_type in types]), types, strict=True)
     nearest = sorted(scored, key=lambda pair: -max(pair[0], 0))
-    return tuple(_candidate(found) for _, found in nearest[:MAX_CANDIDATES])
+    return tuple(_candidate(found_type) for _, found_type in nearest[:MAX_CANDIDATES])
 
 
-def _candidate(found: FoundType) -> MatchCandidate:
-    goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
-    params = tuple(each.name for each in found.parameters)
-    seen = {name: dict.fromkeys(each.params[name] for each in found.examples if name in each.params) for name in params}
-    values = {name: tuple(distinct)[:MAX_VALUES] for name, distinct in seen.items()}
-    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:MAX_GOALS], had=values)
+def _candidate(found_type: FoundType) -> MatchCandidate:
+    goals = (
+        tuple(goal for wording in found_type.wordings for goal in wording.goals[:1]) + found_type.wordings[0].goals[1:]
+    )
+    params = tuple(each.name for each in found_type.parameters)
+    all_values = {
+        name: dict.fromkeys(each.params[name] for each in found_type.examples if name in each.params) for name in params
+    }
+    values = {name: tuple(distinct)[:MAX_VALUES] for name, distinct in all_values.items()}
+    return MatchCandidate(
+        name=found_type.name, summary=found_type.summary, params=params, goals=goals[:MAX_GOALS], had=values
+    )
 
 
 def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
@@ -81,20 +87,20 @@ def _unambiguous(readings: list[_Reading], matcher: str) -> Match | None:
     matches = [
         Match(type=reading.type.name, params=values, by=matcher)
         for reading in readings
-        if reading.literal_count == most and (values := parameter_values(reading.type, reading.slots)) is not None
+        if reading.literal_count == most and (values := parameter_values(reading.type, reading.texts)) is not None
     ]
     return matches[0] if most and matches and all(match == matches[0] for match in matches) else None
 
 
-def parameter_values(found: FoundType, raw: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+def parameter_values(found_type: FoundType, raw: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
     """Return the values of the parameters, converted to their forms, or None if one is missing or does not fit."""
-    values = {each.name: parse_value(raw.get(each.name), each.form) for each in found.parameters}
+    values = {each.name: parse_value(raw.get(each.name), each.form) for each in found_type.parameters}
     return None if any(value in (None, "") for value in values.values()) else values
 
 
 def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
     """Return True if a value may be a synonym or plural of an example's value, such as ``phone`` for ``cellphone``."""
-    examples = [each.params for found in types for each in found.examples]
+    examples = [each.params for found_type in types for each in found_type.examples]
     for name, value in matched.params.items():
         example_values = {str(params[name]) for params in examples if name in params}
         if isinstance(value, str) and value.isalpha() and value not in example_values:
@@ -104,7 +110,7 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
     return False
 
 
-# Patterns
+# Matching by patterns
 
 
 def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
@@ -112,31 +118,35 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     goal_tokens = tokens(goal)
     goal_words = [token.pattern_part for token in goal_tokens]
     distinctive = _distinctive_words(types)
-    for found in types:
-        for wording in (alternative for merged in found.wordings for alternative in merged.alternatives):
-            if ANYTHING in wording.parts and _changes_meaning(found, goal_words, distinctive):
+    for found_type in types:
+        for wording in (alternative for merged in found_type.wordings for alternative in merged.alternatives):
+            if ANYTHING in wording.parts and _changes_meaning(found_type, goal_words, distinctive):
                 continue
             literal_count = len(wording.literal_words.split())
-            for slots in _fit(wording.parts, goal_words, _max_words(found)):
+            for slots in _slots_that_fit(wording.parts, goal_words, _max_words(found_type)):
                 texts = {
                     name: goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
                     for name, (begin, end) in slots.items()
                 }
                 if words(wording.literal_words) and not distinctive & set(words(" ".join(texts.values()))):
-                    doubtful = _is_unlike_examples(found, goal, slots, wording.parts)
-                    yield _Reading(found, {} if doubtful else texts, literal_count)
+                    doubtful = _has_unusual_neighbour(found_type, goal, slots, wording.parts)
+                    yield _Reading(found_type, {} if doubtful else texts, literal_count)
 
 
-def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
+def _changes_meaning(found_type: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
     """Return True if the words that ``{*}`` matches may give a goal a meaning that no goal of the type has.
 
     This is the case if none of the type's known goals begins with the goal's first word, or if a negation, a number
     above one, or one of the ``distinctive`` words is in the goal, but in none of the known goals.
     """
-    goals = [[token.pattern_part for token in tokens(each.goal)] for each in found.examples]
-    new = set(goal_words).difference(*goals)
-    negated_or_counted = any(word in NEGATIONS | _COUNTS or word.endswith("n't") for word in new)
-    return negated_or_counted or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
+    goals = [[token.pattern_part for token in tokens(each.goal)] for each in found_type.examples]
+    new_words = set(goal_words).difference(*goals)
+    negated_or_counted = any(word in NEGATIONS | _PLURAL_NUMBERS or word.endswith("n't") for word in new_words)
+    return (
+        negated_or_counted
+        or not distinctive.isdisjoint(new_words)
+        or goal_words[:1] not in [goal[:1] for goal in goals]
+    )
 
 
 class _Neighbours(NamedTuple):
@@ -151,7 +161,7 @@ class _Neighbours(NamedTuple):
     articles: frozenset[str]
 
 
-def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
+def _has_unusual_neighbour(found_type: FoundType, goal: str, slots: _Slots, parts: Sequence[str]) -> bool:
     """Return True if a value has a neighbour that may change its meaning, and that no example's value has.
 
     Three neighbours may change the meaning: an article next to a text value; a punctuation mark, such as a minus sign,
@@ -160,24 +170,24 @@ def _is_unlike_examples(found: FoundType, goal: str, slots: _Slots, parts: Seque
     example_neighbours = {
         parameter.name: [
             neighbours
-            for example in found.examples
+            for example in found_type.examples
             if isinstance(value := example.params.get(parameter.name), str | int | float)
             for neighbours in _neighbours_of_value(value, parameter.form, example.goal)
         ]
-        for parameter in found.parameters
+        for parameter in found_type.parameters
     }
-    articles = {mark for of_parameter in example_neighbours.values() for each in of_parameter for mark in each.articles}
-    for parameter in (parameter for parameter in found.parameters if parameter.name in slots):
+    known_articles = {mark for group in example_neighbours.values() for each in group for mark in each.articles}
+    for parameter in (parameter for parameter in found_type.parameters if parameter.name in slots):
         new = _neighbours(goal, slots[parameter.name])
         if parameter.form not in NUMERIC:
-            if new.articles - articles:
+            if new.articles - known_articles:
                 return True
             continue
-        of_examples = example_neighbours[parameter.name]
-        if _mark(new.before) and new.before not in {each.before for each in of_examples}:
+        known = example_neighbours[parameter.name]
+        if _punctuation_mark(new.before) and new.before not in {each.before for each in known}:
             return True
         next_index = parts.index(f"{{{parameter.name}}}") + 1
-        if ANYTHING in parts[next_index : next_index + 1] and new.after not in {each.after for each in of_examples}:
+        if ANYTHING in parts[next_index : next_index + 1] and new.after not in {each.after for each in known}:
             return True
     return False
 
@@ -192,16 +202,18 @@ def _neighbours(goal: str, span: tuple[int, int]) -> _Neighbours:
     before = all_tokens[begin - 1] if begin else Token("", 0, 0)
     after = all_tokens[end] if end < len(all_tokens) else Token("", len(goal), len(goal))
     gaps = ((before, goal[before.end : all_tokens[begin].begin]), (after, goal[all_tokens[end - 1].end : after.begin]))
-    articles = (_mark(token.text) for token, gap in gaps if not ARTICLES.isdisjoint(re.findall(r"\w+", gap.lower())))
+    articles = (
+        _punctuation_mark(token.text) for token, gap in gaps if not ARTICLES.isdisjoint(re.findall(r"\w+", gap.lower()))
+    )
     return _Neighbours(before.text.lower(), after.text.lower(), frozenset(articles))
 
 
-def _mark(token: str) -> str:
+def _punctuation_mark(token: str) -> str:
     """Return a token that is a punctuation mark, or "" if it is a word or a number."""
     return "" if token[:1].isalnum() else token
 
 
-def _fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str, int]) -> list[_Slots]:
+def _slots_that_fit(parts: Sequence[str], goal_words: Sequence[str], max_words: Mapping[str, int]) -> list[_Slots]:
     """Return the ways in which a pattern fits the words of a goal. Each way maps slots to the words that they take.
 
     The parts of the pattern are handled from last to first. ``fits`` maps the index of a word to the ways in which the
@@ -254,14 +266,14 @@ def _fill_slot(
                 yield {**slots, name: (start, end)}
 
 
-def _max_words(found: FoundType) -> dict[str, int]:
+def _max_words(found_type: FoundType) -> dict[str, int]:
     """Return a dict that maps each parameter to the maximum number of words in its value.
 
     This is the number of words in the examples' longest value, or one more if these values differ in length.
     """
     longest = dict[str, int]()
-    for parameter in found.parameters:
-        counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples}
+    for parameter in found_type.parameters:
+        counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found_type.examples}
         longest[parameter.name] = max(counts) + (len(counts) > 1)
     return longest
 
@@ -273,7 +285,7 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
     return literal - values
 
 
-# Words
+# Matching by words in any order
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
@@ -283,20 +295,24 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     the wording. A value may be written as several words: ``coffee machine`` is read as ``coffeemachine``.
     """
     letters = alnum(goal)
-    for found in types:
-        for wording in found.wordings:
+    for found_type in types:
+        for wording in found_type.wordings:
             expected = [_stem(part) for part in wording.parts if part not in INSIGNIFICANT]
             if not all(part[0] == "{" or part in NUMBERS.values() or alnum(part) in letters for part in expected):
                 continue
             literal = {alnum(part): ("", part) for part in wording.literal_words.split()}
-            parsed = _parse_goal(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
+            parsed = _parse_goal(
+                goal, literal | _known_values(found_type, types, plurals=not _PLURAL_NUMBERS.isdisjoint(expected))
+            )
             if parsed is None or ANYTHING in expected:
                 continue
-            parts, slots = parsed
-            if slots.keys() == {p.name for p in found.parameters} and _pair_words(parts) == _pair_words(expected):
-                places = {p.name: span for p in found.parameters for span in spans(slots[p.name], p.form, goal)}
-                doubtful = _is_unlike_examples(found, goal, places, wording.parts)
-                yield _Reading(found, {} if doubtful else slots, len(expected) - len(slots))
+            parts, values = parsed
+            if values.keys() == {p.name for p in found_type.parameters} and _pair_words(parts) == _pair_words(expected):
+                slot_spans = {
+                    p.name: span for p in found_type.parameters for span in spans(values[p.name], p.form, goal)
+                }
+                doubtful = _has_unusual_neighbour(found_type, goal, slot_spans, wording.parts)
+                yield _Reading(found_type, {} if doubtful else values, len(expected) - len(values))
 
 
 def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
@@ -305,19 +321,20 @@ def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[s
     ``known`` is keyed by the ``alnum`` of a value or word. It maps a value to its parameter and itself, and a word of
     the wording to "" and itself. Return None if a parameter would have two values.
     """
-    todo, parts, slots = [token.pattern_part for token in tokens(goal)], list[str](), dict[str, str]()
-    while todo:
-        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(alnum, todo[:n])) and alnum("".join(todo[:n])) in known)
+    remaining, parts, values = [token.pattern_part for token in tokens(goal)], list[str](), dict[str, str]()
+    while remaining:
+        joined = {n: alnum("".join(remaining[:n])) for n in range(MAX_WORDS, 0, -1) if all(map(alnum, remaining[:n]))}
+        sizes = (n for n, letters in joined.items() if letters in known)
         size = next(sizes, 0)
-        name, value = known[alnum("".join(todo[:size]))] if size else ("", todo[0])
-        if name in slots:
+        name, value = known[joined[size]] if size else ("", remaining[0])
+        if name in values:
             return None
         if name:
-            slots[name] = value
+            values[name] = value
         if name or value not in INSIGNIFICANT:
             parts.append(f"{{{name}}}" if name else _stem(value))
-        todo = todo[size or 1 :]
-    return parts, slots
+        remaining = remaining[size or 1 :]
+    return parts, values
 
 
 def _pair_words(parts: Sequence[str]) -> list[tuple[str, str]]:
@@ -329,12 +346,12 @@ def _pair_words(parts: Sequence[str]) -> list[tuple[str, str]]:
     return sorted(pairs)
 
 
-def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
+def _known_values(found_type: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
     """Return a dict that maps the ``alnum`` of each value in the examples to its parameter and the value.
 
     A value that several parameters have had is left out. With ``plurals``, the plurals of values are added.
     """
-    known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
+    known, names = dict[str, tuple[str, str]](), {each.name for each in found_type.parameters}
     ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):
         for key in [alnum(value)] + [alnum(value) + end for end in ("s", "es") if plurals]:
@@ -349,5 +366,5 @@ def _stem(word: str) -> str:
     return word.removesuffix(end)
 
 
-def _text_of(found: FoundType) -> str:
-    return " ".join([found.name, found.summary, *(wording.literal_words for wording in found.wordings)])
+def _text_of_type(found_type: FoundType) -> str:
+    return " ".join([found_type.name, found_type.summary, *(wording.literal_words for wording in found_type.wordings)])

@@ -1,7 +1,7 @@
 """The edits to rules that are allowed after each kind of episode (AutoManual, section 3.3).
 
-The paper distinguishes five kinds of episodes, called cases. The Builder is the model that writes rules after an
-episode. The Consolidator is the model that merges and deletes rules.
+The paper distinguishes five kinds of episodes, called cases. A model called the Builder writes rules after an episode.
+Another one, the Consolidator, merges and deletes rules.
 """
 
 import re
@@ -11,7 +11,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from planbook.planner import Outcome
-from planbook.rules.types import Learned, Rule, RuleType
+from planbook.rules.types import HOW_TO_TYPES, LearnedRecord, Rule, RuleType
 
 
 class Blame(StrEnum):
@@ -85,7 +85,7 @@ def _verdict(text: str) -> str | None:
     return lines[-1] if lines and _BLAME.fullmatch(lines[-1]) else None
 
 
-class RuleForm(Learned):
+class RuleForm(LearnedRecord):
     """The attributes that rules may have. Some of the paper's ablations set a field to False."""
 
     types: bool = True
@@ -101,13 +101,13 @@ class RuleForm(Learned):
         excluded = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
         return frozenset(RuleType) - excluded
 
-    def reduced(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return the rules without what this form excludes. Checks are kept.
+    def apply_to(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """Return the rules without the attributes that this form excludes. Checks are kept.
 
         If the form has no helper methods, rules of that type are removed.
         """
-        kept = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
-        ids = {rule.id for rule in kept}
+        allowed = [rule for rule in rules if rule.type is None or rule.type in self.allowed_types]
+        ids = {rule.id for rule in allowed}
         return tuple(
             rule.model_copy(
                 update={
@@ -117,18 +117,18 @@ class RuleForm(Learned):
                     "builds_on": tuple(id for id in rule.builds_on if id in ids),
                 }
             )
-            for rule in kept
+            for rule in allowed
         )
 
 
-class Permissions(Learned):
+class Permissions(LearnedRecord):
     """The edits that are allowed: for each kind of edit, the types of rules for which it is allowed.
 
     Adding an entry to a rule's validation log is always allowed.
     """
 
     situation: str
-    """When these permissions apply, such as "After a direct success". Messages that refuse an edit begin with this."""
+    """The occasion for these edits, such as "After a direct success". Messages that refuse an edit begin with it."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
@@ -143,64 +143,65 @@ class Permissions(Learned):
         writes, changes_to = self.writes & form.allowed_types, self.changes_to & form.allowed_types
         return self.model_copy(update={"form": form, "writes": writes, "changes_to": changes_to})
 
-    def allows(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return True if ``allowed``, one of the sets above, allows an edit of rules of this type.
 
-        If the rule has no type (``type`` is None), every non-empty set allows the edit.
-        """
-        return bool(allowed) if type is None else type in allowed
+def is_allowed(type: RuleType | None, allowed: frozenset[RuleType]) -> bool:
+    """Return True if an edit that is allowed for rules of the ``allowed`` types is allowed for a rule of this type.
+
+    For a rule without a type, the edit must be allowed for at least one type.
+    """
+    return bool(allowed) if type is None else type in allowed
 
 
-ALL = frozenset(RuleType)
-SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""Types of rules that record how a task was solved. Such rules are never merged or deleted."""
-FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
-"""Types of rules that record how the environment works."""
-CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
-UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
+ALL_TYPES = frozenset(RuleType)
+FINDING_TYPES = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
+"""The types of rules that record how the environment works."""
 
 
 def _builder_permissions(
     situation: str,
     writes: frozenset[RuleType],
-    updates: frozenset[RuleType] = ALL,
+    updates: frozenset[RuleType] = ALL_TYPES,
     changes_to: frozenset[RuleType] | None = None,
 ) -> Permissions:
-    """Return permissions for the Builder. ``writes`` and ``updates`` are the rule types that it may write and update.
+    """Return permissions for the Builder, which may write and update rules of the given types.
 
     An update may change a rule's type to one of ``changes_to`` (by default ``writes``), but not from one of
-    ``SUCCESS``.
+    ``HOW_TO_TYPES``.
     """
     return Permissions(
         situation=situation,
         writes=writes,
         updates=updates,
         changes_to=writes if changes_to is None else changes_to,
-        changes_from=updates - SUCCESS,
+        changes_from=updates - HOW_TO_TYPES,
     )
 
 
-BUILDER: Mapping[Case, Permissions] = {
-    Case.DIRECT_SUCCESS: _builder_permissions("After a direct success", SUCCESS | FINDINGS),
+BUILDER_PERMISSIONS: Mapping[Case, Permissions] = {
+    Case.DIRECT_SUCCESS: _builder_permissions("After a direct success", HOW_TO_TYPES | FINDING_TYPES),
     Case.INDIRECT_IMPERFECT_RULES: _builder_permissions(
-        "After an indirect success with imperfect rules", SUCCESS | FINDINGS | CORRECTED
+        "After an indirect success with imperfect rules", HOW_TO_TYPES | FINDING_TYPES | {RuleType.CORRECTED_ERROR}
     ),
     Case.INDIRECT_IMPERFECT_AGENT: _builder_permissions(
-        "After an indirect success with an imperfect agent", FINDINGS, changes_to=FINDINGS | CORRECTED
+        "After an indirect success with an imperfect agent",
+        FINDING_TYPES,
+        changes_to=FINDING_TYPES | {RuleType.CORRECTED_ERROR},
     ),
     Case.FAILURE_IMPERFECT_RULES: _builder_permissions(
-        "After a failure with imperfect rules", UNRESOLVED | FINDINGS, ALL - {RuleType.SUCCESS_PROCESS}
+        "After a failure with imperfect rules",
+        FINDING_TYPES | {RuleType.UNRESOLVED_ERROR},
+        ALL_TYPES - {RuleType.SUCCESS_PROCESS},
     ),
-    Case.FAILURE_IMPERFECT_AGENT: _builder_permissions("After a failure with an imperfect agent", FINDINGS),
+    Case.FAILURE_IMPERFECT_AGENT: _builder_permissions("After a failure with an imperfect agent", FINDING_TYPES),
 }
 """Maps the case of an episode to the edits that the Builder may make after it."""
-BUILDER_WITHOUT_CASES = _builder_permissions("When rules are built", ALL)
+BUILDER_PERMISSIONS_WITHOUT_CASES = _builder_permissions("When rules are built", ALL_TYPES)
 """The edits that the Builder may make in the ablation without cases."""
-CONSOLIDATOR = Permissions(
+CONSOLIDATOR_PERMISSIONS = Permissions(
     situation="When rules are consolidated",
-    updates=ALL,
-    deletes=ALL - SUCCESS,
-    changes_to=ALL - SUCCESS,
-    changes_from=ALL - SUCCESS,
+    updates=ALL_TYPES,
+    deletes=ALL_TYPES - HOW_TO_TYPES,
+    changes_to=ALL_TYPES - HOW_TO_TYPES,
+    changes_from=ALL_TYPES - HOW_TO_TYPES,
 )
-"""The edits that the Consolidator may make."""
+"""The edits that the Consolidator may make. Rules that say how tasks are done are never merged or deleted."""

@@ -12,7 +12,7 @@ from planbook.sandbox import parse_source
 _FUNCTIONS = frozenset(dir(builtins)) - {"next", "setattr", "delattr"}
 _METHODS = frozenset({*dir(str), "get", "items", "keys", "values"})
 """Names of functions and methods without effects, which a message may call (see ``plan_shape``)."""
-_CALL_ARGUMENTS = {"map", "filter", "iter"}
+_CALLERS = {"map", "filter", "iter"}
 """Functions that call their first argument. Other functions, such as ``sorted``, call the argument ``key``."""
 ReplaceConstant = Callable[[int, ast.expr, str], ast.expr]
 """A function that returns the replacement for a constant, given its position, its node and its name in the code."""
@@ -48,7 +48,7 @@ def plan_shape(code: str) -> PlanShape:
         return ast.Name("_", ast.Load())
 
     tree = parse_source(code)
-    names = _bound_names(tree)
+    names = _names_bound_in(tree)
     _ConstantReplacer(tree, record, names, keep_messages=False).visit(tree)
     normalised = ast.dump(_NameNumberer(names).visit(tree))
     return PlanShape(hashlib.sha256(normalised.encode()).hexdigest()[:16], tuple(constants), tuple(constant_names))
@@ -64,11 +64,11 @@ def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
     def replace(position: int, node: ast.expr, name: str) -> ast.expr:
         return expressions.get(position, node)
 
-    _ConstantReplacer(tree, replace, _bound_names(tree), keep_messages=True).visit(tree)
+    _ConstantReplacer(tree, replace, _names_bound_in(tree), keep_messages=True).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _bound_names(tree: ast.AST) -> set[str]:
+def _names_bound_in(tree: ast.AST) -> set[str]:
     """Return all names that the code binds: variables, parameters, functions, classes and caught exceptions."""
     names = set[str]()
     for node in ast.walk(tree):
@@ -119,8 +119,8 @@ class _ConstantReplacer(ast.NodeTransformer):
     without an effect (see ``plan_shape``) are removed, except with ``keep_messages``.
     """
 
-    def __init__(self, tree: ast.Module, replace: ReplaceConstant, bound: set[str], *, keep_messages: bool) -> None:
-        self._replace, self._bound, self._keep_messages, self._position = replace, bound, keep_messages, 0
+    def __init__(self, tree: ast.Module, replace: ReplaceConstant, names: set[str], *, keep_messages: bool) -> None:
+        self._replace, self._bound_names, self._keep_messages, self._position = replace, names, keep_messages, 0
         self._parameters = {
             node.name: [arg.arg for arg in node.args.args]
             for node in ast.walk(tree)
@@ -138,7 +138,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         match node:
             case ast.Expr(value=ast.Constant()):
                 return node if self._keep_messages else None
-            case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if "print" not in self._bound:
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if "print" not in self._bound_names:
                 call.args = self._print_arguments(call.args)
                 return node if call.args or self._keep_messages else None
             case ast.Raise() if not self._may_act(node):
@@ -167,8 +167,8 @@ class _ConstantReplacer(ast.NodeTransformer):
 
     def _print_arguments(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
         """Return the arguments of ``print`` that remain. Constants are replaced in those that may have an effect."""
-        acting = [(message, self._may_act(message)) for message in messages]
-        return [self._replaced(message) if acts else message for message, acts in acting if acts or self._keep_messages]
+        pairs = [(message, self._may_act(message)) for message in messages]
+        return [self._replaced(message) if acts else message for message, acts in pairs if acts or self._keep_messages]
 
     def _may_act(self, message: ast.AST) -> bool:
         """Return True if evaluating a message may have an effect.
@@ -183,17 +183,17 @@ class _ConstantReplacer(ast.NodeTransformer):
     def _only_reads(self, call: ast.Call) -> bool:
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
         called = [keyword.value for keyword in call.keywords if keyword.arg == "key"]
-        called += call.args[:1] if _name(call.func) in _CALL_ARGUMENTS else []
+        called += call.args[:1] if _name(call.func) in _CALLERS else []
         acts = any(AGENT in (_name(argument), _owner(argument)) for argument in arguments)
-        if acts or any(_name(function) in self._bound for function in called):
+        if acts or any(_name(function) in self._bound_names for function in called):
             return False
         if isinstance(call.func, ast.Attribute):
             return call.func.attr in _METHODS and _owner(call.func) != AGENT
-        return _name(call.func) in (_FUNCTIONS - self._bound) | self._classes
+        return _name(call.func) in (_FUNCTIONS - self._bound_names) | self._classes
 
     def _call(self, node: ast.Call) -> ast.Call:
         names = self._parameters.get(_name(node.func), [])
-        attribute = 1 if _name(node.func) in {"getattr", "hasattr", "setattr", "delattr"} - self._bound else None
+        attribute = 1 if _name(node.func) in {"getattr", "hasattr", "setattr", "delattr"} - self._bound_names else None
         node.func = self._replaced(node.func)
         node.args = [
             arg if n == attribute else self._replaced(arg, names[n] if n < len(names) else "")

@@ -29,8 +29,8 @@ from planbook.planner import (
     parse_procedure,
     procedure_faults,
 )
-from planbook.rules.rendering import PROMPTS, render_manual, shortened
-from planbook.rules.types import Knowledge, Learned, Skill, first_observation
+from planbook.rules.rendering import PROMPTS, render_manual, shorten
+from planbook.rules.types import Knowledge, LearnedRecord, Skill, first_observation
 from planbook.sandbox import parse_source, read_reply
 
 MAX_CODE = 20_000
@@ -97,7 +97,7 @@ def params_ignored(code: str, names: Collection[str]) -> set[str]:
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
     """Return a fault for each forbidden attribute of ``task`` that the code reads.
 
-    ``forbidden`` maps each of these attributes to the reason why it must not be read.
+    ``forbidden`` maps these attributes to the reasons why they must not be read.
     """
     lines = {
         node.attr: node.lineno
@@ -127,16 +127,16 @@ def _docstring_line(text: str) -> str:
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 
-PLANNER = "planner"
+PLANNER_ROLE = "planner"
 ATTEMPTS = 3
 """Maximum number of procedures that a model may write in one call of ``generalise``."""
-OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
-"""A prompt shows at most this many other tasks, and this many failures."""
+MAX_OTHER_TASKS, MAX_FAILURES = 5, 2
+"""Maximum numbers of other tasks of the type, and of failures, in a prompt."""
 FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
 """Limits for texts in a prompt: the feedback of the solved task, each other task's first observation, each failure."""
 
 
-class Verification(Learned):
+class Verification(LearnedRecord):
     """The result of playing a procedure on one task.
 
     If the task was not solved, ``feedback`` tells the model that repairs the procedure what happened.
@@ -152,11 +152,11 @@ Verify = Callable[[Procedure], Sequence[Verification]]
 """A function that plays a procedure on one or more tasks of its type, and returns the result for each task."""
 
 
-class Generalisation(Learned):
+class Generalisation(LearnedRecord):
     """The result of generalising a skill.
 
     ``procedure`` is the one that solved every task on which it was verified, or None. ``attempts`` holds the results of
-    each procedure that was tried, in order.
+    each procedure that was attempts, in order.
     """
 
     procedure: Procedure | None = None
@@ -164,9 +164,9 @@ class Generalisation(Learned):
 
     @property
     def other_failure(self) -> str:
-        """The feedback of the first failed verification, shortened, or "" if none failed."""
+        """The feedback of the first failed verification, shorten, or "" if none failed."""
         failures = [result.feedback for results in self.attempts for result in results if not result.solved]
-        return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
+        return shorten(failures[0], FAILURE_CHARACTERS) if failures else ""
 
 
 def generalise(
@@ -200,19 +200,19 @@ def generalise(
     prompt, code = PROMPTS["generalise"], current.code if current else ""
     values = _prompt_values(knowledge, skill, same_type, environment, code, _failure_texts(failed))
     values["actions"] = actions
-    tried: list[tuple[Verification, ...]] = []
-    while len(tried) < ATTEMPTS:
+    attempts: list[tuple[Verification, ...]] = []
+    while len(attempts) < ATTEMPTS:
         try:
-            answer = scope.ask(PLANNER, prompt, read=read, history=history, **values)
+            answer = scope.ask(PLANNER_ROLE, prompt, read=read, history=history, **values)
         except UnusableReply:
             break
         source = _source(skill, same_type, answer.reply)
         procedure = learned_procedure(answer.value, task_type, environment, source, options)
-        tried.append(tuple(verify(procedure)))
-        if tried[-1] and all(result.solved for result in tried[-1]):
-            return Generalisation(procedure=procedure, attempts=tuple(tried))
-        history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(tried[-1])
-    return Generalisation(attempts=tuple(tried))
+        attempts.append(tuple(verify(procedure)))
+        if attempts[-1] and all(result.solved for result in attempts[-1]):
+            return Generalisation(procedure=procedure, attempts=tuple(attempts))
+        history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(attempts[-1])
+    return Generalisation(attempts=tuple(attempts))
 
 
 def verification_of(trajectory: Trajectory) -> Verification:
@@ -235,19 +235,19 @@ def _prompt_values(
     procedure: str,
     failures: Sequence[Text],
 ) -> dict[str, Any]:
-    own = [episode for episode in same_type if episode.task.id == skill.task.id]
-    others = [episode for episode in same_type if episode.task.id != skill.task.id]
-    feedback = shortened(_feedback(own[-1]), FEEDBACK_CHARACTERS) if own else ""
+    same_task = [episode for episode in same_type if episode.task.id == skill.task.id]
+    other_tasks = [episode for episode in same_type if episode.task.id != skill.task.id]
+    feedback = shorten(_feedback(same_task[-1]), FEEDBACK_CHARACTERS) if same_task else ""
     return {
         "rules": render_manual(knowledge),
         "skill": skill,
         "happened": feedback,
         "procedure": procedure,
         "failures": failures,
-        "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(first_observation, others)),
+        "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(first_observation, other_tasks)),
         "params_told": bool(environment.public_params(skill.task)),
         "params": _as_json(environment.public_params(skill.task)),
-        "others": [_other_task(episode, environment) for episode in others[:OTHERS_SHOWN]],
+        "others": [_other_task(episode, environment) for episode in other_tasks[:MAX_OTHER_TASKS]],
     }
 
 
@@ -256,7 +256,7 @@ def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str
     return {
         "goal": episode.task.goal,
         "params": params,
-        "scene": shortened(first_observation(episode), SCENE_CHARACTERS),
+        "scene": shorten(first_observation(episode), SCENE_CHARACTERS),
     }
 
 
@@ -281,10 +281,10 @@ def _failure_values(results: Sequence[Verification]) -> dict[str, Any]:
 
 
 def _failure_texts(failed: Sequence[Verification]) -> list[Text]:
-    return [shortened(result.feedback, FAILURE_CHARACTERS) for result in failed[:FAILURES_SHOWN]]
+    return [shorten(result.feedback, FAILURE_CHARACTERS) for result in failed[:MAX_FAILURES]]
 
 
 def _source(skill: Skill, same_type: Sequence[Trajectory], reply: Reply) -> str:
     ids = dict.fromkeys((skill.task.id, *(episode.task.id for episode in same_type)))
-    author = f"{reply.model}/{PLANNER}" if reply.model else PLANNER
+    author = f"{reply.model}/{PLANNER_ROLE}" if reply.model else PLANNER_ROLE
     return f"learnt from {', '.join(ids)} by {author}"

@@ -58,39 +58,41 @@ def mark_optional_code(manual: str) -> str:
     return _CODE_BLOCK.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
 
 
-def shorten_helper(rule: Rule, defined: Collection[str]) -> Rule:
-    """Return a helper method without the bodies of its functions, if plans can call all of them anyway.
+def shorten_helper(rule: Rule, predefined: Collection[str]) -> Rule:
+    """Return a helper method without the bodies of its functions, if plans can call all these functions anyway.
 
-    ``defined`` holds the names that plans can use without defining them. If it lacks one of the helper's names, or the
-    rule is not a helper method, the rule is returned unchanged.
+    ``predefined`` holds the names that plans can use without defining them. If it lacks one of the helper's names, or
+    the rule is not a helper method, the rule is returned unchanged.
     """
     code = dedent(rule.example)
     names = bound_names(code)  # empty if the example is not code
-    if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(defined):
+    if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(predefined):
         return rule
     return rule.model_copy(update={"example": function_heads(code)})
 
 
-def render_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of some rules, followed by lines that show how to call the functions of ``helpers``.
+def render_calls(rules_text: str, helpers: Iterable[Rule], predefined: Collection[str]) -> str:
+    """Return the text of some rules, followed by lines that show how to call the functions of other rules, ``helpers``.
 
     ``helpers`` are helper methods that the text does not contain. Each gets a line with its id and the signatures of
-    its functions that are ``defined`` for plans.
+    its functions that are ``predefined`` for plans.
     """
     codes = ((rule.id, dedent(rule.example)) for rule in helpers)
     calls = {
-        id: functions for id, code in codes if bound_names(code) and (functions := function_signatures(code, defined))
+        id: functions
+        for id, code in codes
+        if bound_names(code) and (functions := function_signatures(code, predefined))
     }
     return PROMPTS["calls"].render(rules=rules_text, calls=calls) if calls else rules_text
 
 
-def remove_defined(code: str, defined: Collection[str]) -> str:
-    """Return the code without the functions and classes that are already ``defined`` for plans."""
-    if bound_names(code).isdisjoint(defined):  # also true if the code cannot be parsed
+def remove_predefined(code: str, predefined: Collection[str]) -> str:
+    """Return the code without the functions and classes that are already ``predefined`` for plans."""
+    if bound_names(code).isdisjoint(predefined):  # also true if the code cannot be parsed
         return code.strip("\n")
     lines = code.split("\n")
     for node in reversed(parse_source(code).body):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in defined:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in predefined:
             del lines[node.lineno - 1 : node.end_lineno]
     return "\n".join(lines).strip("\n")
 
@@ -100,8 +102,8 @@ def render_environment(environment: type[Environment], options: BaseModel | None
     return PROMPTS["environment"].render(about=environment.about, action_docs=action_docs(environment, options))
 
 
-def shortened(text: str, limit: int) -> str:
-    """Return at most about ``limit`` characters of a text: a third from its beginning, and the rest from its end."""
+def shorten(text: str, limit: int) -> str:
+    """Return about ``limit`` characters of a text: a third from its beginning, and the rest from its end."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

@@ -25,7 +25,8 @@ from planbook.rules.permissions import Permissions
 from planbook.rules.types import Rule, rule_id, rule_number
 from planbook.sandbox import CellResult, Sandbox, check
 
-SYSTEM = "rule_system"
+SYSTEM_NAME = "rule_system"
+"""The name of the object in a model's code."""
 TryCheck = Callable[[str], str]
 """A function that returns the problem with a rule's check, or "" if the check can be used."""
 Trajectories = Callable[[list[str]], str]
@@ -37,8 +38,8 @@ class RuleSystem:
 
     A new rule gets its id as soon as it is written, so that later edits can name the rule. If the author of ``batch``
     is the Builder, edits that are not permitted are left out; for any other author, they invalidate the whole batch. If
-    ``trajectories`` is None, the code cannot read earlier episodes. If ``verify`` is None, checks of rules are accepted
-    without trying them.
+    ``trajectories`` is None, the code cannot read earlier episodes. If ``try_check`` is None, checks of rules are
+    accepted without a trial.
     """
 
     def __init__(
@@ -47,22 +48,22 @@ class RuleSystem:
         permissions: Permissions,
         batch: Batch,
         trajectories: Trajectories | None = None,
-        verify: TryCheck | None = None,
+        try_check: TryCheck | None = None,
     ) -> None:
         self._original, self._permissions, self._batch = book, permissions, batch
-        self._trajectories, self._verify = trajectories, verify
+        self._trajectories, self._try_check = trajectories, try_check
         self.calls = 0
         """Number of calls so far, including refused ones."""
         self.stopped = False
         """True after ``stop_generating`` was called. No edit may follow."""
-        self.shown: list[str] = []
+        self.trajectories_shown: list[str] = []
         """The results of ``get_trajectory`` so far."""
         self.faults: list[EditFault] = []
-        """The faults of single edits so far, without those of the batch as a whole."""
+        """The faults of single edits so far. Faults of the batch as a whole are not included."""
         self.left_out: list[EditFault] = []
         """The reasons why edits of the Builder were left out."""
         self._edits: list[str] = []
-        """All edits so far, such as ``update_rule rule_3``, with those that were refused. They are numbered from 1."""
+        """All edits so far, such as ``update_rule rule_3``, including refused ones. They are numbered from 1."""
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
         self._assigned: list[str] = []
@@ -71,7 +72,7 @@ class RuleSystem:
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
         """Ids of refused new rules. Later edits of these rules are ignored, and ``builds_on`` omits these ids."""
-        self._any_valid = False
+        self._has_valid_edit = False
 
     def functions(self) -> dict[str, Callable[..., object]]:
         """Return the permitted functions, keyed by their names in the code, such as ``rule_system.write_rule``."""
@@ -82,7 +83,7 @@ class RuleSystem:
             "get_trajectory": (self._trajectories, self.get_trajectory),
             "stop_generating": (True, self.stop_generating),
         }
-        return {f"{SYSTEM}.{name}": function for name, (permitted, function) in functions.items() if permitted}
+        return {f"{SYSTEM_NAME}.{name}": function for name, (permitted, function) in functions.items() if permitted}
 
     def write_rule(
         self,
@@ -98,7 +99,7 @@ class RuleSystem:
         id = rule_id(self._next)
         self._next += 1
         self._assigned.append(id)
-        texts = {"content": content} | _given(type=type, example=example, log=log, check=check)
+        texts = {"content": content} | _non_empty(type=type, example=example, log=log, check=check)
         return self._end_edit(id, self._write(id, texts, builds_on or []))
 
     def update_rule(
@@ -113,7 +114,7 @@ class RuleSystem:
     ) -> str:
         """Replace the given attributes of a rule and append ``log`` to its log. Other attributes stay unchanged."""
         self._begin_edit(f"update_rule {rule_id}", check)
-        texts = _given(content=content, type=type, example=example, log=log, check=check)
+        texts = _non_empty(content=content, type=type, example=example, log=log, check=check)
         return self._end_edit(rule_id, self._update(rule_id, texts, builds_on))
 
     def delete_rule(self, rule_id: str) -> str:
@@ -125,8 +126,8 @@ class RuleSystem:
         """Return earlier episodes as text."""
         self._count_call("get_trajectory")
         assert self._trajectories is not None, "this function is offered only if there are trajectories"
-        self.shown.append(self._trajectories(episode_ids))
-        return self.shown[-1]
+        self.trajectories_shown.append(self._trajectories(episode_ids))
+        return self.trajectories_shown[-1]
 
     def stop_generating(self) -> None:
         """End the editing."""
@@ -137,7 +138,7 @@ class RuleSystem:
         """Return the change that all edits make. Raises BatchRefused if there are faults."""
         if faults := sorted(self.faults + self._batch_faults(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
-        return self._change()
+        return self._build_change()
 
     def valid_part(self) -> RuleChange | None:
         """Return the change that the valid edits make if the others are left out.
@@ -146,9 +147,9 @@ class RuleSystem:
         names a refused rule.
         """
         self._assigned = [id for id in self._assigned if id in self._rules]
-        return self._change() if self._any_valid and not self._batch_faults() else None
+        return self._build_change() if self._has_valid_edit and not self._batch_faults() else None
 
-    def _change(self) -> RuleChange:
+    def _build_change(self) -> RuleChange:
         before = {rule.id: rule for rule in self._original.active}
         ids = sorted({*before, *self._rules}, key=rule_number)
         rules = [ChangedRule(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
@@ -165,7 +166,7 @@ class RuleSystem:
     def _begin_edit(self, edit: str, check: str = "") -> None:
         """Give an edit its number. Raises ValueError if the editing has ended, or if the check cannot be used."""
         self._count_call(edit)
-        if check and self._verify and (problem := self._verify(check)):
+        if check and self._try_check and (problem := self._try_check(check)):
             self._refuse(edit, problem)
         self._edits.append(edit)
 
@@ -191,7 +192,7 @@ class RuleSystem:
             return id
         if id not in self._refused:
             self._last_edits[id] = number
-            self._any_valid = self._any_valid or not faults
+            self._has_valid_edit = self._has_valid_edit or not faults
         self.faults += faults
         if faults:
             raise ValueError("; ".join(messages))
@@ -225,7 +226,7 @@ class RuleSystem:
         if id in self._deleted:
             return [f"edit {self._deleted[id]} in this batch deletes {id}: either update it or delete it"]
         if (rule := self._rules.get(id)) is None:
-            return [self._book.unknown_reason(id)]
+            return [self._book.missing_rule_message(id)]
         adds_log_only = texts.keys() <= {"log"} and builds_on is None
         if adds_log_only and not _entries(texts):
             return ["no attributes were given: pass those that should change"]
@@ -251,7 +252,7 @@ class RuleSystem:
         if id in self._deleted:
             return [f"edit {self._deleted[id]} in this batch already deletes {id}: delete it only once"]
         if (rule := self._rules.get(id)) is None:
-            return [self._book.unknown_reason(id)]
+            return [self._book.missing_rule_message(id)]
         messages = list(delete_faults(rule, self._permissions))
         if id in self._last_edits:
             messages.append(f"edit {self._last_edits[id]} in this batch changes {id}: either update it or delete it")
@@ -289,17 +290,17 @@ class RuleSystem:
         cited_before = {rule.id: set(cited_ids(rule)) for rule in self._original.active}
         known_ids = {*self._rules, *self._deleted, *self._assigned}
         return [
-            self._fault(number, f"the text names {cited}, but {self._unknown_reason(cited)}")
+            self._fault(number, f"the text names {cited}, but {self._missing_rule_message(cited)}")
             for id, number in self._last_edits.items()
             if id in self._rules
             for cited in cited_ids(self._rules[id])
             if cited not in known_ids | cited_before.get(id, set())
         ]
 
-    def _unknown_reason(self, id: str) -> str:
+    def _missing_rule_message(self, id: str) -> str:
         if id in self._refused:
             return "this rule is not permitted, and was left out: do not name it"
-        return self._book.unknown_reason(id)
+        return self._book.missing_rule_message(id)
 
     def _duplicates(self) -> list[EditFault]:
         """Return a fault for each new or changed rule with the same content as another rule."""
@@ -317,7 +318,7 @@ class RuleSystem:
         return EditFault(number, self._edits[number - 1], message)
 
 
-def _given(**texts: str) -> dict[str, str]:
+def _non_empty(**texts: str) -> dict[str, str]:
     """Return the texts that are not empty. An empty text means that the attribute was not given."""
     return {name: text for name, text in texts.items() if text}
 
@@ -364,7 +365,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str) -> EditResult:
     if not system.calls:
         names = ", ".join(functions)
         return _refused(
-            "The code made no calls", [f"call {names}; {SYSTEM}.stop_generating() if there is nothing to do"]
+            "The code made no calls", [f"call {names}; {SYSTEM_NAME}.stop_generating() if there is nothing to do"]
         )
     try:
         change = system.change()
@@ -392,5 +393,5 @@ def _refused(reason: str, problems: list[str]) -> EditResult:
 
 
 def _output(system: RuleSystem, result: CellResult) -> str:
-    not_printed = [text for text in system.shown if text.strip() not in result.output]
+    not_printed = [text for text in system.trajectories_shown if text.strip() not in result.output]
     return "\n\n".join(part for part in (result.output.rstrip(), *not_printed) if part)

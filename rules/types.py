@@ -1,7 +1,6 @@
 """The records of learned knowledge (AutoManual, sections 3.2 and 3.3).
 
-Rules, skills and reflections come from the paper. Procedures and found task types are planbook's own
-additions.
+Rules, skills and reflections come from the paper. Procedures and found task types are additions of planbook.
 """
 
 import re
@@ -25,11 +24,11 @@ class RuleType(StrEnum):
     UNRESOLVED_ERROR = "Unresolved Error"
 
 
-HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
+HOW_TO_TYPES = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
 """The types of rules that say how tasks are done. All other rules are about the environment or about errors."""
 
 
-class Learned(BaseModel):
+class LearnedRecord(BaseModel):
     """Base class of the records that are kept between episodes. They are immutable."""
 
     model_config = ConfigDict(
@@ -37,7 +36,7 @@ class Learned(BaseModel):
     )
 
 
-class Rule(Learned):
+class Rule(LearnedRecord):
     """One piece of knowledge about an environment. Its ``id`` is never reused, even after the rule is deleted.
 
     ``type`` is None only if rules have no types, in one of the paper's ablations.
@@ -55,7 +54,7 @@ class Rule(Learned):
     """Code that decides whether an episode obeyed the rule (see ``planbook.rules.evidence``). Hidden from planners."""
 
 
-class Skill(Learned):
+class Skill(LearnedRecord):
     """A solved task, its first observation (``scene``), and the agent's final code for it."""
 
     task: Task
@@ -63,7 +62,7 @@ class Skill(Learned):
     code: str
 
 
-class Reflection(Learned):
+class Reflection(LearnedRecord):
     """A failed task, its first observation (``scene``), and the agent's explanation of the failure (``text``)."""
 
     task: Task
@@ -71,7 +70,7 @@ class Reflection(Learned):
     text: str
 
 
-class TypeParameter(Learned):
+class TypeParameter(LearnedRecord):
     """A parameter of a found type.
 
     ``form``, a key of ``goal_words.FORMS``, determines how words of a goal are converted to the parameter's value.
@@ -82,7 +81,7 @@ class TypeParameter(Learned):
     summary: str = ""
 
 
-class Example(Learned):
+class Example(LearnedRecord):
     """A solved task of a found type: its goal, the constants of its plan as Python source, and its parameters' values.
 
     ``matched_by_goal`` is True if the task belongs to the type because its goal fits a pattern, and not because of its
@@ -100,7 +99,7 @@ class Example(Learned):
     """Maps expressions of plan code to their values after a procedure solved the task, if these are known."""
 
 
-class Wording(Learned):
+class Wording(LearnedRecord):
     """A pattern of goals, such as ``put {object} in {target}``, and the goals from which it was made.
 
     ``{*}`` in a pattern matches any number of words, or none. If the pattern was merged from several patterns,
@@ -127,7 +126,7 @@ class Wording(Learned):
         return " ".join(part for part in self.parts if not part.startswith("{"))
 
 
-class FoundType(Learned):
+class FoundType(LearnedRecord):
     """A task type that planbook found by itself: a group of solved tasks with the same kind of plan.
 
     ``code`` is the plan of the first of these tasks, ``shape`` the digest of the plan's shape, and ``constant_names``
@@ -149,7 +148,7 @@ class FoundType(Learned):
     repairs: int = 0
 
 
-class Knowledge(Learned):
+class Knowledge(LearnedRecord):
     """Everything that was learned about an environment.
 
     ``skills``, ``reflections`` and ``procedures`` map each task type to its only skill, reflection or procedure.
@@ -163,12 +162,12 @@ class Knowledge(Learned):
     skills: dict[str, Skill] = Field(default_factory=dict)
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
-    found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
+    found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda types: not types)
     """The task types that planbook found by itself."""
     example: str = ""
 
 
-FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
+FAILED_OUTCOMES = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
 """Outcomes for which the plan may be to blame. Other outcomes of unsolved tasks say nothing about the plan."""
 
 
@@ -182,7 +181,7 @@ def with_conclusion(knowledge: Knowledge, trajectory: Trajectory, conclusion: Co
     if outcome.solved and conclusion.code.strip():
         skill = Skill(task=task, scene=scene, code=conclusion.code)
         return knowledge.model_copy(update={"skills": {**knowledge.skills, task.type: skill}})
-    if outcome in FAILED and conclusion.text.strip():
+    if outcome in FAILED_OUTCOMES and conclusion.text.strip():
         reflection = Reflection(task=task, scene=scene, text=conclusion.text)
         return knowledge.model_copy(update={"reflections": {**knowledge.reflections, task.type: reflection}})
     return knowledge
@@ -194,9 +193,9 @@ def first_observation(trajectory: Trajectory) -> str:
 
 
 def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a procedure added, or the same knowledge if the procedure is None.
+    """Return the knowledge with a procedure, which replaces an earlier one for the same task type.
 
-    The procedure replaces an earlier one for the same task type.
+    If the procedure is None, the knowledge stays unchanged.
     """
     if procedure is None:
         return knowledge
@@ -207,13 +206,13 @@ def with_procedure(knowledge: Knowledge, procedure: Procedure | None) -> Knowled
 
 
 _CITATION = re.compile(r"\brule_(?:0|[1-9][0-9]*)\b", re.IGNORECASE | re.ASCII)
-OTHER_NAMES = {
+TYPE_ALIASES = {
     "unsolvederror": RuleType.UNRESOLVED_ERROR,
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""Maps the paper's other names for types to the types. Names are reduced to lower-case letters."""
-TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
+"""Maps other names that the paper uses for types, as lower-case letters only, to the types."""
+COMBINED_TYPE_NAMES = {"specialphenomenamechanism", "specialphenomenonmechanism"}
 """Names that combine two types, such as "Special Phenomenon/Mechanism", as lower-case letters only."""
 
 
@@ -240,17 +239,17 @@ def read_type(text: str, allowed: Collection[RuleType]) -> RuleType:
     Raises ValueError if it names none of the ``allowed`` types. The message lists them.
     """
     letters = "".join(filter(str.isalpha, text.lower()))
-    if letters in TWO_IN_ONE:
+    if letters in COMBINED_TYPE_NAMES:
         raise ValueError(
             f"{text!r} names two types: choose {RuleType.SPECIAL_PHENOMENON} for what is observed, "
             f"{RuleType.SPECIAL_MECHANISM} for how the environment works"
         )
-    type = OTHER_NAMES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)
+    type = TYPE_ALIASES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)
     if type is None or type not in allowed:
-        raise ValueError(f"there is no type {text!r}; the types are {listed(allowed)}")
+        raise ValueError(f"there is no type {text!r}; the types are {format_types(allowed)}")
     return type
 
 
-def listed(types: Collection[RuleType]) -> str:
+def format_types(types: Collection[RuleType]) -> str:
     """Return the names of the types in one line, in the order of ``RuleType``."""
     return ", ".join(t.value for t in RuleType if t in types)

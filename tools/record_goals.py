@@ -16,7 +16,7 @@ from pathlib import Path
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import DATA, RECIPES, SOURCES, VERSION, can_be_equipped
-from planbook.envs.minecraft.goals import RECORDED, making_goal
+from planbook.envs.minecraft.goals import HORIZONS_FILE, making_goal
 from planbook.envs.minecraft.player import GoalRefused, NoneLeft, effects_of
 from planbook.envs.optional_members import Features
 from planbook.envs.types import Action, Task
@@ -132,7 +132,7 @@ def _without_point(value: float | str) -> float | str:
 
 def main() -> None:
     """Write the table that ships with planbook."""
-    Path(RECORDED).write_text(render_table(), encoding="utf-8", newline="\n")
+    Path(HORIZONS_FILE).write_text(render_table(), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

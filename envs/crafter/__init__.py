@@ -2,8 +2,8 @@
 
 - ``environment``: the environment's class, its options and its tasks.
 - ``game``: runs the original game without drawing pictures, and saves and restores its state.
-- ``rules``: the tables of the game's package, the player's actions, and the reasons why actions may fail.
-- ``view``: describes in words what the player sees.
+- ``rules``: the tables of the game's package, the player's actions, and the reasons why they may fail.
+- ``view``: the player's view, and its description in words.
 """
 
 from planbook.envs.crafter.environment import Crafter, CrafterOptions

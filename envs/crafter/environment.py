@@ -42,26 +42,27 @@ class CrafterOptions(EnvironmentOptions):
     )
 
 
-def make_task(kind: str, seed: int) -> Task:
+def make_task(task_type: str, seed: int) -> Task:
     """Return the task of this type on the map that is generated from this seed."""
-    goal, params = f"unlock the achievement {kind}", dict[str, JsonValue](achievement=kind)
-    if kind == SURVIVE:
+    goal, params = f"unlock the achievement {task_type}", dict[str, JsonValue](achievement=task_type)
+    if task_type == SURVIVE:
         goal, params = f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can", {}
-    return Task(id=f"{kind}/{seed}", env=NAME, split=_split_of(kind), type=kind, goal=goal, params=params, seed=seed)
+    split = _split_of(task_type)
+    return Task(id=f"{task_type}/{seed}", env=NAME, split=split, type=task_type, goal=goal, params=params, seed=seed)
 
 
-def _split_of(kind: str) -> str:
-    return "open" if kind == SURVIVE else "achievements"
+def _split_of(task_type: str) -> str:
+    return "open" if task_type == SURVIVE else "achievements"
 
 
 ALL_UNLOCKED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
 
 
 class Crafter(Environment):
-    """One game. The task type is ``survive`` (the whole game) or a single achievement; ids are like ``survive/3``.
+    """One game. The task type is ``survive`` (the whole game) or an achievement; a typical id is ``survive/3``.
 
-    The whole game is solved, and ends, when all achievements are unlocked; its score is the share of unlocked ones. The
-    task of a single achievement ends as soon as it is unlocked. Both kinds also end when the player dies, and are
+    The whole game is solved, and ends, when all achievements are unlocked; its score is the fraction unlocked. The task
+    of a single achievement ends as soon as it is unlocked. Both kinds of tasks also end when the player dies, and are
     truncated after 10,000 steps, as in the original.
     """
 
@@ -96,7 +97,7 @@ class Crafter(Environment):
     game: "CrafterGame"
     """The game of this episode."""
     player_view: view.PlayerView
-    """What the player sees and knows now."""
+    """The player's current view."""
 
     # Tasks.
 
@@ -137,7 +138,7 @@ class Crafter(Environment):
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a description of the current view, because none of the facts in the first observation stays true."""
+        """Describe the current view: in Crafter, no fact stays true for a whole episode."""
         return f"Step {self.player_view.step}.\n{view.describe_view(self.player_view)}"
 
     def state(self) -> str:
@@ -145,18 +146,18 @@ class Crafter(Environment):
         return view.describe_status(self.player_view)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return the line that says what happened and what changed. With ``terse``, it gives only the step."""
+        """Return the first line, which reports the outcome and the changes or, with ``terse``, only the step."""
         return observation.text.partition("\n")[0]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """Return what the player sees and knows, as data."""
+        """Return the player's current view as data."""
         if self.task is None:
             return {}
         values: dict[str, Any] = self.player_view._asdict()
         return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return whether all achievements of the task are unlocked. The score is the fraction that is unlocked."""
+        """Return the verdict: solved if the task's achievements are unlocked. The score is the fraction unlocked."""
         achievement = self.task.params.get("achievement") if self.task else None
         required = [str(achievement)] if achievement else ACHIEVEMENTS
         unlocked = sum(name in self.game.unlocked for name in required)
@@ -182,32 +183,32 @@ class Crafter(Environment):
     @action("agent.move('north') -> 'You move north. Step 12: now in view: tree. ...'")
     def move(self, direction: Direction) -> Observation:
         """Turn in a direction, and step there if the square is free (grass, sand or path). Stepping into lava kills."""
-        return self._take(CrafterAction("move", direction))
+        return self._step(CrafterAction("move", direction))
 
     @action("agent.do() -> 'You collect wood. Step 13: unlocked collect_wood; ...'")
     def do(self) -> Observation:
         """Act on the faced square: collect its material, drink, hit the creature there, or eat."""
-        return self._take(CrafterAction("do"))
+        return self._step(CrafterAction("do"))
 
     @action("agent.sleep() -> 'You sleep. Step 180: you fell asleep. ...'")
     def sleep(self) -> Observation:
         """Fall asleep, or keep sleeping. Until energy is full or you are hurt, only sleep and noop work."""
-        return self._take(CrafterAction("sleep"))
+        return self._step(CrafterAction("sleep"))
 
     @action("agent.noop() -> 'You wait. Step 14. ...'")
     def noop(self) -> Observation:
         """Wait for one step."""
-        return self._take(CrafterAction("noop"))
+        return self._step(CrafterAction("noop"))
 
     @action("agent.place('table') -> 'You place table. Step 30: unlocked place_table; ...'")
     def place(self, thing: Placeable) -> Observation:
         """Place a thing on the faced square: stone, a table or furnace made of materials, or a sapling as a plant."""
-        return self._take(CrafterAction("place", thing))
+        return self._step(CrafterAction("place", thing))
 
     @action("agent.make('wood_pickaxe') -> 'Nothing happens: there is no table right beside you. Step 31. ...'")
     def make(self, tool: Tool) -> Observation:
         """Make a tool from materials, next to a table (diagonals count). Iron tools also need a furnace next to you."""
-        return self._take(CrafterAction("make", tool))
+        return self._step(CrafterAction("make", tool))
 
     @query("agent.nearby('tree') -> [{'direction': 'north-west', 'steps': 3, 'dx': -1, 'dy': -2}]")
     def nearby(self, kind: str) -> list[JsonValue]:
@@ -220,26 +221,26 @@ class Crafter(Environment):
         """Return what is on each of the four squares beside the agent."""
         return {direction: kind_beside(self.player_view.view, direction) for direction in STEPS}
 
-    def _take(self, act: CrafterAction) -> Observation:
+    def _step(self, chosen: CrafterAction) -> Observation:
         """Take one step of the game, and return its observation."""
         game, before = self.game, self.player_view
-        if act.game_name not in rules.tables().actions:
-            return Observation.refused(f"there is no {act.verb} {act.thing!r}")
-        reason, faced, counts = rules.refusal(game, act), rules.faced_kind(game), dict(game.player.achievements)
-        game.advance(act.game_name)
-        outcome = "" if reason else rules.describe_outcome(game, act, faced, counts)
+        if chosen.game_name not in rules.tables().actions:
+            return Observation.refused(f"there is no {chosen.verb} {chosen.thing!r}")
+        reason, target, counts = rules.refusal(game, chosen), rules.faced_kind(game), dict(game.player.achievements)
+        game.advance(chosen.game_name)
+        outcome = "" if reason else rules.describe_outcome(game, chosen, target, counts)
         accepted = bool(outcome)
         if not accepted:
-            outcome = f"Nothing happens: {reason or f'the {faced} holds nothing this time'}"
+            outcome = f"Nothing happens: {reason or f'the {target} holds nothing this time'}"
         after = self.player_view = view.player_view(game)
         changes = view.describe_changes(before, after)
         report = f"{outcome}. Step {after.step}{f': {changes}' if changes else ''}."
         text = f"Step {after.step}." if self.options.terse else report
         solved = self.verdict().solved
-        ending = " You died." * game.dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.time_is_up
+        ending = " You died." * game.is_dead or ALL_UNLOCKED * solved or TIME_IS_UP * game.is_time_up
         return Observation(
             f"{text}{ending}\n{view.describe_view(after)}",
             accepted=accepted,
-            terminated=game.dead or solved,
-            truncated=game.time_is_up and not (game.dead or solved),
+            terminated=game.is_dead or solved,
+            truncated=game.is_time_up and not (game.is_dead or solved),
         )

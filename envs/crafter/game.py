@@ -1,7 +1,7 @@
 """The original Crafter game, without its pictures.
 
 Every step has the same result as in ``crafter.Env`` with its default options. When the original draws a picture at
-night, it takes numbers from the game's random number generator. So this module takes the same numbers.
+night, it takes numbers from the game's random number generator, so this module takes them, too.
 
 One difference makes games reproducible. When the package removes a creature from a region, it picks the creature from a
 set. The order of the set depends on memory addresses, which differ between runs. Here, the creatures are first sorted
@@ -29,7 +29,7 @@ VIEW = (9, 9)
 CHUNK = (12, 12)
 """The size of a region, in squares. The package balances the number of creatures in each region."""
 PIXELS = 63 * 49
-"""Number of pixels in a picture that show land. When it is dark, the package adds random noise to each of them."""
+"""Number of pixels in a picture that show the map. When it is dark, the package adds random noise to each of them."""
 DARK = 0.5
 """It is dark if the amount of daylight, from 0 to 1, is below this value."""
 
@@ -42,7 +42,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     def __init__(self, seed: int) -> None:
         self._length, self._view, self._reward = LENGTH, VIEW, True
-        self.load(_start_of_game(seed))
+        self.load(_initial_state(seed))
 
     @property
     def land(self) -> Any:
@@ -65,35 +65,37 @@ class CrafterGame(Env):  # type: ignore[misc]
 
         The reward of a step is a tenth of its change in health, plus 1 if the step unlocks an achievement.
         """
-        return float(self.tenths / 10)
+        return float(self.reward_tenths / 10)
 
     @property
-    def dead(self) -> bool:
-        """True if the player died."""
+    def is_dead(self) -> bool:
+        """True if the player has died."""
         return bool(self._player.health <= 0)
 
     @property
-    def time_is_up(self) -> bool:
+    def is_time_up(self) -> bool:
         """True if the maximum number of steps has been taken."""
         return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:
         """Take one step of the game. ``action`` is the game's name for an action."""
         _, reward, *_ = self.step(constants.actions.index(action))
-        self.tenths += round(10 * reward)
+        self.reward_tenths += round(10 * reward)
         counts = self._player.achievements
         self.unlocked += [name for name, count in counts.items() if count and name not in self.unlocked]
 
     def save(self) -> bytes:
         """Return a copy of the game's state as bytes."""
         file = io.BytesIO()
-        state = self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked
+        state = self._world, self._player, self._step, self.reward_tenths, self._last_health, self.unlocked
         _GamePickler(file).dump(state)
         return file.getvalue()
 
     def load(self, saved: bytes) -> None:
         """Restore a state that ``save`` returned, even if it is the state of another game."""
-        self._world, self._player, self._step, self.tenths, self._last_health, self.unlocked = pickle.loads(saved)
+        self._world, self._player, self._step, self.reward_tenths, self._last_health, self.unlocked = pickle.loads(
+            saved
+        )
         self._unlocked = set(self.unlocked)
 
     def render(self, size: Any = None) -> None:
@@ -132,14 +134,14 @@ class _GamePickler(pickle.Pickler):
 
 
 @lru_cache(maxsize=16)
-def _start_of_game(seed: int) -> bytes:
-    """Return the state of a game at its start, in the form that ``save`` returns.
+def _initial_state(seed: int) -> bytes:
+    """Return the initial state of a game, in the form that ``save`` returns.
 
     It is cached, since generating a map takes about a second.
     """
     game = CrafterGame.__new__(CrafterGame)
     game._seed, game._episode = seed, 0
     game._world = World(AREA, constants.materials, CHUNK)
-    game.tenths, game.unlocked = 0, list[str]()
+    game.reward_tenths, game.unlocked = 0, list[str]()
     game.reset()
     return game.save()

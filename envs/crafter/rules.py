@@ -1,7 +1,7 @@
 """The rules of the original ``crafter`` package: its tables, the player's actions, and why actions would fail.
 
-The tables show in advance whether an action would fail. The reason names what is missing, but not how much, since the
-player has to find that out.
+The tables show in advance whether an action would fail. The reason names the missing materials, but not how many are
+missing, since the player has to find that out.
 """
 
 from collections.abc import Mapping
@@ -41,9 +41,9 @@ Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "s
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
 """Maps a direction to the offset (east, south) of one step in this direction."""
 MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
-"""Maps our name for a direction to the game's name."""
+"""Maps our name of a direction to the game's name."""
 EDGE = "edge"
-"""The name for squares beyond the edge of the map."""
+"""The name of squares beyond the edge of the map."""
 CREATURES = ("cow", "zombie", "skeleton")
 SENTENCES = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
 """Maps an achievement to the sentence that reports it, if this sentence cannot be made from the achievement's name."""
@@ -62,32 +62,38 @@ class CrafterAction(NamedTuple):
         return f"{self.verb}_{thing}" if thing else self.verb
 
 
-def refusal(game: "CrafterGame", act: CrafterAction) -> str:
+def refusal(game: "CrafterGame", action: CrafterAction) -> str:
     """Return the reason why an action would fail now, or "" if it would succeed.
 
     If the player cannot carry more of a material, collecting it counts as a failure here, although the game removes the
     material from the map and counts the achievement once more.
     """
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < max_count("energy")
-    if fast_asleep and act.verb not in ("sleep", "noop"):
+    if fast_asleep and action.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
-    check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
-    return check(game, act.thing) if check else ""
+    check = {
+        "move": _move_refusal,
+        "do": _do_refusal,
+        "sleep": _sleep_refusal,
+        "place": _place_refusal,
+        "make": _make_refusal,
+    }.get(action.verb)
+    return check(game, action.thing) if check else ""
 
 
-def describe_outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
+def describe_outcome(game: "CrafterGame", action: CrafterAction, target: str, before: Mapping[str, int]) -> str:
     """Return a sentence, without a full stop, that says what an action did.
 
-    ``faced`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
+    ``target`` is the kind of thing that the player faced. ``before`` maps each achievement to its count before the
     action. If the action collected nothing, return "": some materials yield items only by chance.
     """
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
             return SENTENCES.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
-    if act.verb == "do":
-        return "" if faced in tables().collect else f"You hit the {faced}"
-    return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
+    if action.verb == "do":
+        return "" if target in tables().collect else f"You hit the {target}"
+    return {"move": f"You move {action.thing}", "sleep": "You sleep", "noop": "You wait"}[action.verb]
 
 
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
@@ -109,7 +115,7 @@ def faced_kind(game: "CrafterGame") -> str:
     return kind_at(game, x + dx, y + dy)
 
 
-def _move(game: "CrafterGame", direction: str) -> str:
+def _move_refusal(game: "CrafterGame", direction: str) -> str:
     (x, y), (dx, dy) = map(int, game.player.pos), STEPS[direction]
     target = x + dx, y + dy
     if game.player.is_free(target):
@@ -117,7 +123,7 @@ def _move(game: "CrafterGame", direction: str) -> str:
     return f"{kind_at(game, *target)} is in the way; you now face {direction}"
 
 
-def _do(game: "CrafterGame", _: str) -> str:
+def _do_refusal(game: "CrafterGame", _: str) -> str:
     kind, held = faced_kind(game), game.player.inventory
     if kind in CREATURES or kind == "ripe_plant":
         return ""
@@ -132,25 +138,25 @@ def _do(game: "CrafterGame", _: str) -> str:
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
-def _sleep(game: "CrafterGame", _: str) -> str:
+def _sleep_refusal(game: "CrafterGame", _: str) -> str:
     return "" if game.player.inventory["energy"] < max_count("energy") else "you are not tired"
 
 
-def _place(game: "CrafterGame", thing: str) -> str:
+def _place_refusal(game: "CrafterGame", thing: str) -> str:
     recipe, kind = tables().place[thing], faced_kind(game)
     if kind not in recipe["where"]:
         return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
-    return _not_enough(game, recipe["uses"])
+    return _shortage(game, recipe["uses"])
 
 
-def _make(game: "CrafterGame", tool: str) -> str:
+def _make_refusal(game: "CrafterGame", tool: str) -> str:
     recipe, near = tables().make[tool], game.land.nearby(game.player.pos, 1)[0]
     if absent := [station for station in recipe["nearby"] if station not in near]:
         return f"there is no {' and no '.join(absent)} right beside you"
-    return _not_enough(game, recipe["uses"])
+    return _shortage(game, recipe["uses"])
 
 
-def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:
+def _shortage(game: "CrafterGame", uses: Mapping[str, int]) -> str:
     missing = _missing(game, uses)
     return f"you do not have enough {' and '.join(missing)}" if missing else ""
 

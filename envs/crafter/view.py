@@ -1,4 +1,4 @@
-"""What the player sees: the part of the map around the player (the window), and its description in words."""
+"""The player's view: the part of the map around the player (the window), and its description in words."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ MAX_LISTED = 2
 
 
 class PlayerView(NamedTuple):
-    """What the player sees and knows at one moment."""
+    """Everything that the player sees and knows at one moment."""
 
     step: int
     view: Rows
@@ -123,7 +123,7 @@ def describe_view(player: PlayerView) -> str:
         [
             f"Beside you: {around}.",
             f"In view ({WIDTH} wide, {HEIGHT} high, you in the middle; the closest {MAX_LISTED} of a kind):",
-            *(_nearest(player.view) or ["- nothing but open ground"]),
+            *(_lines_of_nearest(player.view) or ["- nothing but open ground"]),
             f"Further {player.facing}: {ahead}.",
             describe_status(player),
             f"Remaining achievements: {', '.join(player.remaining) or 'none'}.",
@@ -139,7 +139,7 @@ def describe_status(player: PlayerView) -> str:
 
 
 def describe_changes(before: PlayerView, after: PlayerView) -> str:
-    """Return a line that says what has changed, or "" if nothing has changed."""
+    """Return a line that lists all changes, or "" if nothing has changed."""
     changed = [f"unlocked {name}" for name in before.remaining if name not in after.remaining]
     changed += [
         f"{name} {before.vitals[name]} -> {new}" for name, new in after.vitals.items() if new != before.vitals[name]
@@ -149,20 +149,23 @@ def describe_changes(before: PlayerView, after: PlayerView) -> str:
             changed.append(f"{name} {old} -> {new}")
     if before.sleeping != after.sleeping:
         changed.append("you fell asleep" if after.sleeping else "you woke up")
-    seen, gone = _kinds(after.view) - _kinds(before.view), _kinds(before.view) - _kinds(after.view)
-    changed += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
-    changed += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
+    appeared, vanished = (
+        _notable_kinds(after.view) - _notable_kinds(before.view),
+        _notable_kinds(before.view) - _notable_kinds(after.view),
+    )
+    changed += [f"now in view: {', '.join(sorted(appeared))}"] * bool(appeared)
+    changed += [f"out of view: {', '.join(sorted(vanished))}"] * bool(vanished)
     return "; ".join(changed)
 
 
-def _nearest(rows: Rows) -> Sequence[str]:
-    """For each kind of thing in view, return a line that lists the nearest things. Open ground is left out."""
+def _lines_of_nearest(rows: Rows) -> Sequence[str]:
+    """Return a line for each kind of thing in view except open ground. Each line lists the nearest things."""
     places_by_kind: dict[str, list[str]] = {}
-    for sighting in find_sightings(rows, _kinds(rows)):
+    for sighting in find_sightings(rows, _notable_kinds(rows)):
         if len(places := places_by_kind.setdefault(sighting.kind, [])) < MAX_LISTED:
             places.append(f"{sighting.steps} step{'s' * (sighting.steps > 1)} {sighting.direction} ({sighting.offset})")
     return [f"- {kind}: {'; '.join(places)}" for kind, places in places_by_kind.items()]
 
 
-def _kinds(rows: Rows) -> set[str]:
+def _notable_kinds(rows: Rows) -> set[str]:
     return set().union(*rows) - {YOU, EDGE, *tables().walkable}

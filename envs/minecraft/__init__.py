@@ -5,14 +5,14 @@ Each action pursues a whole goal, such as mining three logs. The *horizon* of a 
 - ``environment``: the environment class, its options and its actions.
 - ``tasks``: the tasks of the paper's groups, and tasks with several goals that can be reached in any order.
 - ``game_data``: trees, animals and ores, and the tools they require; biomes; recipes; the paper's groups of tasks.
-- ``terrain``: the map generated from a seed, what the player sees at each place, and how long trips take.
-- ``player``: the player's state, how goals change it, why goals are refused, and how likely they are to succeed.
+- ``terrain``: the map generated from a seed, the sources in sight from a place, and the duration of trips.
+- ``player``: the player's state, the effects of goals on it, and their chances of success.
 - ``goals``: the features of goals, for the selectors that choose the next goal, and their preconditions, for dry runs.
 """
 
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import VERSION
-from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs.minecraft.goals import HORIZONS_FILE
 
-__all__ = ["RECORDED", "VERSION", "Minecraft", "MinecraftOptions", "tasks"]
+__all__ = ["HORIZONS_FILE", "VERSION", "Minecraft", "MinecraftOptions", "tasks"]

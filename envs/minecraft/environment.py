@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.game_data import DATA, RECIPES_FILE, STARTING_TOOL, VERSION, milestones
-from planbook.envs.minecraft.goals import RECORDED, MinecraftGoals, preconditions
+from planbook.envs.minecraft.goals import HORIZONS_FILE, MinecraftGoals, preconditions
 from planbook.envs.minecraft.player import GoalEffects, GoalRefused, MinecraftPlayer, effects_of, format_counts
-from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
+from planbook.envs.minecraft.terrain import Terrain, distance_words, terrain_of
 from planbook.envs.optional_members import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.requirements import file_digest
@@ -94,7 +94,7 @@ class Minecraft(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digests of the recipes and of the recorded goals, from which selectors learn horizons."""
-        return {"recipes": file_digest(RECIPES_FILE), "recorded goals": file_digest(RECORDED)}
+        return {"recipes": file_digest(RECIPES_FILE), "recorded goals": file_digest(HORIZONS_FILE)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -124,7 +124,7 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return a sentence about everything that never changes during an episode. ``state`` describes the rest."""
+        """Return a sentence about the facts that never change during an episode. ``state`` describes the others."""
         return f"You are in Minecraft, with an {STARTING_TOOL} in hand."
 
     def state(self) -> str:
@@ -135,7 +135,7 @@ class Minecraft(Environment):
         worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
         depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"
         seen = (
-            ", ".join(f"{name} ({word})" for name, word in seen_words(player.sight(self.terrain)).items())
+            ", ".join(f"{name} ({word})" for name, word in distance_words(player.sight(self.terrain)).items())
             or "nothing of use"
         )
         used = int(player.spot.tick)
@@ -155,7 +155,7 @@ class Minecraft(Environment):
         Blocks are named by what they give: cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that the block
         needs; it must be held. Logs, sand and most plants need none; leaves and vine need shears. "log" means oak;
         agent.mine({"birch_log": 2}) also gives 2 log, and so do acacia_log, spruce_log and other trees."""
-        return self._do("mine", obj, tool)
+        return self._pursue("mine", obj, tool)
 
     @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')
     def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
@@ -163,7 +163,7 @@ class Minecraft(Environment):
 
         Such items are meat (beef, mutton, porkchop, chicken, rabbit), wool, leather, feather, string and bone.
         No tool is needed."""
-        return self._do("kill", obj, tool)
+        return self._pursue("kill", obj, tool)
 
     @action('agent.craft({"planks": 4}, {"log": 1}) -> "You craft 4 planks from 1 log. Inventory: 4 planks."')
     def craft(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = None) -> Observation:
@@ -172,7 +172,7 @@ class Minecraft(Environment):
         ``materials`` are those of the recipe. If the recipe does not fit into two by two fields, ``tool`` is
         "crafting_table", which must be held. If you ask for more than the recipe gives, the recipe is repeated;
         ``materials`` must then cover all of it. Materials beyond that are not used, and surplus items are kept."""
-        return self._do("craft", obj, materials, tool)
+        return self._pursue("craft", obj, materials, tool)
 
     @action(
         'agent.smelt({"iron_ingot": 1}, {"iron_ore": 1}, "furnace") -> '
@@ -180,12 +180,12 @@ class Minecraft(Environment):
     )
     def smelt(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = "furnace") -> Observation:
         """Smelt or cook one kind of item in a furnace, which must be held. No fuel is needed."""
-        return self._do("smelt", obj, materials, tool)
+        return self._pursue("smelt", obj, materials, tool)
 
     @action('agent.equip("leather_boots") -> "You equip the leather_boots. Inventory: 1 leather_boots."')
     def equip(self, obj: str) -> Observation:
         """Put on a piece of armour, or take a tool or shield in hand. It must be in the inventory."""
-        return self._do("equip", obj)
+        return self._pursue("equip", obj)
 
     @query('agent.inventory() -> {"log": 3}')
     def inventory(self) -> dict[str, int]:
@@ -195,9 +195,9 @@ class Minecraft(Environment):
     @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
     def sees(self) -> dict[str, str]:
         """Return what is in sight, each with the distance of the nearest: "next to you", "near" or "far"."""
-        return dict(seen_words(self.player.sight(self.terrain)))
+        return dict(distance_words(self.player.sight(self.terrain)))
 
-    def _do(self, name: str, *args: Any) -> Observation:
+    def _pursue(self, name: str, *args: Any) -> Observation:
         try:
             effects = effects_of(self.terrain, self.player, Action(name, args))
         except GoalRefused as reason:
@@ -234,14 +234,14 @@ class Minecraft(Environment):
 
     def _observe(self, text: str, accepted: bool = True) -> Observation:
         solved = self._is_solved()
-        over = not solved and self.player.spot.tick >= self._limit
+        truncated = not solved and self.player.spot.tick >= self._limit
         text = f"{text} Inventory: {format_counts(self.player.inventory)}."
-        return Observation(text, accepted=accepted, terminated=solved, truncated=over)
+        return Observation(text, accepted=accepted, terminated=solved, truncated=truncated)
 
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return the verdict: solved if all required items are held and, in the equipment group, also worn.
+        """Return the verdict: solved if all required items are held and, in the equipment group, also equipped.
 
         The score is the fraction of the task's milestones that were reached.
         """
@@ -251,18 +251,18 @@ class Minecraft(Environment):
         return Verdict(solved, 1.0 if solved else len(self.milestones()) / len(self.milestones_of(self.task)))
 
     def _is_solved(self) -> bool:
-        return all(self._has(item, count) for item, count in self._required_items.items())
+        return all(self._is_obtained(item, count) for item, count in self._required_items.items())
 
-    def _has(self, item: str, count: int) -> bool:
-        worn = not self.task or self.task.type != tasks.EQUIP or item in self.player.worn
-        return worn and self.player.held(item) >= count
+    def _is_obtained(self, item: str, count: int) -> bool:
+        is_equipped = not self.task or self.task.type != tasks.EQUIP or item in self.player.worn
+        return is_equipped and self.player.count_held(item) >= count
 
     @classmethod
     def milestones_of(cls, task: Task) -> list[str]:
         """Return the milestones of a task, in one possible order.
 
         For parallel goals, the milestones are the items of the goals. For a single object, they are all items that
-        have to be obtained before it, the object itself and, if it must be worn, "equip OBJECT". For example, the
+        have to be obtained before it, the object itself and, if it must be equipped, "equip OBJECT". For example, the
         diamond has the twelve milestones of the paper's figure 8.
         """
         if task.type in tasks.PARALLEL:
@@ -275,7 +275,7 @@ class Minecraft(Environment):
         if not self.task:
             return []
         if self.task.type in tasks.PARALLEL:
-            return [item for item, count in self._required_items.items() if self._has(item, count)]
+            return [item for item, count in self._required_items.items() if self._is_obtained(item, count)]
         worn = {f"equip {item}" for item in self.player.worn}
         return [item for item in self.milestones_of(self.task) if item in self.player.first_held or item in worn]
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 STARTING_TOOL = "axe"
 """The tool that the agent has from the start (table 1 of the paper).
 
-This tool is not an item: it is never in the inventory, and no recipe makes it.
+It does not count as an item: it is never in the inventory, and no recipe makes it.
 """
 
 
@@ -93,13 +93,13 @@ class GameData(NamedTuple):
     pickaxe_tiers: Mapping[str, int]
     """Maps a pickaxe to its tier."""
     digging_ticks: Mapping[str, int]
-    """Maps a pickaxe to the number of ticks that it needs to dig a block of stone."""
+    """Maps a pickaxe to the number of ticks in which it digs a block of stone."""
     sources: tuple[Source, ...]
     biomes: Mapping[str, Biome]
     veins: Mapping[str, int]
     """Maps an ore to the number of its veins, which are spread under the whole map, whatever the biome."""
     guaranteed_amounts: Mapping[str, int]
-    """Maps a source to the amount at its permanent site, which every map has so that no task depends on luck alone."""
+    """Maps a source to the amount at its permanent site. Every map has these sites, so that no task depends on luck."""
     chances: Mapping[str, float]
     """Maps a skill to the probability that it succeeds, as measured in the paper."""
     groups: Mapping[str, Group]
@@ -147,16 +147,16 @@ class Recipe(NamedTuple):
     station: str | None
     """The crafting table or furnace that the player must have in the inventory, or None if neither is needed."""
 
-    def uses(self, target: int) -> int:
-        """Return how many times the recipe must be used to make at least ``target`` items."""
-        return -(-target // self.makes)
+    def uses(self, count: int) -> int:
+        """Return how many times the recipe must be used to make at least ``count`` items."""
+        return -(-count // self.makes)
 
-    def needs(self, target: int) -> dict[str, int]:
-        """Return the materials needed to make at least ``target`` items."""
-        return {item: count * self.uses(target) for item, count in self.ingredients.items()}
+    def needs(self, count: int) -> dict[str, int]:
+        """Return the materials needed to make at least ``count`` items."""
+        return {item: number * self.uses(count) for item, number in self.ingredients.items()}
 
 
-def _read() -> tuple[str, dict[str, list[Recipe]]]:
+def _read_recipes() -> tuple[str, dict[str, list[Recipe]]]:
     data = json.loads(RECIPES_FILE.read_text(encoding="utf-8"))
     recipes: dict[str, list[Recipe]] = {}
     for row in data["recipes"]:
@@ -165,7 +165,7 @@ def _read() -> tuple[str, dict[str, list[Recipe]]]:
     return data["version"], recipes
 
 
-VERSION, RECIPES = _read()
+VERSION, RECIPES = _read_recipes()
 ITEMS = frozenset(
     [*RECIPES]
     + [item for recipes in RECIPES.values() for recipe in recipes for item in recipe.ingredients]
@@ -197,7 +197,7 @@ def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
     """Return the items that must be obtained for a recipe, or None if one of them cannot be obtained.
 
     ``products`` are the items for which the recipe is needed, directly or indirectly. None of them may be an
-    ingredient, since no item can be needed to make itself.
+    ingredient, since no item can be made from itself.
     """
     steps: list[str] = []
     for item in recipe.ingredients:

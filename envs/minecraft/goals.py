@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 @cache
 def known_goals() -> tuple[Action, ...]:
     """Return all goals: gathering each item with each suitable tool, using each recipe, and equipping each item."""
-    made = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
-    worn = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.can_be_equipped(item))
-    return (*_gathering_goals(), *made, *worn)
+    making = (making_goal(recipe, recipe.makes) for recipes in game_data.RECIPES.values() for recipe in recipes)
+    equipping = (Action("equip", (item,)) for item in sorted(game_data.ITEMS) if game_data.can_be_equipped(item))
+    return (*_gathering_goals(), *making, *equipping)
 
 
 def _gathering_goals() -> Iterator[Action]:
     for source in game_data.SOURCES.values():
         for item in dict.fromkeys((*source.gives, source.goal_name)):
-            yield from (Action(source.verb, ({item: 1}, tool)) for tool in _tools(source))
+            yield from (Action(source.verb, ({item: 1}, tool)) for tool in _suitable_tools(source))
 
 
-def _tools(source: Source) -> list[str | None]:
+def _suitable_tools(source: Source) -> list[str | None]:
     """Return the tools with which a source can be gathered. None means no tool.
 
     If the source needs a pickaxe, the pickaxe with the lowest sufficient tier comes first.
     """
     if not source.tier:
         return [source.tool or None]
-    better = [name for name, tier in DATA.pickaxe_tiers.items() if tier >= source.tier]
-    return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
+    sufficient = [name for name, tier in DATA.pickaxe_tiers.items() if tier >= source.tier]
+    return [source.lowest_tool, *(name for name in sufficient if name != source.lowest_tool)]
 
 
-NEVER = -1.0
+NOT_APPLICABLE = -1.0
 """The value of a feature for a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
-RECORDED = Path(__file__).with_name("horizons.csv")
-"""The table of recorded goals, which ``tools/record_goals.py`` writes."""
+HORIZONS_FILE = Path(__file__).with_name("horizons.csv")
+"""The table of recorded goals and their horizons, which ``tools/record_goals.py`` writes."""
 
 
 class MinecraftGoals(Goals):
@@ -60,11 +60,11 @@ class MinecraftGoals(Goals):
     environment: "Minecraft"
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if the player holds what the plan states, even if the goal takes other materials or tools."""
+        """Return True if the player holds the materials and the tool that the plan states, even if these are wrong."""
         tool, needs = goal.args[-1] if goal.args else None, dict(self.materials(goal))
         if isinstance(tool, str) and tool != game_data.STARTING_TOOL:
             needs[tool] = 1
-        return all(self.environment.player.held(item) >= count for item, count in needs.items())
+        return all(self.environment.player.count_held(item) >= count for item, count in needs.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
         """Return the materials that a plan states for crafting or smelting, or {} for other goals."""
@@ -110,8 +110,8 @@ class MinecraftGoals(Goals):
     def features(self, goal: Action) -> Features:
         """Return the features of a goal: the numbers and words from which selectors predict its horizon.
 
-        They contain only what the agent knows: the goal itself, the player's position and the time, and when and how
-        far away the goal's source was last seen.
+        They contain only facts that the agent knows: the goal itself, the player's position and the time, and when and
+        where the goal's source was last seen.
         """
         spot, item, count = self.environment.player.spot, *_object_of(goal)
         source = game_data.source_of(item) if goal.name in GATHERING else None
@@ -161,7 +161,7 @@ class MinecraftGoals(Goals):
 
     def horizon_table(self) -> Path | None:
         """Return the path of the table of goals, which were recorded in random order on maps used for nothing else."""
-        return RECORDED
+        return HORIZONS_FILE
 
 
 def _gathering_goal(source: Source, item: str, count: int, goal: Action) -> Action:
@@ -191,13 +191,13 @@ def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, flo
     All three concern the nearest site of the source. If the source is out of sight, the word is "unseen".
     """
     if source is None:
-        return "none", NEVER, NEVER
+        return "none", NOT_APPLICABLE, NOT_APPLICABLE
     spot, memory = environment.player.spot, environment.player.memory
     sight = environment.player.sight(environment.terrain)
     if source.name in sight:
         return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
     if source.name not in memory:
-        return "unseen", NEVER, NEVER
+        return "unseen", NOT_APPLICABLE, NOT_APPLICABLE
     tick, x, y = memory[source.name]
     distance = ((x - spot.x) ** 2 + (y - spot.y) ** 2) ** 0.5
     return "unseen", float(spot.tick - tick), round(distance, -1)
@@ -207,11 +207,11 @@ def preconditions(task: Task) -> Preconditions:
     """Return the preconditions and effects of goals, and the inventory at the start of the task."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
     rules: Mapping[str, Callable[..., Contract]] = {
-        "mine": partial(_gather, "mine"),
-        "kill": partial(_gather, "kill"),
-        "craft": partial(_make, "craft"),
-        "smelt": partial(_make, "smelt"),
-        "equip": _equip,
+        "mine": partial(_gathering_contract, "mine"),
+        "kill": partial(_gathering_contract, "kill"),
+        "craft": partial(_making_contract, "craft"),
+        "smelt": partial(_making_contract, "smelt"),
+        "equip": _equipping_contract,
     }
     contracts = {name: rule_contract(rule, GoalRefused, fact=_held_fact(UNKNOWN)) for name, rule in rules.items()}
     held = {_held_fact(item): count for item, count in start.items()}
@@ -223,22 +223,22 @@ def _held_fact(item: ArgValue) -> Fact:
 
 
 def _tool_needs(tool: ArgValue) -> list[Need]:
-    named = player.read_tool(tool)
-    return [_held_need(named, 1)] if named not in ("", game_data.STARTING_TOOL) else []
+    name = player.read_tool(tool)
+    return [_held_need(name, 1)] if name not in ("", game_data.STARTING_TOOL) else []
 
 
 def _held_need(item: str, count: int) -> Need:
     return Need.at_least(_held_fact(item), count, f"it takes {count} {item}, and {{now}} are held")
 
 
-def _gather(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
+def _gathering_contract(verb: str, obj: ArgValue, tool: ArgValue) -> Contract:
     item, count = player.read_object(obj)
     source, needs = player.find_source(verb, item), _tool_needs(tool)
     player.check_tool(source, tool or "", item)
     return Contract(needs, [Change.add(_held_fact(name), count) for name in source.gives])
 
 
-def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
+def _making_contract(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Contract:
     recipe, count = player.read_recipe(verb, obj, materials)
     player.check_station(recipe, tool or "")
     item, used = recipe.output, recipe.needs(count)
@@ -247,5 +247,5 @@ def _make(verb: str, obj: ArgValue, materials: ArgValue, tool: ArgValue) -> Cont
     return Contract([*(_held_need(name, number) for name, number in used.items()), *_tool_needs(tool)], changes)
 
 
-def _equip(obj: ArgValue) -> Contract:
+def _equipping_contract(obj: ArgValue) -> Contract:
     return Contract([_held_need(player.read_equipment(obj), 1)])

@@ -3,8 +3,8 @@
 A *goal* is one action of a plan, such as ``mine({"log": 3})``. Recipes, tools and the inventory determine the effects
 of a goal, or the reason why it cannot be reached. A *station* is a crafting table or a furnace.
 
-Table 18 of the DEPS paper reports how often a learned controller succeeds at some skills. Goals have the same chances
-here. A skill that the paper did not measure has the chance of the most similar skill in the table.
+Table 18 of the DEPS paper reports how often a learned controller succeeds at some skills. Here, goals succeed with the
+same probabilities. A skill that the paper did not measure has the probability of the most similar skill in the table.
 """
 
 import random
@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from planbook.envs.minecraft import game_data
 from planbook.envs.minecraft.game_data import DATA, Recipe, Source
-from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, trip, visible
+from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, trip, visible_sources
 from planbook.envs.types import Action
 
 START = Spot(0.0, 0.0, 0, 0)
@@ -87,21 +87,22 @@ class MinecraftPlayer:
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
     worn: tuple[str, ...] = ()
-    taken: dict[int, int] = field(default_factory=dict)
-    """Maps the number of a site to the number of units that were taken from this site."""
+    units_taken: dict[int, int] = field(default_factory=dict)
+    """Maps the number of a site to the number of units that the player has taken from it."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     """Maps a source to the tick at which it was last seen, and its position (x, y) at that time.
 
     The player looks around at the start of an episode, and at the end of each wait or trip.
     """
     first_held: dict[str, float] = field(default_factory=dict)
-    """Maps an item to the tick at which the player first had it."""
+    """Maps an item to the tick at which the player first held it."""
     goals_tried: int = 0
     """The number of goals tried so far."""
-    _seen: tuple[Spot, Sight] | None = None
+    _sight_cache: tuple[Spot, Sight] | None = None
     """The last result of ``sight``, and the spot from which it was computed.
 
-    A spot includes the time, and ``taken`` changes only as time passes, so the result is valid until the spot changes.
+    A spot includes the time, and ``units_taken`` changes only as time passes. So the result is valid until the spot
+    changes.
     """
 
     def copy(self) -> "MinecraftPlayer":
@@ -109,12 +110,12 @@ class MinecraftPlayer:
         return replace(
             self,
             inventory=dict(self.inventory),
-            taken=dict(self.taken),
+            units_taken=dict(self.units_taken),
             memory=dict(self.memory),
             first_held=dict(self.first_held),
         )
 
-    def held(self, item: str) -> int:
+    def count_held(self, item: str) -> int:
         """Return how many pieces of an item are in the inventory."""
         return self.inventory.get(item, 0)
 
@@ -125,17 +126,17 @@ class MinecraftPlayer:
             if not self.inventory[item]:
                 del self.inventory[item]
         for item, count in gains.items():
-            self.inventory[item] = self.held(item) + count
+            self.inventory[item] = self.count_held(item) + count
             self.first_held.setdefault(item, self.spot.tick)
 
     def sight(self, terrain: Terrain) -> Sight:
         """Return the sources in sight, each with the distance and the position of its nearest site."""
-        if self._seen is None or self._seen[0] != self.spot:
-            self._seen = self.spot, visible(terrain, self.spot, self.taken)
-        return self._seen[1]
+        if self._sight_cache is None or self._sight_cache[0] != self.spot:
+            self._sight_cache = self.spot, visible_sources(terrain, self.spot, self.units_taken)
+        return self._sight_cache[1]
 
     def look(self, terrain: Terrain) -> None:
-        """In ``memory``, record the current positions of the sources in sight."""
+        """Record the current positions of the sources in sight in ``memory``."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
@@ -153,8 +154,8 @@ class MinecraftPlayer:
             self.worn = (*self.worn, effects.worn)
         if effects.trip is None:
             return
-        for number, count in effects.trip.taken.items():
-            self.taken[number] = self.taken.get(number, 0) + count
+        for number, count in effects.trip.units_taken.items():
+            self.units_taken[number] = self.units_taken.get(number, 0) + count
         self.look(terrain)
 
 
@@ -182,19 +183,19 @@ def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> Goa
     item.
     """
     if action.name == "equip":
-        return _equip(player, *action.args)
-    find_effects = _gather if action.name in ("mine", "kill") else _make
+        return _equipping_effects(player, *action.args)
+    find_effects = _gathering_effects if action.name in ("mine", "kill") else _making_effects
     return find_effects(action.name, terrain, player, *action.args)
 
 
-def _gather(
+def _gathering_effects(
     verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, tool: JsonValue = None
 ) -> GoalEffects:
     item, count = read_object(obj)
     source = find_source(verb, item)
     held_tool = _held_tool(player, tool)
     check_tool(source, held_tool, item)
-    route = trip(terrain, player.spot, player.taken, source, count, DATA.digging_ticks.get(held_tool, 0))
+    route = trip(terrain, player.spot, player.units_taken, source, count, DATA.digging_ticks.get(held_tool, 0))
     if route is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
     text = f"mine {count} {source.yielded_item(item)}" + ("" if item in source.gives else f" from {source.name}")
@@ -204,12 +205,14 @@ def _gather(
     return GoalEffects(text, source.name, ceil(route.spot.tick - player.spot.tick), gains, {}, route)
 
 
-def _make(
+def _making_effects(
     verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
 ) -> GoalEffects:
     recipe, count = read_recipe(verb, obj, materials)
     needs = recipe.needs(count)
-    lacking = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
+    lacking = [
+        f"{n} {name} (you hold {player.count_held(name)})" for name, n in needs.items() if player.count_held(name) < n
+    ]
     if lacking:
         raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
     check_station(recipe, _held_tool(player, tool))
@@ -219,9 +222,9 @@ def _make(
     return GoalEffects(f"{verb} {format_counts(gains)} from {format_counts(needs)}", skill, ticks, gains, needs)
 
 
-def _equip(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
+def _equipping_effects(player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
     item = read_equipment(obj)
-    if not player.held(item):
+    if not player.count_held(item):
         raise GoalRefused(f"you hold no {item}")
     return GoalEffects(f"equip the {item}", "equip", EQUIPPING_TICKS, worn=item)
 
@@ -282,19 +285,19 @@ def read_recipe(verb: str, obj: JsonValue, materials: JsonValue) -> tuple[Recipe
     Raises GoalRefused if there is no such recipe, or if the plan states fewer materials than the recipe takes.
     """
     item, count = read_object(obj)
-    stated = read_counts(materials, "the materials")
-    recipe = find_recipe(verb, item, stated)
+    material_counts = read_counts(materials, "the materials")
+    recipe = find_recipe(verb, item, material_counts)
     needs = recipe.needs(count)
-    if any(stated[name] < needed for name, needed in needs.items()):
+    if any(material_counts[name] < needed for name, needed in needs.items()):
         raise GoalRefused(
             f"the recipe takes more: {count} {item} takes {format_counts(needs)}, "
-            f"and the plan states {format_counts(stated)}"
+            f"and the plan states {format_counts(material_counts)}"
         )
     return recipe, count
 
 
-def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Return the recipe for an item that takes exactly the kinds of materials in ``stated``.
+def find_recipe(verb: str, item: str, materials: Mapping[str, int]) -> Recipe:
+    """Return the recipe for an item that takes exactly these kinds of materials, in whatever number.
 
     Raises GoalRefused if there is no such recipe.
     """
@@ -302,12 +305,12 @@ def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
     if not recipes:
         raise GoalRefused(f"{item} cannot be {'crafted' if verb == 'craft' else 'smelted'}")
     for recipe in recipes:
-        if set(recipe.ingredients) == set(stated):
+        if set(recipe.ingredients) == set(materials):
             return recipe
-    similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
+    similar = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(materials)))
     raise GoalRefused(
         f"wrong recipe: {similar.makes} {item} takes {format_counts(similar.ingredients)}, "
-        f"and the plan states {format_counts(stated)}"
+        f"and the plan states {format_counts(materials)}"
     )
 
 
@@ -325,15 +328,15 @@ def read_tool(tool: JsonValue) -> str:
 def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
     """Return the tool that the plan names, or "" if it names none. Raises GoalRefused if the tool is not held."""
     named = read_tool(tool)
-    if named not in ("", game_data.STARTING_TOOL) and not player.held(named):
+    if named not in ("", game_data.STARTING_TOOL) and not player.count_held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
     return named
 
 
 def check_tool(source: Source, tool: str, item: str) -> None:
     """Raise GoalRefused if the source cannot be mined with the tool. The error message names ``item``."""
-    enough = tool == source.tool if not source.tier else DATA.pickaxe_tiers.get(tool, 0) >= source.tier
-    if source.tool and not enough:
+    is_sufficient = DATA.pickaxe_tiers.get(tool, 0) >= source.tier if source.tier else tool == source.tool
+    if source.tool and not is_sufficient:
         needed = source.lowest_tool + (" or better" if source.tier else "")
         raise GoalRefused(f"it takes {needed} to mine {item}, and the plan uses {tool or 'none'}")
 

@@ -29,7 +29,7 @@ The option ``ticks`` can lower it, as in the paper's figure 4.
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
 """The inventory at the start of a task with parallel goals. It lets the agent begin with any of the goals."""
 TYPES = (*DATA.groups, *PARALLEL)
-_TYPE_OF = {item: kind for kind, group in DATA.groups.items() for item in group.objects}
+_TYPE_OF = {item: task_type for task_type, group in DATA.groups.items() for item in group.objects}
 
 
 def select(selection: Selection) -> list[Task]:
@@ -40,18 +40,18 @@ def select(selection: Selection) -> list[Task]:
     if selection.ids:
         return [_task_by_id(task_id) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, ENVIRONMENT)
-    offered = tuple(PARALLEL if split == "parallel" else DATA.groups)
-    types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
+    available = tuple(PARALLEL if split == "parallel" else DATA.groups)
+    types = [name for name in chosen_types(selection, TYPES, ENVIRONMENT) if name in available]
     seeds = selection.seeds or DEFAULT_SEEDS
-    return list(interleave((_tasks_of_type(kind, split, seeds) for kind in types), selection.limit))
+    return list(interleave((_tasks_of_type(name, split, seeds) for name in types), selection.limit))
 
 
-def _tasks_of_type(kind: str, split: str, seeds: Sequence[int]) -> Iterator[Task]:
+def _tasks_of_type(task_type: str, split: str, seeds: Sequence[int]) -> Iterator[Task]:
     for seed in seeds:
-        if kind in PARALLEL:
-            yield parallel_task(kind, seed)
+        if task_type in PARALLEL:
+            yield parallel_task(task_type, seed)
             continue
-        for item in DATA.groups[kind].objects:
+        for item in DATA.groups[task_type].objects:
             if split == "full" or item not in DATA.not_in_table_21:
                 yield single_task(item, seed)
 
@@ -71,30 +71,30 @@ def _task_by_id(task_id: str) -> Task:
 
 def single_task(item: str, seed: int) -> Task:
     """Return the task of obtaining an object on the map that is generated from a seed."""
-    kind = _TYPE_OF[item]
+    task_type = _TYPE_OF[item]
     return Task(
-        id=f"{kind.partition('_')[0]}/{item}/{seed}",
+        id=f"{task_type.partition('_')[0]}/{item}/{seed}",
         env=ENVIRONMENT,
         split="full" if item in DATA.not_in_table_21 else "table21",
-        type=kind,
-        goal=f"equip the {item}" if kind == EQUIP else f"obtain 1 {item}",
+        type=task_type,
+        goal=f"equip the {item}" if task_type == EQUIP else f"obtain 1 {item}",
         params={"object": item, "count": 1},
         seed=seed,
     )
 
 
-def parallel_task(kind: str, seed: int) -> Task:
+def parallel_task(task_type: str, seed: int) -> Task:
     """Return a task with several parallel goals. The seed determines the goals and the map."""
-    rng = random.Random(f"{kind}/{seed}")
-    chosen = rng.sample(list(DATA.parallel_items.items()), PARALLEL[kind])
+    rng = random.Random(f"{task_type}/{seed}")
+    chosen = rng.sample(list(DATA.parallel_items.items()), PARALLEL[task_type])
     counts = {name: rng.randint(1, item.max_count) for name, item in chosen}
     goals: list[JsonValue] = [{name: count} for name, count in counts.items()]
     parts = [f"{count} {name}" for name, count in counts.items()]
     return Task(
-        id=f"{kind}/{seed}",
+        id=f"{task_type}/{seed}",
         env=ENVIRONMENT,
         split="parallel",
-        type=kind,
+        type=task_type,
         goal=f"obtain {', '.join(parts[:-1])} and {parts[-1]}",
         params={"goals": goals},
         seed=seed,
@@ -104,7 +104,7 @@ def parallel_task(kind: str, seed: int) -> Task:
 def required_items(task: Task) -> dict[str, int]:
     """Return a dict that maps each required item to the number that the agent must hold.
 
-    In the group EQUIP, the agent must also wear the item.
+    In the group EQUIP, the agent must also equip the item.
     """
     goals = task.params.get("goals")
     if isinstance(goals, list):

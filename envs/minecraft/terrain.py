@@ -1,4 +1,4 @@
-"""The map that is generated from a seed, what the player sees at each place, and how long trips take.
+"""The map that is generated from a seed, the sources in sight from a place, and the duration of trips.
 
 A *source* is a kind of thing that can be gathered, such as oak trees, cows or coal ore. A *site* is a place with a
 certain amount of one source: a group of trees, a herd of animals, or an underground vein of ore. Lengths are in blocks,
@@ -21,8 +21,8 @@ REGIONS = 10
 FOREVER = 10**9
 """A tick that is later than the end of any episode."""
 MEADOW_COUNT, MEADOW_DISTANCE, SPREAD = 3, (90, 140), 8
-"""The number of meadows, the range of their distances from the spawn, and the maximum distance, along each axis, of a
-permanent site from the middle of its meadow. Every permanent site is on a meadow."""
+"""Every permanent site is on a meadow. These are the number of meadows, the range of their distances from the spawn,
+and the maximum distance of a permanent site from the middle of its meadow along each axis."""
 P_CLOSE, CLOSE_DISTANCE, CLOSE_HERD_GONE_AT = 0.6, (5, 20), (200, 600)
 """The probability that a source with a permanent site also has a site close to the spawn, the range of that site's
 distance from the spawn, and the range of ticks in which a herd leaves that site."""
@@ -42,9 +42,9 @@ class Site:
     amount: int
     """The number of trees, animals or blocks at the start of an episode."""
     dx: float = 0.0
-    """How far a herd moves along the x axis in one tick."""
+    """The distance that a herd moves along the x axis in one tick."""
     dy: float = 0.0
-    """How far a herd moves along the y axis in one tick."""
+    """The distance that a herd moves along the y axis in one tick."""
     gone_at: int = FOREVER
     """The last tick at which a herd can be found."""
     number: int = 0
@@ -67,12 +67,12 @@ MAX_HERD_SPEED = 0.025
 Regions = tuple[tuple[float, float, str], ...]
 """The position (x, y) of each region's centre, and the region's biome."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""How far the player sees on the surface, and underground, in blocks."""
+"""The distances, in blocks, to which the player sees on the surface and underground."""
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """A map at the start of an episode. It never changes: the player's state records what was taken."""
+    """A map at the start of an episode. It never changes: the player's state records the units that were taken."""
 
     regions: Regions
     sites: tuple[Site, ...]
@@ -99,7 +99,7 @@ def terrain_of(seed: int) -> Terrain:
     sites = [_site(*place, rng) for place in _site_positions(regions, rng)]
     sites += [_close_site(source, rng) for source in DATA.guaranteed_amounts if rng.random() < P_CLOSE]
     meadows = [_random_position(rng, *MEADOW_DISTANCE) for _ in range(MEADOW_COUNT)]
-    sites += [_guaranteed_site(source, *rng.choice(meadows), rng) for source in DATA.guaranteed_amounts]
+    sites += [_permanent_site(source, *rng.choice(meadows), rng) for source in DATA.guaranteed_amounts]
     sites = [_number_site(site, number, regions) for number, site in enumerate(sites)]
     by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
     return Terrain(regions, tuple(sites), by_source)
@@ -159,16 +159,16 @@ def _with_movement(site: Site, gone_at: tuple[int, int], rng: random.Random) -> 
     return replace(site, dx=dx, dy=dy, gone_at=rng.randint(*gone_at))
 
 
-def _guaranteed_site(source: str, x: float, y: float, rng: random.Random) -> Site:
-    near = rng.uniform(-SPREAD, SPREAD), rng.uniform(-SPREAD, SPREAD)
-    return Site(source, x + near[0], y + near[1], 0, DATA.guaranteed_amounts[source])
+def _permanent_site(source: str, x: float, y: float, rng: random.Random) -> Site:
+    dx, dy = rng.uniform(-SPREAD, SPREAD), rng.uniform(-SPREAD, SPREAD)
+    return Site(source, x + dx, y + dy, 0, DATA.guaranteed_amounts[source])
 
 
 def _random_position(rng: random.Random, least: float, most: float) -> tuple[float, float]:
     """Return a random position ``least`` to ``most`` blocks from the spawn."""
     x, y = rng.uniform(-1, 1), rng.uniform(-1, 1)
-    stretch = rng.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
-    return x * stretch, y * stretch
+    scale = rng.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
+    return x * scale, y * scale
 
 
 WALK_TICKS = 4.6
@@ -196,29 +196,31 @@ class Trip:
 
     spot: Spot
     """The place and the time at the end of the trip."""
-    taken: dict[int, int] = field(default_factory=dict)
+    units_taken: dict[int, int] = field(default_factory=dict)
     """Maps the number of a site to the amount that the player takes from it on this trip."""
 
 
-def trip(terrain: Terrain, start: Spot, taken: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
+def trip(
+    terrain: Terrain, start: Spot, units_taken: Mapping[int, int], source: Source, units: int, dig_ticks: int
+) -> Trip | None:
     """Return a trip that gathers ``units`` units of a source, or None if the map does not contain enough.
 
-    From each place, the trip continues to the site that can be reached fastest. ``taken`` maps the number of a site to
-    the amount taken from it before the trip. ``dig`` is the number of ticks needed to dig a block of stone, or 0 if the
-    player uses no pickaxe.
+    From each place, the trip continues to the site that can be reached fastest. ``units_taken`` maps the number
+    of a site to the amount that was taken from it before the trip. ``dig_ticks`` is the number of ticks needed to dig a
+    block of stone, or 0 if the player uses no pickaxe.
     """
-    work = source.work * dig if source.tool == "pickaxe" else source.work
+    work = source.work * dig_ticks if source.tool == "pickaxe" else source.work
     result = Trip(start)
     while units > 0:
-        reached = _nearest(terrain, result, taken, source, dig)
-        if reached is None:
+        arrival = _nearest(terrain, result, units_taken, source, dig_ticks)
+        if arrival is None:
             return None
-        spot, site, remaining = reached
+        spot, site, remaining = arrival
         count = min(remaining, units)
         units -= count
-        result.taken[site] = result.taken.get(site, 0) + count
+        result.units_taken[site] = result.units_taken.get(site, 0) + count
         result.spot = spot._replace(tick=spot.tick + count * work)
-    result.taken.pop(NO_SITE, None)
+    result.units_taken.pop(NO_SITE, None)
     return result
 
 
@@ -227,18 +229,18 @@ NO_SITE = -1
 
 
 def _nearest(
-    terrain: Terrain, so_far: Trip, taken: Mapping[int, int], source: Source, dig: int
+    terrain: Terrain, trip_so_far: Trip, units_taken: Mapping[int, int], source: Source, dig_ticks: int
 ) -> tuple[Spot, int, int] | None:
     """Find the site of a source that can be reached fastest and is not exhausted.
 
     Return the player's spot on arrival, the site's number and the amount left there, or None if there is no such site.
     """
     if source.name in EVERYWHERE:
-        return _to_layer(terrain, so_far.spot, source), NO_SITE, FOREVER
+        return _to_layer(terrain, trip_so_far.spot, source), NO_SITE, FOREVER
     reachable = []
     for site in terrain.by_source[source.name]:
-        remaining = site.amount - taken.get(site.number, 0) - so_far.taken.get(site.number, 0)
-        end = fastest_route(so_far.spot, site, dig)
+        remaining = site.amount - units_taken.get(site.number, 0) - trip_so_far.units_taken.get(site.number, 0)
+        end = fastest_route(trip_so_far.spot, site, dig_ticks)
         if remaining > 0 and end.tick <= site.gone_at:
             reachable.append((end, site.number, remaining))
     return min(reachable, key=lambda arrival: arrival[0].tick, default=None)
@@ -252,22 +254,22 @@ def _to_layer(terrain: Terrain, spot: Spot, source: Source) -> Spot:
     return spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB_TICKS)
 
 
-def fastest_route(spot: Spot, site: Site, dig: int) -> Spot:
+def fastest_route(spot: Spot, site: Site, dig_ticks: int) -> Spot:
     """Return the player's spot after the fastest route to a site, over the surface or through a tunnel.
 
     A tunnel is possible if both the player and the site are underground and the player uses a pickaxe.
     """
-    surface_end = _surface_route(spot, site, dig)
-    if not spot.depth or not site.depth or not dig:
+    surface_end = _surface_route(spot, site, dig_ticks)
+    if not spot.depth or not site.depth or not dig_ticks:
         return surface_end
     distance = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
     descent = site.depth - spot.depth
     dug_blocks = int(distance) * TUNNEL_BLOCKS + max(descent, 0)
-    tick = spot.tick + dug_blocks * dig + distance * WALK_TICKS + max(-descent, 0) * CLIMB_TICKS
+    tick = spot.tick + dug_blocks * dig_ticks + distance * WALK_TICKS + max(-descent, 0) * CLIMB_TICKS
     return min(surface_end, Spot(site.x, site.y, site.depth, tick), key=lambda end: end.tick)
 
 
-def _surface_route(spot: Spot, site: Site, dig: int) -> Spot:
+def _surface_route(spot: Spot, site: Site, dig_ticks: int) -> Spot:
     """Return the player's spot after the route to a site over the surface.
 
     If the site is a herd, the route ends where the herd will be when the player arrives.
@@ -280,7 +282,7 @@ def _surface_route(spot: Spot, site: Site, dig: int) -> Spot:
     tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK_TICKS
     if not site.depth:
         return Spot(x, y, 0, tick)
-    return Spot(x, y, site.depth, tick + site.soil * SOIL_TICKS + (site.depth - site.soil) * dig)
+    return Spot(x, y, site.depth, tick + site.soil * SOIL_TICKS + (site.depth - site.soil) * dig_ticks)
 
 
 DISTANCE_WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
@@ -289,7 +291,7 @@ Sight = dict[str, tuple[float, float, float]]
 """Maps a source in sight to the distance and the position (x, y) of its nearest site."""
 
 
-def seen_words(sight: Sight) -> dict[str, str]:
+def distance_words(sight: Sight) -> dict[str, str]:
     """Return a dict that maps each source in sight to a word for its distance. The nearest source comes first."""
     return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
 
@@ -299,8 +301,8 @@ def distance_word(distance: float) -> str:
     return next((word for reach, word in DISTANCE_WORDS if distance <= reach), DISTANCE_WORDS[-1][1])
 
 
-def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
-    """Return the nearest visible site of each source. Underground, the player sees only nearby veins."""
+def visible_sources(terrain: Terrain, spot: Spot, units_taken: Mapping[int, int]) -> Sight:
+    """Return the sources in sight, each with its nearest site. Underground, only nearby veins are in sight."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     nearest: dict[str, tuple[float, float, float]] = {}
@@ -308,9 +310,12 @@ def visible(terrain: Terrain, spot: Spot, taken: Mapping[int, int]) -> Sight:
         if bool(site.depth) != bool(depth):
             continue
         position = (site.x, site.y) if site.gone_at == FOREVER else site.position_at(tick)
-        square = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
-        if square > reach * reach or tick > site.gone_at or site.amount <= taken.get(site.number, 0):
+        squared_distance = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
+        if squared_distance > reach * reach or tick > site.gone_at or site.amount <= units_taken.get(site.number, 0):
             continue
-        if site.source not in nearest or square < nearest[site.source][0]:
-            nearest[site.source] = square, *position
-    return {source: (sqrt(square), site_x, site_y) for source, (square, site_x, site_y) in nearest.items()}
+        if site.source not in nearest or squared_distance < nearest[site.source][0]:
+            nearest[site.source] = squared_distance, *position
+    return {
+        source: (sqrt(squared_distance), site_x, site_y)
+        for source, (squared_distance, site_x, site_y) in nearest.items()
+    }

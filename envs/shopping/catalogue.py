@@ -1,4 +1,4 @@
-"""The products and the customers' wishes: our own catalogue, or those in the user's files.
+"""The products and the customers' wishes, from our own catalogue or from the user's files.
 
 Our catalogue has 1,200 products and 546 wishes. It is generated from ``kinds.json`` with fixed seeds. Each kind of
 product, such as body lotion, has ten families of three similar products. The second product of a family differs from
@@ -47,23 +47,23 @@ class Product:
     """A dict from option name to a dict from value to its surcharge, which is added to ``price``."""
     price: float
     price_shown: tuple[float, float] | None = None
-    """The price range that the page shows, or None to derive it from the surcharges of the options."""
+    """The price range on the product's page, or None if it follows from the surcharges of the options."""
     rating: str = "N.A."
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
         """Return the price with the chosen options. An option that is not chosen has its first value."""
-        extras = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
-        return round(self.price + sum(extras), 2)
+        surcharges = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
+        return round(self.price + sum(surcharges), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        """Return the lowest and the highest price to show: ``price_shown``, or what the chosen options allow."""
+        """Return the lowest and the highest price to show: ``price_shown``, or the limits with the chosen options."""
         if self.price_shown:
             return self.price_shown
-        extras = [
+        surcharges = [
             [values[chosen[name]]] if name in chosen else values.values() for name, values in self.options.items()
         ]
-        return round(self.price + sum(map(min, extras)), 2), round(self.price + sum(map(max, extras)), 2)
+        return round(self.price + sum(map(min, surcharges)), 2), round(self.price + sum(map(max, surcharges)), 2)
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def format_price(amount: float) -> str:
     return f"${amount:,.2f}"
 
 
-def price_clause(upper: float | None) -> str:
-    """Return the clause that names the price limit at the end of a wish's sentence, or "" if there is no limit."""
-    return "" if upper is None else f", and price lower than {upper:.2f} dollars"
+def price_clause(limit: float | None) -> str:
+    """Return the clause at the end of a wish's sentence that names the price limit, or "" if there is no limit."""
+    return "" if limit is None else f", and price lower than {limit:.2f} dollars"
 
 
 KINDS = Path(__file__).with_name("kinds.json")
@@ -107,14 +107,14 @@ Entry = Mapping[str, Any]
 
 
 @cache
-def _data() -> Entry:
+def _kinds_data() -> Entry:
     data: Entry = json.loads(KINDS.read_text(encoding="utf-8"))
     return data
 
 
 def random_brand(rng: random.Random) -> str:
     """Return a random brand: a maker and a product line, such as ``Fenmere Juniper``."""
-    names = _data()["names"]
+    names = _kinds_data()["names"]
     return f"{rng.choice(names['begins'])}{rng.choice(names['ends'])} {rng.choice(names['lines'])}"
 
 
@@ -125,40 +125,41 @@ def title_case(text: str) -> str:
 
 def random_phrase(purpose: str, rng: random.Random) -> str:
     """Return a random phrase with placeholders. ``purpose`` is the kind of text, such as ``review``."""
-    return str(rng.choice(_data()["phrases"][purpose]))
+    return str(rng.choice(_kinds_data()["phrases"][purpose]))
 
 
 SHUFFLE_SEED = 233
 """WebShop's seed for shuffling its goals."""
-FAMILIES, WISHES = 10, 546
+FAMILIES_PER_KIND, WISH_COUNT = 10, 546
+"""The number of families of products for each kind, and the number of wishes in our catalogue."""
 P_OPTION = 0.6
 """The probability that a wish names any given option. About one in five wishes names none, as in WebShop."""
-PRICE_LIMITS = tuple(10.0 * ten for ten in range(1, 100))
+PRICE_LIMITS = tuple(10.0 * n for n in range(1, 100))
 """The price limits that sentences name: 10, 20, ... 990 dollars."""
 
 
 @cache
-def own_shop() -> Shop:
-    """Return our own shop, which is generated once per process, in about 50 ms."""
-    data = _data()
+def generated_shop() -> Shop:
+    """Return the shop with our own catalogue, which is generated once per process, in about 50 ms."""
+    data = _kinds_data()
     products = {
         product.id: product
         for category, details in data["categories"].items()
         for kind in details["kinds"]
-        for number in range(FAMILIES)
+        for number in range(FAMILIES_PER_KIND)
         for product in _family(category, details["path"], kind, data["axes"], number)
     }
     return Shop(products, _wishes(list(products.values())))
 
 
-def upper_price(price: float, rng: random.Random) -> float | None:
+def draw_price_limit(price: float, rng: random.Random) -> float | None:
     """Return a random price limit for a wish whose product has this price, as in WebShop, or None for no limit.
 
-    The limit is the higher of two that are drawn from the next four PRICE_LIMITS above the price. If there are fewer
-    than two above the price, there is no limit.
+    The limit is the higher of two values drawn from the next four PRICE_LIMITS above the price. If fewer than two are
+    above the price, there is no limit.
     """
-    above = [limit for limit in PRICE_LIMITS if limit > price][:4]
-    return max(rng.sample(above, 2)) if len(above) >= 2 else None
+    higher = [limit for limit in PRICE_LIMITS if limit > price][:4]
+    return max(rng.sample(higher, 2)) if len(higher) >= 2 else None
 
 
 def _family(category: str, path: str, kind: Entry, axes: Mapping[str, Sequence[str]], number: int) -> Iterator[Product]:
@@ -174,28 +175,29 @@ def _family(category: str, path: str, kind: Entry, axes: Mapping[str, Sequence[s
         description="",
         bullets=(),
         attributes=tuple(attributes[:4]),
-        options={name: _values(axes[axis], least, rng) for name, axis in kind["options"].items()},
+        options={name: _draw_surcharges(axes[axis], least, rng) for name, axis in kind["options"].items()},
         price=round(rng.uniform(least, most), 2),
         rating=f"{rng.uniform(2.8, 5.0):.1f}",
     )
     yield _with_texts(first, rng)
-    swapped = (*first.attributes[:3], attributes[4])
-    yield _with_texts(replace(first, id=_new_id(rng), attributes=swapped, price=round(first.price * 0.97, 2)), rng)
-    fewer = {name: dict(list(values.items())[1:]) for name, values in first.options.items()}
-    yield _with_texts(replace(first, id=_new_id(rng), options=fewer, price=round(first.price * 1.6, 2)), rng)
+    cheaper, dearer = round(first.price * 0.97, 2), round(first.price * 1.6, 2)
+    attributes_of_second = (*first.attributes[:3], attributes[4])
+    yield _with_texts(replace(first, id=_new_id(rng), attributes=attributes_of_second, price=cheaper), rng)
+    fewer_values = {name: dict(list(values.items())[1:]) for name, values in first.options.items()}
+    yield _with_texts(replace(first, id=_new_id(rng), options=fewer_values, price=dearer), rng)
 
 
 def _new_id(rng: random.Random) -> str:
     return "B0" + "".join(rng.choices("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=8))
 
 
-def _values(axis: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
-    """Return a dict from value to surcharge, for three to five values of an option.
+def _draw_surcharges(values: Sequence[str], least: float, rng: random.Random) -> dict[str, float]:
+    """Return a dict that maps three to five of an option's possible values to random surcharges.
 
-    ``axis`` lists all values that the option can have. ``least`` is the lowest price of products of this kind.
+    ``least`` is the lowest price of products of this kind.
     """
-    indexes = sorted(rng.sample(range(len(axis)), rng.randint(3, min(5, len(axis)))))
-    return {axis[index]: rng.choice((0.0, 0.0, round(least * rng.uniform(0.1, 0.6), 2))) for index in indexes}
+    indexes = sorted(rng.sample(range(len(values)), rng.randint(3, min(5, len(values)))))
+    return {values[index]: rng.choice((0.0, 0.0, round(least * rng.uniform(0.1, 0.6), 2))) for index in indexes}
 
 
 def _with_texts(product: Product, rng: random.Random) -> Product:
@@ -219,19 +221,19 @@ def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
     """Return wishes for random products in random order, like WebShop's goals."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
     random.Random(SHUFFLE_SEED).shuffle(wishes)
-    return wishes[:WISHES]
+    return wishes[:WISH_COUNT]
 
 
 def _wish(product: Product, rng: random.Random) -> Wish:
     attributes = rng.sample(product.attributes, rng.choice((1, 2, 2, 3)))
     options = {name: rng.choice(list(values)) for name, values in product.options.items() if rng.random() < P_OPTION}
-    upper = upper_price(product.price_of(options), rng)
+    limit = draw_price_limit(product.price_of(options), rng)
     return Wish(
-        sentence=_sentence(product.query, attributes, options, rng) + price_clause(upper),
+        sentence=_sentence(product.query, attributes, options, rng) + price_clause(limit),
         product=product.id,
         attributes=tuple(attributes),
         values=tuple(options.values()),
-        price_below=upper,
+        price_below=limit,
     )
 
 
@@ -260,7 +262,7 @@ def load_shop(items: str, attributes: str, goals: str) -> Shop:
     """
     products: dict[str, Product] = {}
     try:
-        attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
+        attribute_table, goal_table = _read_table(attributes), _read_table(goals) if goals else None
         for entry in _read(items):
             id = str(entry["asin"]).upper()
             if id != "NAN" and len(id) <= MAX_ID_LENGTH and id not in products:
@@ -285,7 +287,7 @@ def _read(file: str) -> Any:
         raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
 
 
-def _table(file: str) -> Entry:
+def _read_table(file: str) -> Entry:
     return {id.upper(): entry for id, entry in _read(file).items()} if file else {}
 
 
@@ -346,9 +348,9 @@ def _file_wishes(product: Product, attributes: Entry, goals: Entry | None) -> It
 
 
 def _file_wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """Yield the wish or, as in WebShop, nothing if it has no attributes."""
+    """Yield the wish. As in WebShop, a wish without attributes is left out."""
     if attributes:
-        upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
+        limit = draw_price_limit(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         yield Wish(
-            sentence + price_clause(upper), product.id, tuple(map(str, attributes)), tuple(map(str, values)), upper
+            sentence + price_clause(limit), product.id, tuple(map(str, attributes)), tuple(map(str, values)), limit
         )

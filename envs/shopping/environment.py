@@ -13,7 +13,7 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.requirements import files_digest
 from planbook.envs.selection import chosen_split, interleave
 from planbook.envs.shopping import webshop
-from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, load_shop, own_shop
+from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, generated_shop, load_shop
 from planbook.envs.shopping.webshop import ProductSearch, ShopPages, ShopState, clean, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
@@ -40,7 +40,7 @@ TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 def get_shop(options: ShoppingOptions) -> Shop:
     """Return the shop that the options define. Raises BadSelection if one of the shop's files is unusable."""
-    return load_shop(options.items, options.attributes, options.goals) if options.items else own_shop()
+    return load_shop(options.items, options.attributes, options.goals) if options.items else generated_shop()
 
 
 @cache
@@ -79,7 +79,7 @@ class Shopping(Environment):
 
     Pages, buttons and reward are WebShop's, with some differences. Only the search page has a search box. Options may
     cost extra, while in WebShop (and in product files in its format) each product has one price. The search uses our
-    BM25, and the factor ``r_type`` of the reward uses no tagger (see ``webshop.py``).
+    BM25, and the factor ``r_type`` of the reward uses no part-of-speech tagger (see ``webshop.py``).
     """
 
     name = "shopping"
@@ -120,14 +120,14 @@ agent.click("Buy Now")
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return all tasks if tasks are selected by id. Otherwise return the split's tasks, from each type in turn."""
+        """Return the split's tasks, from each type in turn. If tasks are selected by id, return those of all splits."""
         shop = get_shop(ShoppingOptions.read(options))
         if selection.ids:
             return [task for split in SPLITS for task in _tasks(split, shop)]
         split = chosen_split(selection, tuple(SPLITS), "shopping")
         tasks = _tasks(split, shop)
         types = dict.fromkeys([*TYPES, *(task.type for task in tasks)])
-        return list(interleave([task for task in tasks if task.type == kind] for kind in types))
+        return list(interleave([task for task in tasks if task.type == name] for name in types))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -185,7 +185,7 @@ agent.click("Buy Now")
         if not keywords.strip():
             return Observation.refused("name what to search for")
         index = search_index(self.options.items, self.options.attributes, self.options.goals)
-        return self._go(ShopState(webshop.RESULTS, keywords, index.results(keywords)))
+        return self._go_to(ShopState(webshop.RESULTS, keywords, index.results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
@@ -224,26 +224,26 @@ agent.click("Buy Now")
     def _press(self, button: str) -> Observation:
         state = self._state
         if button in state.results and state.page == webshop.RESULTS:
-            return self._go(replace(state, page=webshop.ITEM, product=button, chosen={}))
+            return self._go_to(replace(state, page=webshop.ITEM, product=button, chosen={}))
         if button == webshop.BACK:
-            return self._go(ShopState())
+            return self._go_to(ShopState())
         if button in (webshop.NEXT, webshop.PREV) and state.page == webshop.RESULTS:
-            return self._go(replace(state, page_number=state.page_number + (1 if button == webshop.NEXT else -1)))
+            return self._go_to(replace(state, page_number=state.page_number + (1 if button == webshop.NEXT else -1)))
         if button == webshop.PREV and state.page == webshop.ITEM:
-            return self._go(replace(state, page=webshop.RESULTS, product="", chosen={}))
+            return self._go_to(replace(state, page=webshop.RESULTS, product="", chosen={}))
         if button == webshop.PREV:
-            return self._go(replace(state, page=webshop.ITEM))
+            return self._go_to(replace(state, page=webshop.ITEM))
         if button in webshop.SUB_PAGES:
-            return self._go(replace(state, page=webshop.SUB_PAGES[button]))
-        return self._go(replace(state, page=webshop.DONE)) if button == webshop.BUY else self._select(button)
+            return self._go_to(replace(state, page=webshop.SUB_PAGES[button]))
+        return self._go_to(replace(state, page=webshop.DONE)) if button == webshop.BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
         """Choose a value of an option. As in WebShop, if several options have it, choose it for the last of them."""
         options = self._shop.products[self._state.product].options
-        name, choice = [(name, raw) for name, values in options.items() for raw in values if clean(raw) == value][-1]
-        return self._go(replace(self._state, chosen={**self._state.chosen, name: choice}))
+        name, raw_value = [(name, raw) for name, values in options.items() for raw in values if clean(raw) == value][-1]
+        return self._go_to(replace(self._state, chosen={**self._state.chosen, name: raw_value}))
 
-    def _go(self, state: ShopState) -> Observation:
+    def _go_to(self, state: ShopState) -> Observation:
         self._state = state
         return Observation(self._pages.text(state), terminated=state.page == webshop.DONE)
 

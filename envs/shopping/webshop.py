@@ -8,9 +8,11 @@ breaks are replaced with spaces, so that no product can forge a button.
 The search is BM25 over the text that WebShop indexes: title, description, first bullet and options. WebShop uses
 Lucene. Here, words are normalised in a simpler way: they are turned into lower case, and a plural loses its final s.
 
-    reward = r_type * (attributes matched + options matched + price within the limit) / (attributes + options + 1)
+The reward of a purchase is:
 
-The reward differs from the original in one respect. Its factor ``r_type`` compares the nouns in two titles, and WebShop
+    r_type * (attributes matched + options matched + price within the limit) / (attributes + options + 1)
+
+It differs from the original in one respect. Its factor ``r_type`` compares the nouns in two titles, and WebShop
 finds the nouns with spaCy's large English model. Here, every word of a title counts as a noun, unless NOT_NOUNS lists
 it. The result is similar: since nearly every word of a title begins with a capital letter, like a name, the model takes
 most words for nouns, too. Two products are of the same kind if they have the same query, or if two steps of their
@@ -95,9 +97,9 @@ class ShopPages:
         if state.page == SEARCH:
             return "The search page. There is a search box here, and nothing to click."
         if state.page == RESULTS:
-            return "\n".join(self._results(state))
+            return "\n".join(self._results_page(state))
         if state.page == ITEM:
-            return "\n".join(self._item(state))
+            return "\n".join(self._product_page(state))
         if state.page == DONE:
             return f"You have bought {self._purchase(state)}. The shopping is over."
         return "\n".join(self._sub_page(state))
@@ -114,10 +116,10 @@ class ShopPages:
         return f"You are on the {state.page} page of {self._heading(state)}{selected}."
 
     def _navigation(self, state: ShopState) -> list[str]:
-        more = state.page_number * self._results_per_page < len(state.results)
-        return [BACK, *([PREV] if state.page_number > 1 else []), *([NEXT] if more else [])]
+        has_next = state.page_number * self._results_per_page < len(state.results)
+        return [BACK, *([PREV] if state.page_number > 1 else []), *([NEXT] if has_next else [])]
 
-    def _results(self, state: ShopState) -> Sequence[str]:
+    def _results_page(self, state: ShopState) -> Sequence[str]:
         ids, first = self.ids_on_page(state), (state.page_number - 1) * self._results_per_page + 1
         content = f"{first} to {first + len(ids) - 1} of {len(state.results)}" if ids else "none"
         products = [self._shop.products[id] for id in ids]
@@ -125,7 +127,7 @@ class ShopPages:
         buttons = " ".join(f"[{button}]" for button in self._navigation(state))
         return [f"Results for '{clean(state.keywords)}': {content}", buttons, *lines]
 
-    def _item(self, state: ShopState) -> Sequence[str]:
+    def _product_page(self, state: ShopState) -> Sequence[str]:
         product, buttons = self._product(state), " ".join(f"[{button}]" for button in SUB_PAGES)
         options = [f"{name}: {' '.join(f'[{v}]' for v in values)}" for name, values in self.options(state).items()]
         return [
@@ -177,19 +179,21 @@ def _format_price_range(product: Product, chosen: Mapping[str, str]) -> str:
 MAX_RESULTS = 50
 """Maximum number of results of a search."""
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
-_STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
-_DECIMALS = 6
+_STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then".split()
+)
+_SCORE_DECIMALS = 6
 """Number of decimal places to which scores are rounded. Products with equal rounded scores keep their order."""
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text for the search, without stop words and without the final s of plurals."""
-    found = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
+    found = (word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
     return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
 
 
 def indexed_text(product: Product) -> str:
-    """Return the text in which the search looks for words."""
+    """Return the text of a product that the search index contains."""
     options = ", ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
     return " ".join([product.title, product.description, *product.bullets[:1], options])
 
@@ -204,7 +208,7 @@ class ProductSearch:
     def results(self, keywords: str) -> tuple[str, ...]:
         """Return the ids of up to MAX_RESULTS products that contain a word of ``keywords``, best matches first."""
         scores = self._index.scores(sorted(set(words(keywords))))
-        ranks = ((-round(score, _DECIMALS), index) for index, score in enumerate(scores) if score > 0)
+        ranks = ((-round(score, _SCORE_DECIMALS), index) for index, score in enumerate(scores) if score > 0)
         return tuple(self._ids[index] for _, index in nsmallest(MAX_RESULTS, ranks))
 
 
@@ -246,13 +250,13 @@ def reward(product: Product, chosen: Mapping[str, str], wish: Wish, target: Prod
 
 def kind_factor(product: Product, target: Product) -> float:
     """Return ``r_type``, a factor of 0, 0.1, 0.5 or 1 that depends on the products' kinds and titles."""
-    shared = title_score(product.title, target.title)
-    if shared == 0.0:
+    score = title_score(product.title, target.title)
+    if score == 0.0:
         return 0.0
-    if shared < 0.1:
+    if score < 0.1:
         return 0.1
     same_path = len(_steps(product.path) & _steps(target.path)) >= 2
-    return 1.0 if product.query == target.query or same_path or shared > 0.2 else 0.5
+    return 1.0 if product.query == target.query or same_path or score > 0.2 else 0.5
 
 
 def title_score(title: str, target: str) -> float:
@@ -263,7 +267,7 @@ def title_score(title: str, target: str) -> float:
 
 def has_attribute(product: Product, attribute: str) -> bool:
     """Return True if the product has the attribute or a similar attribute, or if one of its texts contains it."""
-    if any(_texts_match(own, attribute) for own in product.attributes):
+    if any(_texts_match(existing, attribute) for existing in product.attributes):
         return True
     texts = (product.title, " ".join(product.bullets), product.description)
     return any(attribute in text.lower() for text in texts)

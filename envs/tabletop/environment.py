@@ -27,11 +27,11 @@ from planbook.envs.tabletop.table import (
 from planbook.envs.types import Action, Observation, Selection, Task, Verdict
 
 DEFAULT_SEEDS = range(5)
-"""There are five seeds, since the paper plays each type of task five times."""
+"""Five seeds, since the paper plays each type of task five times."""
 
 
 class Tabletop(Environment):
-    """One table, which the agent observes completely. The score is the share of the task's placements that are done."""
+    """One table, which the agent observes completely. The score is the fraction of the task's things in place."""
 
     name = "tabletop"
     about = (
@@ -60,11 +60,12 @@ class Tabletop(Environment):
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         seeds, types = selection.seeds or DEFAULT_SEEDS, chosen_types(selection, cls.types, cls.name)
-        return list(interleave(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
+        return list(interleave(([cls._task(name, seed) for seed in seeds] for name in types), selection.limit))
 
     @classmethod
-    def _task(cls, kind: str, seed: int) -> Task:
-        return Task(id=f"{kind}/{seed}", env=cls.name, split="test", type=kind, goal=GOALS[kind], seed=seed)
+    def _task(cls, task_type: str, seed: int) -> Task:
+        task_id = f"{task_type}/{seed}"
+        return Task(id=task_id, env=cls.name, split="test", type=task_type, goal=GOALS[task_type], seed=seed)
 
     def begin(self, task: Task) -> Observation:
         """Set up the scene, and return the first observation."""
@@ -95,7 +96,7 @@ class Tabletop(Environment):
         if reason := self.table.refusal(object, target):
             return Observation.refused(reason)
         self.table.move(object, target)
-        return Observation(f"You put {object} {self._where(object)}.", terminated=self.verdict().solved)
+        return Observation(f"You put {object} {self._describe_supports(object)}.", terminated=self.verdict().solved)
 
     @query("agent.things() -> {'red_block': 'spot_3', 'blue_block': 'red_block', 'pink_ring': 'dark_peg'}")
     def things(self) -> dict[str, str]:
@@ -123,8 +124,8 @@ class Tabletop(Environment):
         if not isinstance(name, str) or name not in self.table.things:
             return {}
         thing = self.table.things[name]
-        plain = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
-        details: dict[str, object] = {key: value for key, value in plain.items() if value}
+        properties = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
+        details: dict[str, object] = {key: value for key, value in properties.items() if value}
         if name not in self.table.layout:
             details.pop("size")
         if thing.kind == "box":
@@ -132,18 +133,18 @@ class Tabletop(Environment):
         carried, position = list(self.table.things_on(name)), list(self.table.position(name))
         return {**details, "carries": carried, "position": position}
 
-    def _where(self, name: str) -> str:
+    def _describe_supports(self, name: str) -> str:
         supports = self.table.layout[name]
         inside = self.table.things[supports[0]].kind in CONTAINERS
         return f"{'in' if inside else 'on'} {SEPARATOR.join(supports)}"
 
     def state(self) -> str:
-        """Return a sentence that says where every thing is."""
-        lying = [f"{self.table.things[name].label} {self._where(name)}" for name in self.table.layout]
-        return f"On the table: {'; '.join(lying)}."
+        """Return a sentence that gives the support of every thing."""
+        positions = [f"{self.table.things[name].label} {self._describe_supports(name)}" for name in self.table.layout]
+        return f"On the table: {'; '.join(positions)}."
 
     def verdict(self) -> Verdict:
-        """Return whether everything in the task is in place. The score is the fraction that is in place."""
+        """Return the verdict: solved if all things of the task are in place. The score is the fraction in place."""
         fraction = fraction_done(self._scene, self.table) if self.task else 0.0
         return Verdict(fraction == 1.0, fraction)
 
@@ -164,7 +165,7 @@ class TabletopGoals(Goals):
         return self.environment.table
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the move is possible now. The agent can see everything on which this depends."""
+        """Return True if the move is possible now. The agent can see everything on which this depends."""
         return not self._table.refusal(*goal.args)
 
     def materials(self, goal: Action) -> Mapping[str, int]:

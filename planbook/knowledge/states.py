@@ -15,7 +15,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge.learning_events import ALL_TYPES, INITIAL_STATE, LEARNED, SPOILT, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, render
 from planbook.planner import Conclusion, Text
-from planbook.rules import RULES_PART, Citation, History, Knowledge, Learned, RuleBook, RuleForm
+from planbook.rules import RULES_PART, Citation, History, Knowledge, LearnedRecord, RuleBook, RuleForm
 from planbook.runs import Run, is_run
 from planbook.wording import counted
 
@@ -25,7 +25,7 @@ def formulating_path(state: "KnowledgeState") -> str:
     return f"formulate/{ALL_TYPES}/{len(state.history.entries)}"
 
 
-class WaitingEpisode(Learned):
+class WaitingEpisode(LearnedRecord):
     """An episode from which rules are built: at once, or later if the run builds them offline.
 
     ``index`` is the number of the episode, ``conclusion`` is the planner's, and ``failure`` describes how its procedure
@@ -37,7 +37,7 @@ class WaitingEpisode(Learned):
     failure: Text = ""
 
 
-class KnowledgeState(Learned):
+class KnowledgeState(LearnedRecord):
     """The knowledge after some episodes, and the history of its rules.
 
     ``streaks`` maps each task type to the number of its latest tasks that were solved in a row. ``notes`` describes
@@ -89,7 +89,7 @@ def initial_state(config: Config) -> KnowledgeState:
         knowledge, book = _read_library(config)
         example = _with_new_examples(config, knowledge.example)
         knowledge = knowledge.model_copy(update={"example": example, "manual": ""})
-    rules = () if "rules" in config.without else rule_form_without(config.without).reduced(book.active)
+    rules = () if "rules" in config.without else rule_form_without(config.without).apply_to(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
     return KnowledgeState(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
 

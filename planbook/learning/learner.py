@@ -206,7 +206,7 @@ class LearningStep:
             cooperation="cooperation" not in left_out,
             cases="cases" not in left_out,
             classification="classification" not in left_out,
-            verify=(lambda text: check_problem(self.worker.sandbox, text, episodes)) if learning.checks else None,
+            try_check=(lambda text: check_problem(self.worker.sandbox, text, episodes)) if learning.checks else None,
         )
 
     def _consolidate(self, scope: Scope, state: KnowledgeState, settings: BuilderSettings) -> KnowledgeState:

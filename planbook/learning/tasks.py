@@ -50,9 +50,9 @@ def building_tasks(config: Config) -> list[Task]:
         return rng.sample(tasks, min(config.selection.limit or config.building.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
-    from planbook.manuals import types_to_build_on  # needed only to draw tasks
+    from planbook.manuals import types_to_learn_from  # needed only to draw tasks
 
-    chosen = types_to_build_on(config.environment.name, sorted({task.type for task in tasks}))
+    chosen = types_to_learn_from(config.environment.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
     for kind in chosen:
         of_type = [task for task in tasks if task.type == kind]
@@ -193,7 +193,7 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
 
     These are the episodes of the chosen tasks, or at most ``tasks_per_type`` for each chosen type.
     """
-    from planbook.manuals import types_to_build_on
+    from planbook.manuals import types_to_learn_from
 
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
     counts = Counter[str]()
@@ -208,7 +208,7 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
         own = _own_task(config, task)
         kind = own.type if config.types == GIVEN else task.type  # it may have been played without its type
         is_chosen = not chosen_types or kind in chosen_types
-        if not ids and not (is_chosen and types_to_build_on(config.environment.name, [kind])):
+        if not ids and not (is_chosen and types_to_learn_from(config.environment.name, [kind])):
             continue
         counts[kind] += 1
         if ids or counts[kind] <= config.building.tasks_per_type:

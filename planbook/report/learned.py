@@ -27,7 +27,7 @@ def count_learned(state: KnowledgeState) -> tuple[str, str]:
     """Return two texts: how much was learned, such as "3 rules, 1 skill", and how often rules were changed."""
     totals = {kind: len(getattr(state.knowledge, f"{kind}s")) for kind in KINDS}
     counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
-    return ", ".join(counts), f"{counted(state.history.changes, 'change')} to the rules"
+    return ", ".join(counts), f"{counted(state.history.change_count, 'change')} to the rules"
 
 
 def learned(run: RunResults, state: KnowledgeState | None) -> Iterator[Node]:

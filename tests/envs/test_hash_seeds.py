@@ -28,10 +28,10 @@ print(environment.scene(), [each.text for each in act_all(environment, TO_DIAMON
 """,
     "shopping": """
 import time
-from planbook.envs.shopping.catalogue import own_shop
+from planbook.envs.shopping.catalogue import generated_shop
 from planbook.envs.shopping.environment import search_index
 start = time.process_time()
-shop = own_shop()
+shop = generated_shop()
 assert time.process_time() - start < 1
 print(shop, [search_index("", "", "").results(wish.sentence) for wish in shop.wishes[:20]])
 """,

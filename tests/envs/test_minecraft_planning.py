@@ -53,7 +53,7 @@ def test_the_horizon_is_the_ticks_that_a_goal_takes(actions: list[Action], done:
         assert routes[0] == goal
         assert {name: type(value) for name, value in features.items()} == KINDS
         if seen.accepted and goal.name in ("craft", "smelt"):
-            assert all(held[item] - environment.player.held(item) <= count for item, count in materials.items())
+            assert all(held[item] - environment.player.count_held(item) <= count for item, count in materials.items())
 
 
 TEXTS = ("action", "item", "source", "biome", "seen")
@@ -121,9 +121,9 @@ def test_every_possible_route_gives_the_wanted_items() -> None:
         environment = start_task(f"MT8/diamond/{number}")
         for route in environment.goals.routes(Action("mine", ({"log": 2}, None))):
             if isfinite(environment.goals.horizon(route)):
-                before = environment.player.held("log")
+                before = environment.player.count_held("log")
                 assert environment.act(route).accepted
-                assert environment.player.held("log") == before + 2
+                assert environment.player.count_held("log") == before + 2
 
 
 def test_materials_are_those_that_the_plan_states() -> None:

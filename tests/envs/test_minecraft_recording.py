@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from planbook.envs.minecraft.environment import Minecraft
-from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs.minecraft.goals import HORIZONS_FILE
 from planbook.envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
 from tools import record_goals
 from tools.bench.selector import SEEDS as MEASURED
@@ -13,20 +13,20 @@ from tools.record_goals import HEADER, SEEDS, render_table
 
 
 def rows() -> list[dict[str, str]]:
-    with RECORDED.open(encoding="utf-8") as file:
+    with HORIZONS_FILE.open(encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 @pytest.mark.deep
 def test_the_shipped_table_is_what_the_command_writes() -> None:
-    assert RECORDED.read_bytes() == render_table().encode(), "run python -m tools.record_goals"
+    assert HORIZONS_FILE.read_bytes() == render_table().encode(), "run python -m tools.record_goals"
 
 
 def test_the_shipped_table_is_small_and_begins_with_the_rows_of_the_first_environments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(record_goals, "SEEDS", SEEDS[:2])
-    text = RECORDED.read_text(encoding="utf-8")
+    text = HORIZONS_FILE.read_text(encoding="utf-8")
     assert text.startswith(render_table())
     assert len(text) < 300_000
     assert f"seeds {SEEDS[0]} to {SEEDS[-1]}" in HEADER

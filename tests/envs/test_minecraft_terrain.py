@@ -17,7 +17,7 @@ from planbook.envs.minecraft.terrain import (
     fastest_route,
     terrain_of,
     trip,
-    visible,
+    visible_sources,
 )
 
 SEEDS = range(30)
@@ -56,9 +56,9 @@ def test_herds_move_and_finally_disappear() -> None:
     herd = next(site for site in layout.sites if site.gone_at != FOREVER and site.source in ANIMALS)
     assert herd.position_at(1000) != herd.position_at(0)
     here = Spot(*herd.position_at(10), 0, 10)
-    assert visible(layout, here, {})[herd.source][0] < 1
+    assert visible_sources(layout, here, {})[herd.source][0] < 1
     late = Spot(*herd.position_at(herd.gone_at), 0, herd.gone_at + 1)
-    seen = visible(layout, late, {}).get(herd.source)
+    seen = visible_sources(layout, late, {}).get(herd.source)
     assert seen is None or seen[1:] != herd.position_at(late.tick)
 
 
@@ -68,10 +68,10 @@ def test_an_exhausted_site_is_not_used_again() -> None:
     here = Spot(site.x, site.y, 0, 0)
     first = trip(layout, here, {}, SOURCES["oak_tree"], site.amount, 0)
     assert first is not None
-    assert first.taken == {site.number: site.amount}
+    assert first.units_taken == {site.number: site.amount}
     more = trip(layout, here, {site.number: site.amount}, SOURCES["oak_tree"], 1, 0)
     assert more is not None
-    assert site.number not in more.taken
+    assert site.number not in more.units_taken
     assert more.spot.tick > WALK_TICKS
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from planbook.envs import BadSelection, Selection, Task
 from planbook.envs.shopping import Shopping
-from planbook.envs.shopping.catalogue import own_shop
+from planbook.envs.shopping.catalogue import generated_shop
 from planbook.envs.shopping.webshop import reward
 
-SHOP = own_shop()
+SHOP = generated_shop()
 
 
 def listed(split: str) -> list[Task]:

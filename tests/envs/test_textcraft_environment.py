@@ -125,7 +125,7 @@ def test_known_goals_are_the_shown_recipes_and_their_raw_ingredients() -> None:
         known = environment.goals.list_goals()
         assert len(known) == len(set(known))
         made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
-        assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.shown}
+        assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.shown_commands}
         assert f"1 {environment.task.params['target']}" in made
         for goal in known:
             seen = start(task_id).act(goal)

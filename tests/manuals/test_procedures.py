@@ -42,7 +42,7 @@ def test_every_task_type_has_a_procedure(env: str) -> None:
     library = ProcedureLibrary(environment)
     assert set(library.files) == set(environment.types)
     for kind in library.files:
-        found = library.checked(kind)
+        found = library.existing_procedure(kind)
         assert (found.environment, found.type, found.name) == (env, kind, f"{kind.replace('-', '_')}.py")
 
 
@@ -115,7 +115,7 @@ def test_a_procedure_of_a_module_is_read_with_only_what_it_uses(tmp_path: Path) 
     library = ProcedureLibrary(load_environment("toy"), tmp_path)
     assert library.files == dict.fromkeys(("fetch", "fetch_two"), home / "procedures" / "all.py")
     for kind, summary in (("fetch", "Fetch it."), ("fetch_two", "Fetch both.")):
-        found = library.checked(kind)
+        found = library.existing_procedure(kind)
         assert found.code == ALONE.format(kind=kind, summary=summary)
         assert (found.name, found.summary, found.source) == (f"{kind}.py", summary, "somebody")
         assert found.helpers == "BOXES = 3\n"

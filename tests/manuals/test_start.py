@@ -13,7 +13,7 @@ from planbook.envs import Selection, load_environment
 from planbook.envs.miniwob import Miniwob
 from planbook.manuals.errors import BadStart
 from planbook.manuals.procedures import SHIPPED
-from planbook.manuals.start import Start, default_starts, read_start, starts, types_to_build_on
+from planbook.manuals.start import Start, default_starts, read_start, starts, types_to_learn_from
 from planbook.planner import (
     Ending,
     Episode,
@@ -163,9 +163,9 @@ def test_the_usual_starts_define_each_helper_once() -> None:
 def test_building_uses_the_types_without_a_start_example() -> None:
     feedback = [task.type for task in Miniwob.tasks(Selection(split="feedback", seeds=(0,)))]
     assert len(feedback) == 9
-    assert len(types_to_build_on("miniwob", feedback)) == 7
-    assert len(types_to_build_on("miniwob", Miniwob.types)) == 7 + 44
-    assert types_to_build_on("alfworld", ("look_at_obj",)) == ("look_at_obj",)
+    assert len(types_to_learn_from("miniwob", feedback)) == 7
+    assert len(types_to_learn_from("miniwob", Miniwob.types)) == 7 + 44
+    assert types_to_learn_from("alfworld", ("look_at_obj",)) == ("look_at_obj",)
 
 
 def write_start(folder: Path, example: str, rules: object) -> str:

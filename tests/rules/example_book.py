@@ -6,7 +6,7 @@ from typing import Any
 
 from planbook.rules import Rule, RuleBook, RuleType
 from planbook.rules.book import Batch, RuleChange
-from planbook.rules.permissions import ALL, Permissions
+from planbook.rules.permissions import ALL_TYPES, Permissions
 from planbook.rules.rule_system import RuleSystem
 
 SUCCESS = Rule(
@@ -26,7 +26,14 @@ HELPER = Rule(
 MECHANISM = Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened before one sees into it.")
 UNRESOLVED = Rule(id="rule_3", type=RuleType.UNRESOLVED_ERROR, content="Taking from box_9 failed.")
 BOOK = RuleBook.from_rules((MECHANISM, HELPER, SUCCESS, UNRESOLVED))
-USER = Permissions(situation="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
+USER = Permissions(
+    situation="By hand",
+    writes=ALL_TYPES,
+    updates=ALL_TYPES,
+    deletes=ALL_TYPES,
+    changes_to=ALL_TYPES,
+    changes_from=ALL_TYPES,
+)
 """Permits every edit."""
 
 

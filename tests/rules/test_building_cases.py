@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Conclusion, Outcome
 from planbook.rules import Blame, RuleType, build_rules
 from planbook.rules.builder import VALID_PART_APPLIED, BuildResult
-from planbook.rules.permissions import BUILDER, Case
+from planbook.rules.permissions import BUILDER_PERMISSIONS, Case
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, Replies, edits, episode, scripted_scope
 from tests.rules.example_book import BOOK
@@ -85,7 +85,7 @@ def test_edits_that_a_case_forbids_are_left_out(
 ) -> None:
     result, _ = build(sandbox, outcome, verdict, edits(*forbidden, *allowed, STOP))
     assert result.case is case
-    assert result.note.count(f"{BUILDER[case].situation}, a ") == len(forbidden)
+    assert result.note.count(f"{BUILDER_PERMISSIONS[case].situation}, a ") == len(forbidden)
     assert "must not be written; only these types may be written: " in result.note
     types = [RuleType.SPECIAL_PHENOMENON, *[RuleType.UNRESOLVED_ERROR] * (UNRESOLVED in allowed)]
     assert [type for _, type in written(result)] == types

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from planbook.rules import Evidence, RuleBook, consolidate
 from planbook.rules.book import RuleChange
-from planbook.rules.builder import MAX_ROUNDS
+from planbook.rules.builder import MAX_REPLIES
 from planbook.sandbox import Sandbox
 from tests.rules.builder_kit import SETTINGS, STOP, Replies, edits, scripted_scope
 from tests.rules.example_book import BOOK
@@ -38,9 +38,9 @@ def test_a_merge_is_an_update_and_a_deletion(sandbox: Sandbox) -> None:
 def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
     endless = [edits(f'update_rule("rule_0", log="round {number}")') for number in range(20)]
     book, changes, model = run_consolidator(sandbox, *endless)
-    assert len(model.asked) == len(changes) == MAX_ROUNDS
-    assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(MAX_ROUNDS))
-    assert all(f"You have {left} block" in model.prompt(MAX_ROUNDS - left) for left in range(1, MAX_ROUNDS + 1))
+    assert len(model.asked) == len(changes) == MAX_REPLIES
+    assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(MAX_REPLIES))
+    assert all(f"You have {left} block" in model.prompt(MAX_REPLIES - left) for left in range(1, MAX_REPLIES + 1))
     assert "Your last block ran. It printed nothing." in model.prompt(1)
     assert [len(messages) for messages in model.asked] == [2, 4, 6, 8]
 

@@ -8,9 +8,9 @@ from planbook.planner import Outcome
 from planbook.rules import Blame, Rule, RuleBook, RuleType
 from planbook.rules.edit_faults import BatchRefused
 from planbook.rules.permissions import (
-    BUILDER,
-    BUILDER_WITHOUT_CASES,
-    CONSOLIDATOR,
+    BUILDER_PERMISSIONS,
+    BUILDER_PERMISSIONS_WITHOUT_CASES,
+    CONSOLIDATOR_PERMISSIONS,
     Case,
     Permissions,
     case_of,
@@ -44,43 +44,48 @@ def test_each_case_may_write_certain_types_of_rules(case: Case) -> None:
 
     There is one exception: an error that was corrected may always be marked as corrected after an indirect success.
     """
-    written = {type for type in RuleType if allowed(BUILDER[case], write("New.", type=type))}
+    written = {type for type in RuleType if allowed(BUILDER_PERMISSIONS[case], write("New.", type=type))}
     assert written == WRITTEN[case]
-    types_after_update = {type for type in RuleType if allowed(BUILDER[case], update(IDS[UNRESOLVED], type=type))}
+    types_after_update = {
+        type for type in RuleType if allowed(BUILDER_PERMISSIONS[case], update(IDS[UNRESOLVED], type=type))
+    }
     corrected = {CORRECTED} if case is Case.INDIRECT_IMPERFECT_AGENT else set()
     assert types_after_update - {UNRESOLVED} == WRITTEN[case] - {UNRESOLVED} | corrected
 
 
 @pytest.mark.parametrize("case", Case)
 def test_only_after_a_failure_of_the_rules_success_processes_may_not_be_updated(case: Case) -> None:
-    updated = {type for type in RuleType if allowed(BUILDER[case], update(IDS[type], example="x = 1"))}
+    updated = {type for type in RuleType if allowed(BUILDER_PERMISSIONS[case], update(IDS[type], example="x = 1"))}
     assert updated == set(RuleType) - ({PROCESS} if case is Case.FAILURE_IMPERFECT_RULES else set())
-    assert all(allowed(BUILDER[case], update(id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
+    assert all(allowed(BUILDER_PERMISSIONS[case], update(id, log="seen in task/1")) for id in ONE_OF_EACH.ids)
 
 
 def test_an_update_that_repeats_the_type_of_a_rule_does_not_change_it() -> None:
     repeated = update(IDS[PROCESS], type="success process", example="x = 1")
-    assert all(allowed(permissions, repeated) for permissions in (BUILDER[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR))
+    assert all(
+        allowed(permissions, repeated)
+        for permissions in (BUILDER_PERMISSIONS[Case.FAILURE_IMPERFECT_AGENT], CONSOLIDATOR_PERMISSIONS)
+    )
 
 
-@pytest.mark.parametrize("permissions", [*BUILDER.values(), BUILDER_WITHOUT_CASES])
+@pytest.mark.parametrize("permissions", [*BUILDER_PERMISSIONS.values(), BUILDER_PERMISSIONS_WITHOUT_CASES])
 def test_the_builder_deletes_nothing(permissions: Permissions) -> None:
     assert not any(allowed(permissions, delete(id)) for id in ONE_OF_EACH.ids)
 
 
 def test_without_cases_the_builder_writes_and_updates_all() -> None:
     for type in RuleType:
-        assert allowed(BUILDER_WITHOUT_CASES, write("New.", type=type))
-        assert allowed(BUILDER_WITHOUT_CASES, update(IDS[type], content="Other."))
+        assert allowed(BUILDER_PERMISSIONS_WITHOUT_CASES, write("New.", type=type))
+        assert allowed(BUILDER_PERMISSIONS_WITHOUT_CASES, update(IDS[type], content="Other."))
 
 
 def test_the_consolidator_writes_no_rules_and_keeps_successes() -> None:
     kept = {PROCESS, HELPER}
-    assert not any(allowed(CONSOLIDATOR, write("New.", type=type)) for type in RuleType)
-    assert all(allowed(CONSOLIDATOR, update(id, content="Other.")) for id in ONE_OF_EACH.ids)
-    assert {type for type in RuleType if allowed(CONSOLIDATOR, delete(IDS[type]))} == set(RuleType) - kept
+    assert not any(allowed(CONSOLIDATOR_PERMISSIONS, write("New.", type=type)) for type in RuleType)
+    assert all(allowed(CONSOLIDATOR_PERMISSIONS, update(id, content="Other.")) for id in ONE_OF_EACH.ids)
+    assert {type for type in RuleType if allowed(CONSOLIDATOR_PERMISSIONS, delete(IDS[type]))} == set(RuleType) - kept
     for old, new in permutations(RuleType, 2):
-        assert allowed(CONSOLIDATOR, update(IDS[old], type=new)) is (old not in kept and new not in kept)
+        assert allowed(CONSOLIDATOR_PERMISSIONS, update(IDS[old], type=new)) is (old not in kept and new not in kept)
 
 
 def test_the_case_follows_from_outcome_and_verdict() -> None:

@@ -5,7 +5,7 @@ import pytest
 from planbook.rules import Rule, RuleBook, RuleForm, RulesError, RuleType, citations, read_type, rule_text
 from planbook.rules.book import BadHistory, Batch, RuleChange
 from planbook.rules.edit_faults import MAX_CHARACTERS, BatchRefused
-from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
+from planbook.rules.permissions import BUILDER_PERMISSIONS, CONSOLIDATOR_PERMISSIONS, Case, Permissions
 from planbook.rules.rule_system import RuleSystem
 from tests.rules.example_book import (
     BATCH,
@@ -166,10 +166,10 @@ def test_a_batch_with_one_fault_is_refused(edits: list[Edit], fault: str) -> Non
 
 
 def test_calls_keep_their_numbers_and_edits_of_omitted_rules_are_omitted() -> None:
-    permissions, batch = BUILDER[Case.FAILURE_IMPERFECT_AGENT], Batch(who="builder", where="task/17")
+    permissions, batch = BUILDER_PERMISSIONS[Case.FAILURE_IMPERFECT_AGENT], Batch(who="builder", where="task/17")
     omitted = (note("Do it so.", RuleType.SUCCESS_PROCESS), update("rule_4", log="task/1"))
     assert apply(BOOK, *omitted, permissions=permissions, batch=batch).touched == ()
-    system = RuleSystem(BOOK, permissions, batch, verify=lambda check: "its check fails")
+    system = RuleSystem(BOOK, permissions, batch, try_check=lambda check: "its check fails")
     edits = (*omitted, note("Do it thus.", RuleType.SUCCESS_PROCESS), note("x", check="y"), update("rule_9", log="x"))
     assert [edit.apply_to(system) for edit in edits] == ["rule_4", "rule_4", "rule_5", "", ""]
     assert [fault.number for fault in (*system.left_out, *system.faults)] == [1, 3, 4, 5]
@@ -205,7 +205,7 @@ def test_a_rule_that_is_still_cited_is_not_deleted() -> None:
         "edit 1, delete_rule rule_1: rule_2 would still name rule_1: update it in the same batch so that rule_1 is "
         "no longer named (content, example, builds_on), or keep rule_1"
     ]
-    assert len(refusal(delete("rule_1"), permissions=CONSOLIDATOR)) == 1
+    assert len(refusal(delete("rule_1"), permissions=CONSOLIDATOR_PERMISSIONS)) == 1
     words = {"content": "To put a thing on the table, search for it."}
     reworded = update("rule_2", **words)
     assert "rule_2 would still name rule_1" in refusal(reworded, delete("rule_1"))[0]
@@ -268,16 +268,16 @@ def test_attributes_that_the_form_lacks_are_refused() -> None:
 
 
 def test_rules_are_reduced_to_the_attributes_of_a_form() -> None:
-    reduced = RuleForm(types=False, logs=False, helper_methods=False).reduced(BOOK.active)
+    reduced = RuleForm(types=False, logs=False, helper_methods=False).apply_to(BOOK.active)
     assert [rule.id for rule in reduced] == ["rule_0", "rule_2", "rule_3"]
     assert reduced[1] == SUCCESS.model_copy(update={"type": None, "log": (), "builds_on": ()})
-    assert RuleForm().reduced(BOOK.active) == BOOK.active
-    assert {rule.example for rule in RuleForm(examples=False).reduced(BOOK.active)} == {""}
+    assert RuleForm().apply_to(BOOK.active) == BOOK.active
+    assert {rule.example for rule in RuleForm(examples=False).apply_to(BOOK.active)} == {""}
 
 
 def test_the_consolidator_deletes_rules_without_types() -> None:
-    untyped = RuleBook.from_rules(RuleForm(types=False).reduced(BOOK.active))
-    permissions = CONSOLIDATOR.restricted_to(RuleForm(types=False))
+    untyped = RuleBook.from_rules(RuleForm(types=False).apply_to(BOOK.active))
+    permissions = CONSOLIDATOR_PERMISSIONS.restricted_to(RuleForm(types=False))
     assert changed(untyped, delete("rule_3"), permissions=permissions).ids == ("rule_0", "rule_1", "rule_2")
     assert "must not be written" in refusal(write("New."), book=untyped, permissions=permissions)[0]
 

@@ -197,7 +197,7 @@ def find_object(agent, receptacles, name):
 def test_helpers_of_rules_come_before_those_of_skills() -> None:
     skill = Skill(task=TASK, scene="", code="agent.open('box_1')")
     assert helper_sources(BOOK, [skill]) == [HELPER.example, skill.code]
-    untyped = RuleBook.from_rules(RuleForm(types=False).reduced(BOOK.active))
+    untyped = RuleBook.from_rules(RuleForm(types=False).apply_to(BOOK.active))
     assert helper_sources(untyped) == [HELPER.example, SUCCESS.example]
 
 

@@ -23,8 +23,8 @@ def history() -> History:
 
 def test_edits_that_change_nothing_are_no_changes(history: History) -> None:
     same = with_change(history)
-    assert (len(same.entries), same.changes) == (4, 3)
-    assert same.undo(1).changes == 4
+    assert (len(same.entries), same.change_count) == (4, 3)
+    assert same.undo(1).change_count == 4
 
 
 def test_replaying_the_log_gives_the_book(history: History) -> None:

@@ -76,7 +76,7 @@ def test_a_check_must_apply_to_a_stored_episode(sandbox: Sandbox) -> None:
 
 def test_a_check_of_the_builder_is_tried_before_it_is_kept(sandbox: Sandbox) -> None:
     settings = replace(
-        SETTINGS, form=RuleForm(checks=True), verify=lambda text: check_problem(sandbox, text, [episode_of("box_2")])
+        SETTINGS, form=RuleForm(checks=True), try_check=lambda text: check_problem(sandbox, text, [episode_of("box_2")])
     )
     kind = '"Special Phenomenon"'
     tried = ("def obeyed(code, steps): return 1 / 0", FIRST)

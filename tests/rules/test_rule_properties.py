@@ -5,7 +5,8 @@ from hypothesis import event, given, strategies as st
 from planbook.rules import History, Rule, RuleBook, RuleType
 from planbook.rules.book import cited_ids, states
 from planbook.rules.edit_faults import BatchRefused, EditFault
-from planbook.rules.permissions import BUILDER, CONSOLIDATOR, SUCCESS, Case, Permissions
+from planbook.rules.permissions import BUILDER_PERMISSIONS, CONSOLIDATOR_PERMISSIONS, Case, Permissions
+from planbook.rules.types import HOW_TO_TYPES
 from tests.rules.example_book import BOOK, USER, Edit, apply, delete, update, write
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")
@@ -39,7 +40,7 @@ def after_move(history: History, move: list[Edit] | int, permissions: Permission
 
 
 def success_rules(book: RuleBook) -> list[tuple[str, RuleType | None]]:
-    return [(rule.id, rule.type) for rule in book.active if rule.type in SUCCESS]
+    return [(rule.id, rule.type) for rule in book.active if rule.type in HOW_TO_TYPES]
 
 
 @given(st.lists(SINGLE | BATCHES | UNDO, max_size=12))
@@ -109,7 +110,7 @@ def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[list[Edi
     book = RuleBook.from_rules((*BOOK.active, *more))
     history = History(initial=book)
     for move in moves:
-        history = after_move(history, move, CONSOLIDATOR)
+        history = after_move(history, move, CONSOLIDATOR_PERMISSIONS)
         assert success_rules(history.book) == success_rules(book)
         assert set(history.book.ids) <= set(book.ids)
 
@@ -121,5 +122,5 @@ def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[list[Edi
 def test_a_failure_changes_no_success_rules(moves: list[list[Edit]], case: Case) -> None:
     history = History(initial=BOOK)
     for move in moves:
-        history = after_move(history, move, BUILDER[case])
+        history = after_move(history, move, BUILDER_PERMISSIONS[case])
         assert success_rules(history.book) == success_rules(BOOK)

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.rules import RuleType
 from planbook.rules.book import Batch
-from planbook.rules.permissions import BUILDER, CONSOLIDATOR, Case, Permissions
+from planbook.rules.permissions import BUILDER_PERMISSIONS, CONSOLIDATOR_PERMISSIONS, Case, Permissions
 from planbook.rules.rule_system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Sandbox
 from tests.rules.example_book import BOOK, USER
@@ -37,8 +37,8 @@ def offered(system: RuleSystem) -> list[str]:
     ("permissions", "names"),
     [
         (USER, ["write_rule", "update_rule", "delete_rule"]),
-        (BUILDER[Case.FAILURE_IMPERFECT_AGENT], ["write_rule", "update_rule"]),
-        (CONSOLIDATOR, ["update_rule", "delete_rule"]),
+        (BUILDER_PERMISSIONS[Case.FAILURE_IMPERFECT_AGENT], ["write_rule", "update_rule"]),
+        (CONSOLIDATOR_PERMISSIONS, ["update_rule", "delete_rule"]),
     ],
 )
 def test_only_permitted_functions_are_offered(permissions: Permissions, names: list[str]) -> None:
@@ -130,13 +130,13 @@ def test_code_that_does_nothing_is_not_run(sandbox: Sandbox, code: str) -> None:
 
 
 def test_requested_episodes_are_shown_whether_printed_or_not(sandbox: Sandbox) -> None:
-    silent = edited(sandbox, "rule_system.get_trajectory(['task/1', 'task/2'])", CONSOLIDATOR)
+    silent = edited(sandbox, "rule_system.get_trajectory(['task/1', 'task/2'])", CONSOLIDATOR_PERMISSIONS)
     assert silent.message == "\n".join(EPISODES.values())
     assert silent.change is not None
     assert not silent.stopped
-    printed = edited(sandbox, "print('Look:', rule_system.get_trajectory(['task/2']))", CONSOLIDATOR)
+    printed = edited(sandbox, "print('Look:', rule_system.get_trajectory(['task/2']))", CONSOLIDATOR_PERMISSIONS)
     assert printed.message == f"Look: {EPISODES['task/2']}"
-    assert "KeyError: 'task/3'" in refused(sandbox, "rule_system.get_trajectory(['task/3'])", CONSOLIDATOR)
+    assert "KeyError: 'task/3'" in refused(sandbox, "rule_system.get_trajectory(['task/3'])", CONSOLIDATOR_PERMISSIONS)
 
 
 def test_a_batch_whose_edits_do_not_fit_together_is_refused(sandbox: Sandbox) -> None:

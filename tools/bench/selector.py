@@ -13,7 +13,7 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from planbook.envs import Action, Features
-from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
+from planbook.envs.minecraft import HORIZONS_FILE, VERSION, Minecraft, MinecraftOptions, tasks
 from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
 from planbook.results.statistics import Z_95, mcnemar, paired_difference, wilson
 from tools import horizons
@@ -43,7 +43,7 @@ EndTicks = Mapping[SelectorName, Sequence[float]]
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
     """Return success rates, gains of the learned selector, and ticks per game. A hundred seeds are enough."""
-    records = list(horizons.recorded_rows(RECORDED))
+    records = list(horizons.recorded_rows(HORIZONS_FILE))
     figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
         ends = _end_ticks(seeds, partial(_start_parallel_game, kind))

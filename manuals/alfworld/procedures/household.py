@@ -16,9 +16,9 @@ def pick_and_place(agent, task):
     places = places_in(task.observation)
     targets = [place for place in places if kind_of(place) == target]
     # [Step 1] Find the object. Skip the targets: if an object were in one, the task would already be solved.
-    unseen = [place for place in search_order(places, thing) if place not in targets]
+    unsearched = [place for place in search_order(places, thing) if place not in targets]
     seen = {}
-    found = find(agent, thing, unseen, seen, [thing])
+    found = find(agent, thing, unsearched, seen, [thing])
     # [Step 2] Take it and put it away.
     fetch(agent, found, seen)
     put_away(agent, found, targets)
@@ -32,21 +32,21 @@ def pick_two_obj(agent, task):
     thing, target = task.params["object"], task.params["target"]
     places = places_in(task.observation)
     targets = [place for place in places if kind_of(place) == target]
-    unseen = search_order(places, thing)
+    unsearched = search_order(places, thing)
     seen = {}
-    home = None
+    first_target = None
     for turn in range(task.params["count"]):
         # [Step] Find the next object and take it, unless it is already in the chosen target.
-        found = find(agent, thing, unseen, seen, [thing])
-        if home is None and seen[found] in targets:
-            home = seen.pop(found)
+        found = find(agent, thing, unsearched, seen, [thing])
+        if first_target is None and seen[found] in targets:
+            first_target = seen.pop(found)
             continue
-        while seen[found] == home:
+        while seen[found] == first_target:
             seen.pop(found)
-            found = find(agent, thing, unseen, seen, [thing])
+            found = find(agent, thing, unsearched, seen, [thing])
         fetch(agent, found, seen)
         # [Step] Put it where the first one is, or in the first target that accepts it.
-        home = put_away(agent, found, [home] if home else targets)
+        first_target = put_away(agent, found, [first_target] if first_target else targets)
 
 
 def look_at_obj(agent, task):
@@ -59,11 +59,11 @@ def look_at_obj(agent, task):
     kinds = [thing, lamp]
     # [Step 1] Find and take the object, and remember the lamps seen while searching.
     seen = {}
-    unseen = search_order(places, thing)
-    found = find(agent, thing, unseen, seen, kinds)
+    unsearched = search_order(places, thing)
+    found = find(agent, thing, unsearched, seen, kinds)
     fetch(agent, found, seen)
     # [Step 2] Find the lamp, go there with the object in hand, and turn the lamp on.
-    light = find(agent, lamp, search_order(unseen, lamp), seen, kinds)
+    light = find(agent, lamp, search_order(unsearched, lamp), seen, kinds)
     if agent.location != seen[light]:
         agent.go_to(seen[light])
     agent.use(light)
@@ -104,21 +104,21 @@ def change_and_place(agent, task, machine_kind, change):
     # [Step 2] Clean, heat or cool it. The machine need not be opened for that.
     machine = [place for place in places if kind_of(place) == machine_kind][0]
     agent.go_to(machine)
-    done = change(found, machine)
-    assert "Nothing happens" not in done, f"{found} could not be changed with {machine}: {done}"
+    observation = change(found, machine)
+    assert "Nothing happens" not in observation, f"{found} could not be changed with {machine}: {observation}"
     # [Step 3] Put it away.
     put_away(agent, found, [place for place in places if kind_of(place) == target])
 
 
-# Places to search when nothing better is known, most likely first: large open places, then small ones, then closed ones.
+# Kinds of places to search, most likely first: large open places, then small ones, then closed ones.
 PLACES = (
     "diningtable countertop desk coffeetable sidetable dresser bed sofa armchair tvstand toilet cart ottoman shelf "
     "sinkbasin bathtubbasin garbagecan fridge microwave drawer cabinet safe laundryhamper "
     "coffeemachine stoveburner toaster toiletpaperhanger handtowelholder towelholder"
 ).split()
 
-# Places to search before all others, for some kinds of objects.
-HOMES = {
+# Kinds of places to search before all others, for some kinds of objects.
+USUAL_PLACES = {
     "mug": "coffeemachine",
     "kettle": "stoveburner",
     "pan": "stoveburner",
@@ -133,7 +133,7 @@ HOMES = {
     "vase": "shelf",
 }
 
-# Kitchenware and bottles are usually in cabinets, and small flat objects in drawers. The other of the two is searched last.
+# Kitchenware and bottles are usually in cabinets, so drawers are searched last. For small flat objects, it is the other way round.
 IN_CABINETS = "bowl box cup glassbottle kettle mug pan plate plunger pot vase winebottle".split()
 IN_DRAWERS = "butterknife cellphone creditcard fork keychain knife pen pencil remotecontrol spatula spoon watch".split()
 
@@ -150,14 +150,14 @@ def places_in(observation):
 
 
 def search_order(places, thing):
-    """Return the places in the order in which to search them for a kind of object."""
-    homes = HOMES.get(thing, "").split()
-    order = homes + [kind for kind in PLACES if kind not in homes]
+    """Return the places in the kinds in which to search them for a kind of object."""
+    usual = USUAL_PLACES.get(thing, "").split()
+    kinds = usual + [kind for kind in PLACES if kind not in usual]
     last = "drawer" if thing in IN_CABINETS else "cabinet" if thing in IN_DRAWERS else ""
 
     def rank(place):
         kind = kind_of(place)
-        return (kind == last, order.index(kind) if kind in order else len(order))
+        return (kind == last, kinds.index(kind) if kind in kinds else len(kinds))
 
     return sorted(places, key=rank)
 
@@ -175,32 +175,32 @@ def look_into(agent, place):
 
 
 def come_back(agent, place):
-    """Leave the place and come back: without the action `examine`, only an arrival shows what is there."""
+    """Leave the place and come back. Without the action `examine`, only arriving shows the objects at a place."""
     for kind in PLACES:
         if "Nothing happens" not in agent.go_to(kind + "_1"):
             break
     return agent.go_to(place)
 
 
-def note(seen, place, observation, kinds):
+def remember(seen, place, observation, kinds):
     """Add the objects of these kinds in an observation to ``seen``, which maps each object to its place."""
     for kind in kinds:
         for thing in get_object_with_id(observation, kind):
             seen[thing] = place
 
 
-def find(agent, kind, unseen, seen, kinds):
+def find(agent, kind, unsearched, seen, kinds):
     """Search places until an object of a kind is found; return its id.
 
-    Searched places are removed from `unseen`. `seen` maps each object of `kinds` that was seen to its place.
+    Searched places are removed from `unsearched`. Objects of `kinds` that are seen are added to `seen` with their places.
     """
     while True:
         known = [thing for thing in seen if kind_of(thing) == kind]
         if known:
             return known[0]
-        assert unseen, f"No place contains a {kind}."
-        place = unseen.pop(0)
-        note(seen, place, look_into(agent, place), kinds)
+        assert unsearched, f"No place contains a {kind}."
+        place = unsearched.pop(0)
+        remember(seen, place, look_into(agent, place), kinds)
 
 
 def fetch(agent, thing, seen):

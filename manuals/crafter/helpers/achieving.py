@@ -1,4 +1,4 @@
-"""What each achievement needs, and how to unlock it. How much material is needed is found out by trying."""
+"""Unlock achievements. The amount of material that something takes is found out by trying."""
 
 # The kind of square from which each item is collected.
 SOURCE = {
@@ -28,7 +28,7 @@ class Achiever(Survivor):
         """Try to unlock an achievement; return whether it is unlocked."""
         verb, thing = achievement.split("_", 1)
         if achievement == "wake_up":
-            self.nap()
+            self.sleep_when_tired()
         elif achievement == "eat_plant":
             self.harvest()
         elif achievement == "place_plant":
@@ -43,7 +43,7 @@ class Achiever(Survivor):
             self.hunt(thing)
         return achievement not in self.agent.remaining
 
-    def held(self, item):
+    def count_held(self, item):
         """Return how many pieces of an item the agent carries."""
         return self.agent.inventory.get(item, 0)
 
@@ -51,7 +51,7 @@ class Achiever(Survivor):
         """Collect an item until the agent carries ``count``; return whether it does. For "drink", drink once."""
         source = SOURCE[item]
         tool = TOOL_FOR.get(source)
-        if tool and not self.held(tool) and not self.make(tool):
+        if tool and not self.count_held(tool) and not self.make(tool):
             return False
         wanted = self.agent.vitals["drink"] + 1 if item == "drink" else count
         while self.has_time() and (self.agent.vitals if item == "drink" else self.agent.inventory).get(item, 0) < wanted:
@@ -60,13 +60,13 @@ class Achiever(Survivor):
             self.do()
             if item == "drink":
                 return True
-        return self.held(item) >= count
+        return self.count_held(item) >= count
 
-    def missing(self):
+    def missing_items(self):
         """Return the items that the last action lacked, according to its message."""
-        if "do not have enough " not in self.told:
+        if "do not have enough " not in self.message:
             return []
-        listed = self.told.split("do not have enough ", 1)[1]
+        listed = self.message.split("do not have enough ", 1)[1]
         return listed.split(". ", 1)[0].split(" and ")
 
     def attempt(self, act):
@@ -74,22 +74,22 @@ class Achiever(Survivor):
         while self.has_time():
             if act():
                 return True
-            lacking = self.missing()
+            lacking = self.missing_items()
             if not lacking:
                 return False
             for item in lacking:
-                if not self.collect(item, self.held(item) + 1):
+                if not self.collect(item, self.count_held(item) + 1):
                     return False
         return False
 
     def make(self, tool):
         """Make a tool near the stations (table, furnace) that it needs; return whether that worked."""
         stations = STATIONS.get(tool, ["table"])
-        return self.attempt(lambda: self.stand_by(stations) and self.done(self.agent.make(tool)))
+        return self.attempt(lambda: self.stand_by(stations) and self.record(self.agent.make(tool)))
 
     def build(self, thing):
         """Place a thing on a square beside the agent, collecting any missing material; return whether that worked."""
-        return self.attempt(lambda: self.put(thing, []))
+        return self.attempt(lambda: self.place_near(thing, []))
 
     def near(self, place, kind):
         """Return whether a kind of square is at a place or next to it, diagonals included."""
@@ -100,12 +100,12 @@ class Achiever(Survivor):
         """Go near all stations, or build those that are missing; return whether they are near."""
         if all(self.near(self.place, station) for station in stations):
             return True
-        path = self.way(lambda place: self.is_between(place, stations), self.costs(), 40)
+        path = self.cheapest_path(lambda place: self.is_between(place, stations), self.costs(), 40)
         if path and self.travel(path, stations):
             return True
         built = []
         for station in stations:
-            if not self.near(self.place, station) and not self.attempt(lambda: self.put(station, built)):
+            if not self.near(self.place, station) and not self.attempt(lambda: self.place_near(station, built)):
                 return False
             built.append(station)
         return all(self.near(self.place, station) for station in stations)
@@ -118,41 +118,40 @@ class Achiever(Survivor):
         """Go along a path, and return whether the stations are near at its end."""
         for direction in path:
             self.fight()
-            if not self.force(direction):
+            if not self.advance(direction):
                 return False
         return all(self.near(self.place, station) for station in stations)
 
-    def put(self, thing, stations):
-        """Place a thing near these stations; return whether that worked. ``told`` is "" if no square fits."""
+    def place_near(self, thing, stations):
+        """Place a thing near these stations; return whether that worked. ``message`` is "" if no square fits."""
         allowed = {"plant": ("grass",), "stone": ("grass", "sand", "path", "water")}.get(thing, WALKABLE)
         for attempt in range(30):
             self.fight()
-            if self.what(self.ahead(self.agent.facing)) in allowed:
-                return self.done(self.agent.place(thing))
-            turned = self.turn(allowed, stations)
-            if not turned:
+            if self.kind_at(self.ahead(self.agent.facing)) in allowed:
+                return self.record(self.agent.place(thing))
+            if not self.face_other_square(allowed, stations):
                 break
-        self.told = ""
+        self.message = ""
         return False
 
-    def turn(self, allowed, stations):
+    def face_other_square(self, allowed, stations):
         """Clear a square, or take a step to face another one; return False if that fails or no square fits."""
         for direction in DIRECTIONS:
             there = self.ahead(direction)
-            kind = self.what(there)
+            kind = self.kind_at(there)
             if self.can_dig(kind) and ("path" in allowed or kind == "tree"):
                 return self.face_and_dig(direction)
         for direction in DIRECTIONS:
             there = self.ahead(direction)
             dx, dy = DIRECTIONS[direction]
-            ahead = self.what((there[0] + dx, there[1] + dy))
+            ahead = self.kind_at((there[0] + dx, there[1] + dy))
             fits = ahead in allowed or self.can_dig(ahead)
-            if self.what(there) in WALKABLE and fits and all(self.near(there, station) for station in stations):
+            if self.kind_at(there) in WALKABLE and fits and all(self.near(there, station) for station in stations):
                 return self.move(direction)
         if stations:
             return False
-        path = self.way(lambda place: self.ground[place] in allowed and self.ground[place] in WALKABLE, self.costs())
-        return bool(path) and self.force(path[0])
+        path = self.cheapest_path(lambda place: self.ground[place] in allowed and self.ground[place] in WALKABLE, self.costs())
+        return bool(path) and self.advance(path[0])
 
     def face_and_dig(self, direction):
         """Face a blocked square, and clear it; return whether that worked."""
@@ -160,13 +159,13 @@ class Achiever(Survivor):
             self.move(direction)
         return self.do()
 
-    def nap(self):
+    def sleep_when_tired(self):
         """Wait until the agent can sleep, then sleep if that is safe."""
         while self.has_time() and self.agent.vitals["energy"] == 9:
-            self.tend()
-            self.done(self.agent.noop())
+            self.attend_to_needs()
+            self.record(self.agent.noop())
         if self.shelter() or not self.in_view(THREATS):
-            self.doze()
+            self.sleep_until_awake()
 
     def hunt(self, kind):
         """Hit creatures of a kind until their achievement is unlocked; return False if none was found."""
@@ -188,8 +187,8 @@ class Achiever(Survivor):
         if not self.garden or self.ground.get(self.garden) != "plant":
             return False
         around = [(self.garden[0] + dx, self.garden[1] + dy) for dx, dy in DIRECTIONS.values()]
-        gaps = len([place for place in around if self.what(place) not in SOLID])
-        if self.can_dig("stone") and self.held("stone") < gaps + 1:
+        gaps = len([place for place in around if self.kind_at(place) not in SOLID])
+        if self.can_dig("stone") and self.count_held("stone") < gaps + 1:
             self.collect("stone", gaps + 1)
         return all(self.wall(place) for place in around)
 
@@ -213,24 +212,24 @@ class Achiever(Survivor):
             return
         self.guard()
         if self.agent.vitals["energy"] < 8 and self.shelter():
-            self.doze()
+            self.sleep_until_awake()
         for waited in range(20):
             if self.has_time() and not self.in_view(["ripe_plant"]):
-                self.tend()
-                self.done(self.agent.noop())
+                self.attend_to_needs()
+                self.record(self.agent.noop())
 
-    def doze(self):
+    def sleep_until_awake(self):
         """Sleep until the agent wakes up."""
-        self.done(self.agent.sleep())
+        self.record(self.agent.sleep())
         while self.has_time() and self.agent.sleeping:
-            self.done(self.agent.sleep())
+            self.record(self.agent.sleep())
 
 
 def play(agent, steps):
     """Play the whole game: try all missing achievements in turn, and repeat that until a round takes no step."""
-    player, begun = Achiever(agent, steps), -1
-    while player.has_time() and agent.remaining and agent.step > begun:
-        begun = agent.step
+    player, last_start = Achiever(agent, steps), -1
+    while player.has_time() and agent.remaining and agent.step > last_start:
+        last_start = agent.step
         for achievement in ORDER:
             if achievement in agent.remaining and player.has_time():
                 player.unlock(achievement)
@@ -240,7 +239,7 @@ def play(agent, steps):
 
 def pursue(agent, achievement, steps):
     """Unlock one achievement and all that it needs first. Try again until an attempt takes no step."""
-    player, begun = Achiever(agent, steps), -1
-    while player.has_time() and achievement in agent.remaining and agent.step > begun:
-        begun = agent.step
+    player, last_start = Achiever(agent, steps), -1
+    while player.has_time() and achievement in agent.remaining and agent.step > last_start:
+        last_start = agent.step
         player.unlock(achievement)

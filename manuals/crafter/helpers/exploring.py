@@ -1,12 +1,12 @@
-"""A map that grows as the agent walks: what was seen, where the agent is, and the cheapest ways from there."""
+"""A map that grows as the agent walks, with the agent's place and the cheapest paths from there."""
 
 import heapq
 
 DIRECTIONS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
 WALKABLE = ("grass", "sand", "path")
 CREATURES = ("cow", "zombie", "skeleton", "arrow")
-# The ground assumed under a creature on a square that was never seen without one.
-UNDER = {"cow": "grass", "zombie": "grass", "skeleton": "path", "arrow": "path"}
+# The ground to assume under a creature, on a square that was never seen without one.
+GROUND_UNDER = {"cow": "grass", "zombie": "grass", "skeleton": "path", "arrow": "path"}
 # The tool needed to dig each kind of square away.
 TOOL_FOR = {
     "tree": None,
@@ -17,9 +17,9 @@ TOOL_FOR = {
 }
 # Cost of entering a square, in steps: walk; dig it away and walk; fill it with stone, dig that away and walk.
 WALK, DIG, BRIDGE = 1, 2, 4
-PERIL = 3  # extra cost of a dangerous place
-# Maximum cost of a way, in steps.
-FAR = 80
+DANGER = 3  # extra cost of a dangerous place
+# Maximum cost of a path, in steps.
+MAX_COST = 80
 
 
 class Explorer:
@@ -28,23 +28,23 @@ class Explorer:
     def __init__(self, agent, steps):
         self.agent, self.last_step = agent, agent.step + steps
         self.place, self.ground, self.creatures = (0, 0), {}, {}
-        self.told = ""
-        self.see()
+        self.message = ""
+        self.update_map()
 
     def has_time(self):
         """Return whether steps are left."""
         return self.agent.step < self.last_step
 
-    def see(self):
+    def update_map(self):
         """Add what is in view to the map."""
         left, top = self.place[0] - 4, self.place[1] - 3
         ground, creatures, y = self.ground, self.creatures, top
         for row in self.agent.view:
             x = left
             for kind in row:
-                if kind in UNDER:
+                if kind in GROUND_UNDER:
                     creatures[x, y] = kind
-                    ground.setdefault((x, y), UNDER[kind])
+                    ground.setdefault((x, y), GROUND_UNDER[kind])
                 else:
                     creatures.pop((x, y), None)
                     ground[x, y] = kind
@@ -53,18 +53,18 @@ class Explorer:
         # The agent hides the square under it, which must be walkable.
         ground[self.place] = "path"
 
-    def done(self, told):
-        """Store an action's message in ``told``, and update the map; return whether the action worked."""
-        self.told = told
-        self.see()
-        return not told.startswith("Nothing happens")
+    def record(self, message):
+        """Store an action's message, and update the map; return whether the action worked."""
+        self.message = message
+        self.update_map()
+        return not message.startswith("Nothing happens")
 
     def ahead(self, direction):
         """Return the place one step away in a direction."""
         dx, dy = DIRECTIONS[direction]
         return (self.place[0] + dx, self.place[1] + dy)
 
-    def what(self, place):
+    def kind_at(self, place):
         """Return the creature or else the kind of square that the map has at a place, or "unknown"."""
         return self.creatures.get(place) or self.ground.get(place, "unknown")
 
@@ -72,14 +72,14 @@ class Explorer:
         """Turn, and take a step if the way is free; do neither towards lava. Return whether a step was taken."""
         if self.ground.get(self.ahead(direction)) == "lava":
             return False
-        told = self.agent.move(direction)
-        if told.startswith("You move"):
+        message = self.agent.move(direction)
+        if message.startswith("You move"):
             self.place = self.ahead(direction)
-        return self.done(told)
+        return self.record(message)
 
     def do(self):
         """Act on the square in front; return whether that worked."""
-        return self.done(self.agent.do())
+        return self.record(self.agent.do())
 
     def face(self, direction):
         """Face a direction, stepping if the way is free. Return True if it was already faced or a step was taken."""
@@ -99,21 +99,21 @@ class Explorer:
             costs["water"] = BRIDGE
         return costs
 
-    def way(self, is_goal, costs, most=FAR):
+    def cheapest_path(self, is_goal, costs, max_cost=MAX_COST):
         """Return the directions to the cheapest goal, including the step onto it, or None if none can be reached.
 
-        The goal itself need not be walkable. The last direction then only faces it.
+        The goal need not be walkable: the last direction then only faces it.
         """
-        ground, perils, start = self.ground, self.perils(), self.place
-        cheapest, came, queue = {start: 0}, {}, [(0, start)]
+        ground, dangers, start = self.ground, self.danger_costs(), self.place
+        cheapest, came_from, queue = {start: 0}, {}, [(0, start)]
         pop, push = heapq.heappop, heapq.heappush
         while queue:
-            spent, place = pop(queue)
-            if spent > cheapest[place]:
+            cost_so_far, place = pop(queue)
+            if cost_so_far > cheapest[place]:
                 continue
             if place != start:
                 if is_goal(place):
-                    return self.traced(came, place)
+                    return self.trace_back(came_from, place)
                 if ground[place] not in costs:
                     continue
             x, y = place
@@ -127,16 +127,16 @@ class Explorer:
                 cost = costs.get(kind)
                 if cost is None and (kind is None or not is_goal(there)):
                     continue
-                more = spent + (cost or WALK) + perils.get(there, 0)
-                if more <= most and more < cheapest.get(there, 9999):
-                    cheapest[there] = more
-                    came[there] = (place, direction)
-                    push(queue, (more, there))
+                total = cost_so_far + (cost or WALK) + dangers.get(there, 0)
+                if total <= max_cost and total < cheapest.get(there, 9999):
+                    cheapest[there] = total
+                    came_from[there] = (place, direction)
+                    push(queue, (total, there))
         return None
 
-    def perils(self):
+    def danger_costs(self):
         """Return a dict of extra costs, for places near zombies, within reach of arrows, or occupied by a creature."""
-        perils = {}
+        dangers = {}
         for place, kind in self.creatures.items():
             x, y = place
             if abs(x - self.place[0]) > 9 or abs(y - self.place[1]) > 9:
@@ -144,19 +144,19 @@ class Explorer:
             if kind == "zombie":
                 for dx in (-2, -1, 0, 1, 2):
                     for dy in (-2, -1, 0, 1, 2):
-                        perils[x + dx, y + dy] = PERIL
+                        dangers[x + dx, y + dy] = DANGER
             elif kind == "skeleton":
-                for far in (-4, -3, -2, -1, 1, 2, 3, 4):
-                    perils[x + far, y] = PERIL
-                    perils[x, y + far] = PERIL
-            perils[place] = perils.get(place, 0) + 3
-        return perils
+                for distance in (-4, -3, -2, -1, 1, 2, 3, 4):
+                    dangers[x + distance, y] = DANGER
+                    dangers[x, y + distance] = DANGER
+            dangers[place] = dangers.get(place, 0) + DANGER
+        return dangers
 
-    def traced(self, came, place):
-        """Return the directions that lead to a place, traced back through ``came``."""
+    def trace_back(self, came_from, place):
+        """Return the directions that lead to a place. ``came_from`` maps each place to the one before and a direction."""
         directions = []
-        while place in came:
-            place, direction = came[place]
+        while place in came_from:
+            place, direction = came_from[place]
             directions.append(direction)
         return directions[::-1]
 
@@ -166,24 +166,24 @@ class Explorer:
         ground = self.ground
         return (x, y - 1) not in ground or (x, y + 1) not in ground or (x - 1, y) not in ground or (x + 1, y) not in ground
 
-    def way_to(self, kinds):
-        """Return the way to the nearest known place with one of these kinds, or None."""
+    def path_to(self, kinds):
+        """Return the path to the nearest known place with one of these kinds, or None."""
         goals = {place for place, kind in self.ground.items() if kind in kinds}
         goals = goals.union(place for place, kind in self.creatures.items() if kind in kinds)
-        return self.way(lambda place: place in goals, self.costs()) if goals else None
+        return self.cheapest_path(lambda place: place in goals, self.costs()) if goals else None
 
-    def way_out(self):
-        """Return the way to the nearest border of the known map that can be reached, or None."""
+    def path_to_border(self):
+        """Return the path to the nearest border of the known map that can be reached, or None."""
         costs = self.costs()
-        return self.way(lambda place: self.ground[place] in costs and self.is_border(place), costs)
+        return self.cheapest_path(lambda place: self.ground[place] in costs and self.is_border(place), costs)
 
     def step(self, direction):
         """Take one action towards entering the next square: turn to it, clear it, or go there."""
-        kind = self.what(self.ahead(direction))
+        kind = self.kind_at(self.ahead(direction))
         if kind in WALKABLE or kind == "arrow":
             return self.move(direction)
         if self.agent.facing != direction:
             return self.move(direction)
         if kind == "water":
-            return self.done(self.agent.place("stone"))
+            return self.record(self.agent.place("stone"))
         return self.do()

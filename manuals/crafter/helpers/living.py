@@ -1,6 +1,6 @@
-"""How to stay alive on the way: fight, eat, drink, and sleep in a safe place."""
+"""Stay alive on the way: fight, eat, drink, and sleep in a safe place."""
 
-# Below these values, food, drink, energy or health comes first.
+# Below these values of food, drink, energy and health, the agent attends to them first.
 HUNGRY, THIRSTY, TIRED, HURT = 4, 4, 3, 5
 # Below HANDY, the agent takes food and drink that are close. FULL is enough.
 HANDY, FULL = 7, 8
@@ -40,7 +40,7 @@ class Survivor(Explorer):
         """Return whether it is dark; many zombies then appear on grass."""
         return DUSK <= self.agent.step % DAY < DAWN
 
-    def tend(self):
+    def attend_to_needs(self):
         """Fight, then attend to the most urgent need, unless the agent is already attending to one."""
         self.fight()
         if self.busy:
@@ -71,14 +71,14 @@ class Survivor(Explorer):
         """Go to the nearest of these kinds and face it; explore if none is known. Return whether one was reached."""
         until = min(self.last_step, self.agent.step + steps)
         while self.agent.step < until:
-            self.tend()
-            found = self.way_to(kinds)
-            if found and len(found) == 1 and self.agent.facing == found[0]:
+            self.attend_to_needs()
+            known_path = self.path_to(kinds)
+            if known_path and len(known_path) == 1 and self.agent.facing == known_path[0]:
                 return True
-            path = found or self.way_out()
+            path = known_path or self.path_to_border()
             if not path:
                 return False
-            self.follow(path, kinds, found is not None)
+            self.follow(path, kinds, known_path is not None)
         return False
 
     def follow(self, path, kinds, known):
@@ -86,7 +86,7 @@ class Survivor(Explorer):
         for number, direction in enumerate(path):
             last = known and number == len(path) - 1
             while self.has_time():
-                if last and self.what(self.ahead(direction)) in kinds:
+                if last and self.kind_at(self.ahead(direction)) in kinds:
                     if self.agent.facing != direction:
                         self.move(direction)
                     return
@@ -94,7 +94,7 @@ class Survivor(Explorer):
                 self.step(direction)
                 if self.place == there:
                     break
-                if self.threat() or there in self.creatures or self.what(there) not in self.costs():
+                if self.threat() or there in self.creatures or self.kind_at(there) not in self.costs():
                     return
             if self.threat() or (not known and self.in_view(kinds)) or self.is_moving(kinds):
                 return
@@ -128,12 +128,12 @@ class Survivor(Explorer):
             return
         while self.has_time() and self.needs_rest(health):
             before = self.agent.vitals
-            self.done(self.agent.sleep() if before["energy"] < 9 else self.agent.noop())
+            self.record(self.agent.sleep() if before["energy"] < 9 else self.agent.noop())
             now = self.agent.vitals
             if self.threat() or now["health"] < before["health"] or min(now["food"], now["drink"]) < 2:
                 break
         while self.has_time() and self.agent.sleeping and not self.threat():
-            self.done(self.agent.sleep())
+            self.record(self.agent.sleep())
 
     def needs_rest(self, health):
         """Return whether there is a reason to keep resting."""
@@ -145,9 +145,9 @@ class Survivor(Explorer):
         if not self.can_dig("stone"):
             return False
         stones = self.agent.inventory.get("stone", 0)
-        for gaps, far in SHELTERS:
-            entries = self.entries(min(gaps, stones - 1), far) if gaps <= stones else {}
-            path = [] if self.place in entries else self.way(lambda place: place in entries, self.costs(), far)
+        for gaps, distance in SHELTERS:
+            entries = self.entries(min(gaps, stones - 1), distance) if gaps <= stones else {}
+            path = [] if self.place in entries else self.cheapest_path(lambda place: place in entries, self.costs(), distance)
             if path is not None and entries:
                 return self.settle(path, entries)
         return False
@@ -155,35 +155,35 @@ class Survivor(Explorer):
     def settle(self, path, entries):
         """Go to the entrance, wall up the gaps, go inside and close it; return whether that worked."""
         for direction in path:
-            if not self.force(direction):
+            if not self.advance(direction):
                 return False
         if self.place not in entries:
             return False
         entry, inward = self.place, entries[self.place]
         dx, dy = DIRECTIONS[inward]
-        for place in self.ring(entry[0] + dx, entry[1] + dy, dx, dy):
+        for place in self.squares_around(entry[0] + dx, entry[1] + dy, dx, dy):
             if not self.wall(place):
                 return False
         if self.place != entry and not self.walk(entry):
             return False
         outward = {"north": "south", "south": "north", "east": "west", "west": "east"}[inward]
         for direction in (inward, inward, outward):
-            if not self.force(direction):
+            if not self.advance(direction):
                 return False
-        return self.done(self.agent.place("stone"))
+        return self.record(self.agent.place("stone"))
 
     def walk(self, goal):
         """Go to a place over walkable ground only; return whether the agent got there."""
         for attempt in range(4):
-            path = self.way(lambda place: place == goal, {kind: WALK for kind in WALKABLE}, 30)
-            if path and all(self.force(direction) for direction in path):
+            path = self.cheapest_path(lambda place: place == goal, {kind: WALK for kind in WALKABLE}, 30)
+            if path and all(self.advance(direction) for direction in path):
                 return True
         return self.place == goal
 
     def wall(self, place):
         """Put stone on a place unless it is solid; go and face it first if needed. Return whether it is closed."""
         x, y = place
-        if self.what(place) in SOLID:
+        if self.kind_at(place) in SOLID:
             return True
         starts = {}
         for direction, (dx, dy) in DIRECTIONS.items():
@@ -191,43 +191,43 @@ class Survivor(Explorer):
             if self.ground.get(stand) in WALKABLE and self.ground.get(start) in WALKABLE:
                 starts[start] = direction
             if stand == self.place and self.agent.facing == direction:
-                return self.done(self.agent.place("stone"))
+                return self.record(self.agent.place("stone"))
         if self.place not in starts:
-            path = self.way(lambda there: there in starts, {kind: WALK for kind in WALKABLE}, 30)
-            if not path or not all(self.force(direction) for direction in path) or self.place not in starts:
+            path = self.cheapest_path(lambda there: there in starts, {kind: WALK for kind in WALKABLE}, 30)
+            if not path or not all(self.advance(direction) for direction in path) or self.place not in starts:
                 return False
-        return self.force(starts[self.place]) and self.done(self.agent.place("stone"))
+        return self.advance(starts[self.place]) and self.record(self.agent.place("stone"))
 
-    def entries(self, gaps, far):
-        """Return a dict that maps entrances of possible shelters to the direction inwards.
+    def entries(self, gaps, distance):
+        """Return a dict that maps the entrances of possible shelters to the directions that lead into them.
 
         A shelter is two squares in line with its entrance, with at most ``gaps`` gaps around them.
         """
-        found, ground, (left, top) = {}, self.ground, self.place
-        for x in range(left - far, left + far + 1):
-            for y in range(top - far, top + far + 1):
+        entries, ground, (left, top) = {}, self.ground, self.place
+        for x in range(left - distance, left + distance + 1):
+            for y in range(top - distance, top + distance + 1):
                 if ground.get((x, y)) in ENTRANCES:
                     for direction, (dx, dy) in DIRECTIONS.items():
                         inner = (x + dx, y + dy)
                         if ground.get(inner) in ENTRANCES and self.gaps(x + dx, y + dy, dx, dy) <= gaps:
-                            found[x, y] = direction
-        return found
+                            entries[x, y] = direction
+        return entries
 
-    def ring(self, x, y, dx, dy):
+    def squares_around(self, x, y, dx, dy):
         """Return the places around (x, y) and the next square in the direction (dx, dy), except for the entrance."""
         further = (x + dx, y + dy)
-        ring = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
-        return ring + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
+        squares = [(x + dy, y + dx), (x - dy, y - dx), (further[0] + dx, further[1] + dy)]
+        return squares + [(further[0] + dy, further[1] + dx), (further[0] - dy, further[1] - dx)]
 
     def gaps(self, x, y, dx, dy):
         """Return how many places around (x, y) and the next square are open, or 9 if the two cannot be a shelter."""
         ground = self.ground
         if ground.get((x + dx, y + dy)) not in ENTRANCES:
             return 9
-        around = [ground.get(each) for each in self.ring(x, y, dx, dy)]
+        around = [ground.get(each) for each in self.squares_around(x, y, dx, dy)]
         return 9 if None in around else len([kind for kind in around if kind not in SOLID])
 
-    def force(self, direction):
+    def advance(self, direction):
         """Go one step, clearing the way; return whether that worked."""
         there = self.ahead(direction)
         for attempt in range(6):

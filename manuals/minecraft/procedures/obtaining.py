@@ -132,24 +132,24 @@ MINED = {
 KILLED = "wool mutton beef leather porkchop chicken string".split()
 TREES = "oak birch acacia spruce jungle dark_oak".split()
 PICKAXES = "wooden_pickaxe stone_pickaxe iron_pickaxe".split()
-FARNESS = ["next to you", "near", "far"]
+DISTANCES = ["next to you", "near", "far"]
 
 
 def plan_for(wanted, held):
-    """Return the goals (verb, item, count) that lead from the held items to the wanted ones; each item is gathered once."""
+    """Return the goals (verb, item, count) that lead from the held items to the wanted ones. Gather each item only once."""
     goals, stock = [], dict(held)
     for item in wanted:
-        take(item, wanted[item], stock, goals)
-    return merged(goals)
+        use_up(item, wanted[item], stock, goals)
+    return merge_gathering(goals)
 
 
-def take(item, count, stock, goals):
-    """Add the goals that provide ``count`` pieces of an item, and remove these pieces from the stock."""
-    have(item, count, stock, goals)
+def use_up(item, count, stock, goals):
+    """Add the goals that provide ``count`` pieces of an item, and take these pieces out of the stock."""
+    ensure(item, count, stock, goals)
     stock[item] = stock[item] - count
 
 
-def have(item, count, stock, goals):
+def ensure(item, count, stock, goals):
     """Add the goals that bring the stock of an item to ``count``: gather or craft what is missing."""
     missing = count - stock.get(item, 0)
     if missing <= 0:
@@ -158,21 +158,21 @@ def have(item, count, stock, goals):
         verb = "kill" if item in KILLED else "mine"
         tool = MINED.get(item)
         if tool:
-            have(tool, 1, stock, goals)
+            ensure(tool, 1, stock, goals)
         goals.append((verb, item, missing))
         stock[item] = stock.get(item, 0) + missing
         return
     verb, makes, ingredients, station = RECIPES[item]
     if station:
-        have(station, 1, stock, goals)
+        ensure(station, 1, stock, goals)
     times = -(-missing // makes)
     for name in ingredients:
-        take(name, ingredients[name] * times, stock, goals)
+        use_up(name, ingredients[name] * times, stock, goals)
     goals.append((verb, item, missing))
     stock[item] = stock.get(item, 0) + makes * times
 
 
-def merged(goals):
+def merge_gathering(goals):
     """Merge the goals that gather the same item into the first of them, since the walk there takes longest."""
     totals, order = {}, []
     for verb, item, count in goals:
@@ -190,7 +190,7 @@ def nearest_log(agent):
     """Return the kind of log of the nearest visible tree, or "log" if no tree is visible."""
     seen = agent.sees()
     kinds = [wood for wood in TREES if wood + "_tree" in seen]
-    kinds = sorted(kinds, key=lambda wood: FARNESS.index(seen[wood + "_tree"]))
+    kinds = sorted(kinds, key=lambda wood: DISTANCES.index(seen[wood + "_tree"]))
     return kinds[0] + "_log" if kinds else "log"
 
 
@@ -202,28 +202,28 @@ def pickaxe_for(agent, item):
     return [name for name in PICKAXES if name in held][-1]
 
 
-def reach(agent, verb, item, count):
-    """Execute one goal, and stop if it failed."""
+def execute(agent, verb, item, count):
+    """Execute one goal; stop if it fails."""
     if verb == "kill":
-        done = agent.kill({item: count})
+        message = agent.kill({item: count})
     elif verb == "mine":
         name = nearest_log(agent) if item == "log" else item
-        done = agent.mine({name: count}, pickaxe_for(agent, item))
-        if item == "log" and "You mine" not in done:
-            done = agent.mine({"log": count}, None)
+        message = agent.mine({name: count}, pickaxe_for(agent, item))
+        if item == "log" and "You mine" not in message:
+            message = agent.mine({"log": count}, None)
     else:
         makes, ingredients, station = RECIPES[item][1:]
         times = -(-count // makes)
         materials = {name: ingredients[name] * times for name in ingredients}
         make = agent.craft if verb == "craft" else agent.smelt
-        done = make({item: count}, materials, station)
-    assert done.startswith("You "), f"{verb} {count} {item}: {done}"
+        message = make({item: count}, materials, station)
+    assert message.startswith("You "), f"{verb} {count} {item}: {message}"
 
 
 def obtain(agent, wanted):
     """Obtain all wanted items; ``wanted`` maps each name to its count."""
     for verb, item, count in plan_for(wanted, agent.inventory()):
-        reach(agent, verb, item, count)
+        execute(agent, verb, item, count)
 
 
 # What to look for in the world to find each item.
@@ -240,16 +240,16 @@ SEEN_AS = {
 }
 
 
-def farness(seen, item):
+def distance_rank(seen, item):
     """Return a rank by distance. Items that are not visible, such as ores, come last."""
-    return min([FARNESS.index(seen[name]) for name in SEEN_AS.get(item, []) if name in seen] or [len(FARNESS)])
+    return min([DISTANCES.index(seen[name]) for name in SEEN_AS.get(item, []) if name in seen] or [len(DISTANCES)])
 
 
 def obtain_all(agent, goals):
     """Execute the goals, such as {"wool": 2}, always the nearest visible one next."""
-    left = [(item, goal[item]) for goal in goals for item in goal]
-    while left:
+    remaining = [(item, goal[item]) for goal in goals for item in goal]
+    while remaining:
         seen = agent.sees()
-        left = sorted(left, key=lambda goal: farness(seen, goal[0]))
-        item, count = left.pop(0)
-        reach(agent, "kill" if item in KILLED else "mine", item, count)
+        remaining = sorted(remaining, key=lambda goal: distance_rank(seen, goal[0]))
+        item, count = remaining.pop(0)
+        execute(agent, "kill" if item in KILLED else "mine", item, count)

@@ -90,7 +90,7 @@ def click_menu(agent, task):
     agent.click_xpath(f"{entries}/li/div[text()='{last}']")
 
 
-PARTS = ("red", "green", "blue")
+COLOUR_COMPONENTS = ("red", "green", "blue")
 
 
 def click_shades(agent, task):
@@ -107,7 +107,7 @@ def click_shades(agent, task):
 def shade_of(style):
     """Return the strongest component of a colour: rgb(190, 217, 188) is a shade of green."""
     amounts = [int(number) for number in re.findall(r"\d+", style)]
-    return PARTS[amounts.index(max(amounts))]
+    return COLOUR_COMPONENTS[amounts.index(max(amounts))]
 
 
 def click_shape(agent, task):
@@ -221,18 +221,18 @@ def navigate_tree(agent, task):
 
 
 def click_visible_part(agent, xpath):
-    """Click on an element, or in the middle of a visible edge if another element of the same size covers it."""
-    if not refused(agent.click_xpath(xpath)):
+    """Click on an element, or on the middle of one of its edges if another element covers its centre."""
+    if not was_refused(agent.click_xpath(xpath)):
         return
     box = agent.find(xpath)[0]["box"]
     left, top, right, bottom = 0.5, 0.5, box["width"] - 0.5, box["height"] - 0.5
     for x, y in ((left, bottom / 2), (right, bottom / 2), (right / 2, top), (right / 2, bottom)):
-        if not refused(agent.click_at(xpath, x, y)):
+        if not was_refused(agent.click_at(xpath, x, y)):
             return
 
 
-def refused(answer):
-    """Return whether an action did nothing."""
+def was_refused(answer):
+    """Return whether an action was refused."""
     return answer.startswith("Nothing happens")
 
 

@@ -169,6 +169,7 @@ def cancel_popup(agent):
 
 
 def fill(agent, field, text):
+    """Type a text into the field with this XPath, and cancel the pop-up that may appear."""
     agent.click_xpath(field)
     if cancel_popup(agent):
         agent.click_xpath(field)
@@ -206,6 +207,7 @@ def simple_algebra(agent, task):
 
 
 def solution(problem):
+    """Return x for an equation such as ``x - 3 = 60`` or ``7 + x = 12``."""
     left, sign, right, _, result = problem.split()
     if sign == "+":
         return int(result) - int(right if left == "x" else left)

@@ -8,7 +8,8 @@ import re
 from functools import cache
 
 
-def shown(agent, answer):
+def is_shown(agent, answer):
+    """Return whether the page shows this answer, such as ``lower``."""
     return agent.find(f"//*[@id='{answer}']")[0]["visible"]
 
 
@@ -25,13 +26,13 @@ def guess_number(agent, task):
             agent.press_key("backspace")
         agent.type(str(guess))
         agent.click_xpath("//*[@id='subbtn']")
-        if shown(agent, "lower"):
+        if is_shown(agent, "lower"):
             high = guess - 1
         else:
             low = guess + 1
 
 
-def files(agent):
+def listed_files(agent):
     """Return the files that ls printed: the words of the last output that is not empty."""
     outputs = [found["text"] for found in agent.find("//*[@class='terminal-output']") if found["text"]]
     return outputs[-1].split()
@@ -54,59 +55,64 @@ def terminal(agent, task):
     agent.click_xpath("//*[@id='terminal']")
     agent.type("ls")
     agent.press_key("enter")
-    names = files(agent)
-    good = [name for name in names if fits(name, extension)]
-    usable = good or [name for name in names if name.endswith("." + extension)]
-    agent.type("rm " + usable[0])
+    names = listed_files(agent)
+    unambiguous = [name for name in names if fits(name, extension)]
+    candidates = unambiguous or [name for name in names if name.endswith("." + extension)]
+    agent.type("rm " + candidates[0])
     agent.press_key("enter")
 
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
-RANDOM = 0.55
+RANDOM = 0.55  # probability that the opponent moves at random
 MARKS = {"mark-x": "x", "mark-o": "o"}
 
 
 def wins(board, mark):
+    """Return whether a mark fills a line."""
     return any(all(board[place] == mark for place in line) for line in LINES)
 
 
-def free(board):
+def free_places(board):
+    """Return the places without a mark."""
     return [place for place in range(9) if board[place] == " "]
 
 
-def put(board, place, mark):
+def with_mark(board, place, mark):
+    """Return the board with one more mark."""
     return board[:place] + mark + board[place + 1 :]
 
 
-def completing(board, mark):
+def winning_places(board, mark):
     """Return the places that would complete a line of this mark."""
-    return [place for place in free(board) if wins(put(board, place, mark), mark)]
+    return [place for place in free_places(board) if wins(with_mark(board, place, mark), mark)]
 
 
 @cache
-def chance(board):
+def win_probability(board):
     """Return the probability that X wins when it is X's turn."""
-    return max((chance_after(put(board, place, "x")) for place in free(board)), default=0.0)
+    return max((win_probability_after(with_mark(board, place, "x")) for place in free_places(board)), default=0.0)
 
 
 @cache
-def chance_after(board):
-    """Return the probability that X wins after its move. The opponent plays well or at random; a draw counts as 0."""
+def win_probability_after(board):
+    """Return the probability that X wins after its move. The opponent plays well or at random. A draw counts as 0."""
     if wins(board, "x"):
         return 1.0
-    places = free(board)
+    places = free_places(board)
     if not places:
         return 0.0
-    clever = completing(board, "o") or completing(board, "x") or places
-    return RANDOM * mean_answer(board, places) + (1 - RANDOM) * mean_answer(board, clever)
+    best_replies = winning_places(board, "o") or winning_places(board, "x") or places
+    return RANDOM * mean_over_replies(board, places) + (1 - RANDOM) * mean_over_replies(board, best_replies)
 
 
-def mean_answer(board, places):
-    answers = [put(board, place, "o") for place in places]
-    return sum(0.0 if wins(answer, "o") else chance(answer) for answer in answers) / len(answers)
+def mean_over_replies(board, places):
+    """Return the mean probability that X wins, over the opponent's moves to these places."""
+    boards = [with_mark(board, place, "o") for place in places]
+    return sum(0.0 if wins(reply, "o") else win_probability(reply) for reply in boards) / len(boards)
 
 
-def seen(agent):
+def read_board(agent):
+    """Return the board as a string with one character for each place: x, o or a space."""
     cells = agent.find("//*[@class='ttt-row']/span")
     return "".join(MARKS.get(cell["attributes"].get("class", ""), " ") for cell in cells)
 
@@ -116,8 +122,8 @@ def tic_tac_toe(agent, task):
 
     type: tic-tac-toe
     """
-    board = seen(agent)
-    while free(board):
-        best = max(free(board), key=lambda place: chance_after(put(board, place, "x")))
+    board = read_board(agent)
+    while free_places(board):
+        best = max(free_places(board), key=lambda place: win_probability_after(with_mark(board, place, "x")))
         agent.click_xpath(f"//*[@id='ttt-{best}']")
-        board = seen(agent)
+        board = read_board(agent)

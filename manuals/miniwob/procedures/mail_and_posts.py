@@ -81,14 +81,17 @@ def mail_from(agent, sender):
 
 
 def mark(agent, sender):
+    """Mark the first email from this person as important."""
     agent.click_xpath(mail_from(agent, sender) + "//*[contains(@class, 'star')]")
 
 
 def delete(agent, sender):
+    """Delete the first email from this person."""
     agent.click_xpath(mail_from(agent, sender) + "//*[contains(@class, 'trash')]")
 
 
 def reply(agent, sender, message):
+    """Reply to the first email from this person."""
     agent.click_xpath(mail_from(agent, sender))
     agent.click_xpath("//*[@class='email-reply']")
     agent.click_xpath("//*[@id='reply-text']")
@@ -97,6 +100,7 @@ def reply(agent, sender, message):
 
 
 def forward(agent, sender, receiver):
+    """Forward the first email from this person."""
     agent.click_xpath(mail_from(agent, sender))
     agent.click_xpath("//*[@class='email-forward']")
     agent.click_xpath("//*[@class='forward-sender']")

@@ -24,7 +24,7 @@ FILLERS = set("a an and be buy find for i in is it like looking me am need of sh
 
 
 def plain(text):
-    """Return the words and numbers of a text with single spaces between and around them, so that phrases can be found."""
+    """Return the words and numbers of a text in lower case, with one space between and around them to find phrases by."""
     return " " + " ".join(re.findall(r"[a-z0-9]+(?:\.[0-9]+)?", text.lower())) + " "
 
 
@@ -35,8 +35,8 @@ def wanted_in(goal):
     return (plain(text), float(amount[0].rstrip(".")) if amount else 1000000.0)
 
 
-def cut(text, phrases):
-    """Return the text without the phrases, of which the longest are removed first."""
+def without_phrases(text, phrases):
+    """Return the text without the phrases. Longer phrases are removed first."""
     for phrase in sorted(phrases, key=len, reverse=True):
         text = text.replace(plain(phrase), "  ")
     return text
@@ -44,11 +44,11 @@ def cut(text, phrases):
 
 def unexplained(text, phrases):
     """Return the words of the text that belong to no phrase and are not fillers."""
-    return [word for word in cut(text, phrases).split() if word not in FILLERS]
+    return [word for word in without_phrases(text, phrases).split() if word not in FILLERS]
 
 
 def values_in(text, choices):
-    """Map each option to the value that the text names, or to the longest if it names several."""
+    """Return a dict that maps each option to the longest of its values that the text names."""
     found = {}
     for name, values in choices.items():
         named = [value for value in values if plain(value) in text]
@@ -57,8 +57,8 @@ def values_in(text, choices):
     return found
 
 
-def facts_on(page):
-    """Return the attributes on an attributes page, and the words by which the search finds the product."""
+def descriptors_on(page):
+    """Return the attributes on an attributes page, and the search words that find the product."""
     found_by = re.search(r"^found by: (.*)$", page, re.MULTILINE)
     return re.findall(r"^- (.*)$", page, re.MULTILINE) + ([found_by[1]] if found_by else [])
 
@@ -66,12 +66,12 @@ def facts_on(page):
 def fits(agent, text, price):
     """On a product page, select options and return True if the product matches the text and the price."""
     choices = agent.choices()
-    facts = facts_on(agent.click("Attributes"))
+    descriptors = descriptors_on(agent.click("Attributes"))
     agent.click("< Prev")
     # An attribute may contain the name of a color, so look for the options in the remaining text.
-    rest = cut(text, facts)
-    values = values_in(rest, choices)
-    if unexplained(rest, list(choices) + list(values.values())):
+    remaining_text = without_phrases(text, descriptors)
+    values = values_in(remaining_text, choices)
+    if unexplained(remaining_text, list(choices) + list(values.values())):
         return False
     for value in values.values():
         agent.click(value)

@@ -98,8 +98,8 @@ def top_of(agent, place):
 
 def put(agent, thing, target):
     """Put an object in or on a target; stop if that fails."""
-    done = agent.pick_place(thing, target)
-    assert "Nothing happens" not in done, f"{thing} could not be put on {target}: {done}"
+    message = agent.pick_place(thing, target)
+    assert "Nothing happens" not in message, f"{thing} could not be put on {target}: {message}"
 
 
 def set_aside(agent, thing):

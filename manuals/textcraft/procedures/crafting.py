@@ -23,7 +23,7 @@ def craft_item(agent, task):
 KINDS = {"planks": [], "wool": ["white wool"]}
 
 
-def counted(text):
+def split_count(text):
     """Split "4 oak planks" into (4, "oak planks")."""
     count, name = text.strip().split(" ", 1)
     return (int(count), name)
@@ -33,12 +33,12 @@ def commands_in(observation):
     """Return the crafting commands in the first observation: the product, its count, and the ingredients of each."""
     commands = []
     for made, needs in re.findall(r"^craft (.+) using (.+)$", observation, re.MULTILINE):
-        count, item = counted(made)
-        commands.append({"item": item, "count": count, "needs": [counted(need) for need in needs.split(",")]})
+        count, item = split_count(made)
+        commands.append({"item": item, "count": count, "needs": [split_count(need) for need in needs.split(",")]})
     return commands
 
 
-def ways_to(commands, name):
+def commands_for(commands, name):
     """Return the commands that make an item, or any item of a kind."""
     if name in KINDS:
         of_kind = [command for command in commands if command["item"].endswith(" " + name)]
@@ -51,26 +51,26 @@ def actions_of(plan):
     return len(plan["gets"]) + len(plan["crafts"])
 
 
-def with_item(commands, plan, name, count, above):
-    """Extend a plan by the shortest way found to obtain an item; return the longer plan and the item's full name.
+def plan_item(commands, plan, name, count, products):
+    """Extend a plan by the shortest way found to obtain an item; return the extended plan and the item's full name.
 
     `plan` holds the items carried after it (`stock`), the items to get (`gets`) and the crafting commands in order
-    (`crafts`). `above` lists the items that this one is an ingredient of, since no item is made from itself. Return
+    (`crafts`). `products` lists the items that this one is an ingredient of, since no item is made from itself. Return
     None if there is no way.
     """
-    ways = [way for way in ways_to(commands, name) if way["item"] not in above]
-    if not ways:
-        return None if ways_to(commands, name) else (got(plan, name, count), name)
+    usable = [command for command in commands_for(commands, name) if command["item"] not in products]
+    if not usable:
+        return None if commands_for(commands, name) else (plan_getting(plan, name, count), name)
     found = []
-    for way in ways:
-        longer = crafted(commands, plan, way, count, above)
-        if longer:
-            found.append((longer, way["item"]))
+    for command in usable:
+        extended = plan_crafting(commands, plan, command, count, products)
+        if extended:
+            found.append((extended, command["item"]))
     return min(found, key=lambda each: actions_of(each[0])) if found else None
 
 
-def got(plan, name, count):
-    """Extend a plan to get the missing pieces of an item; return the longer plan."""
+def plan_getting(plan, name, count):
+    """Extend a plan to get the missing pieces of an item; return the extended plan."""
     missing = count - plan["stock"].get(name, 0)
     if missing <= 0:
         return plan
@@ -80,29 +80,29 @@ def got(plan, name, count):
     return plan
 
 
-def crafted(commands, plan, way, count, above):
-    """Repeat a command until there are ``count`` of its item. Return the longer plan, or None if an ingredient is missing."""
-    item = way["item"]
+def plan_crafting(commands, plan, command, count, products):
+    """Repeat a command until there are ``count`` of its item. Return the extended plan, or None if an ingredient is missing."""
+    item = command["item"]
     missing = count - plan["stock"].get(item, 0)
-    times = -(-missing // way["count"])
+    times = -(-missing // command["count"])
     if times <= 0:
         return plan
     plan, using = copy.deepcopy(plan), []
-    for number, name in way["needs"]:
-        longer = with_item(commands, plan, name, number * times, above + [item])
-        if longer is None:
+    for number, name in command["needs"]:
+        extended = plan_item(commands, plan, name, number * times, products + [item])
+        if extended is None:
             return None
-        plan, own_name = longer
+        plan, own_name = extended
         # Reserve it now, so that the next ingredient is not made from it.
         plan = copy.deepcopy(plan)
         plan["stock"][own_name] = plan["stock"][own_name] - number * times
         using.append(f"{number} {own_name}")
-    plan["stock"][item] = plan["stock"].get(item, 0) + way["count"] * times
-    plan["crafts"] = plan["crafts"] + [(f"{way['count']} {item}", ", ".join(using))] * times
+    plan["stock"][item] = plan["stock"].get(item, 0) + command["count"] * times
+    plan["crafts"] = plan["crafts"] + [(f"{command['count']} {item}", ", ".join(using))] * times
     return plan
 
 
-def done(observation):
+def check_done(observation):
     """Stop with the reason if an action was refused."""
     assert "Nothing happens" not in observation, observation
 
@@ -111,12 +111,12 @@ def craft_target(agent, task):
     """Craft the item that the task names."""
     # [Step 1] Read the commands and plan backwards from the target. One piece is enough.
     commands, empty = commands_in(task.observation), {"stock": {}, "gets": {}, "crafts": []}
-    found = with_item(commands, empty, task.params["target"], 1, [])
+    found = plan_item(commands, empty, task.params["target"], 1, [])
     assert found, f"The commands do not lead to {task.params['target']}."
     plan = found[0]
     # [Step 2] Get the raw materials, with one action for each item.
     for name, count in plan["gets"].items():
-        done(agent.get(f"{count} {name}"))
+        check_done(agent.get(f"{count} {name}"))
     # [Step 3] Craft the ingredients first, then what is made from them.
     for item, using in plan["crafts"]:
-        done(agent.craft(item, using))
+        check_done(agent.craft(item, using))

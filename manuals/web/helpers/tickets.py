@@ -13,18 +13,18 @@ def open_titled(agent, summary):
     return False
 
 
-def query(where, closed=False):
+def query_address(where, closed=False):
     """Return the address of the list of tickets whose fields have these values, by default without closed ones."""
     filters = [f"{field}={value}".replace(" ", "%20") for field, value in where.items()]
     return "/query?" + "&".join(filters + ([] if closed else ["status=!closed"]))
 
 
-def listed(agent, where, closed=False):
+def list_tickets(agent, where, closed=False):
     """Return the tickets whose fields have these values, ordered by number, each as a dict of column to text."""
     columns = "".join([f"&col={name}" for name in ("id", "summary", "owner", "status", "component")])
-    agent.goto(query(where, closed) + columns + "&order=id&max=200")
+    agent.goto(query_address(where, closed) + columns + "&order=id&max=200")
     header, tickets = None, []
-    for texts in rows(agent):
+    for texts in table_rows(agent):
         if "Ticket" in texts and "Summary" in texts:
             header = texts
         elif header and len(texts) == len(header):
@@ -32,7 +32,7 @@ def listed(agent, where, closed=False):
     return tickets
 
 
-def numbers(tickets):
+def ticket_numbers(tickets):
     """Return the numbers of listed tickets."""
     return [int(ticket["Ticket"].strip("#")) for ticket in tickets]
 
@@ -40,16 +40,16 @@ def numbers(tickets):
 def is_component(agent, name):
     """Return True if new tickets can have this component."""
     agent.goto("/newticket")
-    return name in first_named(agent, "combobox", "Component:")["options"]
+    return name in element_named(agent, "combobox", "Component:")["options"]
 
 
-def field(agent, name):
+def field_value(agent, name):
     """Return the value of a field of the ticket on this page."""
     header = HEADERS.get(name, name.capitalize() + ":")
-    return after(agent, "rowheader", header, "cell")["name"]
+    return element_after(agent, "rowheader", header, "cell")["name"]
 
 
-def comments(agent):
+def read_comments(agent):
     """Return the author and the text of each comment on the ticket on this page."""
     found, inside = [], False
     for element in agent.find():

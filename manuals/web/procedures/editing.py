@@ -15,7 +15,7 @@ def close_ticket(agent, task):
         agent.stop("N/A: there is no such ticket")
     open_form(agent)
     press(agent, "radio", "resolve")
-    agent.select(after(agent, "radio", "resolve", "combobox")["id"], task.params["resolution"])
+    agent.select(element_after(agent, "radio", "resolve", "combobox")["id"], task.params["resolution"])
     add_comment(agent, task.params["comment"])
     agent.stop()
 
@@ -25,7 +25,7 @@ def comment_on_all(agent, task):
 
     type: comment_on_all
     """
-    for number in numbers(listed(agent, task.params["where"])):
+    for number in ticket_numbers(list_tickets(agent, task.params["where"])):
         agent.goto(f"/ticket/{number}")
         add_comment(agent, task.params["comment"])
     agent.stop()
@@ -69,7 +69,7 @@ def due_date(agent, task):
     agent.goto("/roadmap")
     press(agent, "link", f"Milestone: {task.params['milestone']}")
     press(agent, "button", "Edit milestone")
-    agent.type(after(agent, "checkbox", "Due:", "textbox")["id"], f"{task.params['date']}T12:00:00Z", False)
+    agent.type(element_after(agent, "checkbox", "Due:", "textbox")["id"], f"{task.params['date']}T12:00:00Z", False)
     press(agent, "button", "Submit changes")
     agent.stop()
 
@@ -80,7 +80,7 @@ def edit_wiki(agent, task):
     type: edit_wiki
     """
     agent.goto(f"/wiki/{task.params['page']}?action=edit")
-    text = after(agent, "checkbox", "Edit side-by-side", "textbox")
+    text = element_after(agent, "checkbox", "Edit side-by-side", "textbox")
     agent.type(text["id"], text["value"].replace(task.params["old"], task.params["new"]), False)
     press(agent, "button", "Submit changes")
     agent.stop()
@@ -91,11 +91,11 @@ def hand_over(agent, task):
 
     type: hand_over
     """
-    for number in numbers(listed(agent, task.params["where"])):
+    for number in ticket_numbers(list_tickets(agent, task.params["where"])):
         agent.goto(f"/ticket/{number}")
         open_form(agent)
         press(agent, "radio", "reassign")
-        agent.type(after(agent, "radio", "reassign", "textbox")["id"], task.params["to"], False)
+        agent.type(element_after(agent, "radio", "reassign", "textbox")["id"], task.params["to"], False)
         submit(agent)
     agent.stop()
 
@@ -105,9 +105,9 @@ def list_on_page(agent, task):
 
     type: list_on_page
     """
-    found = numbers(listed(agent, task.params["where"]))
+    found = ticket_numbers(list_tickets(agent, task.params["where"]))
     agent.goto(f"/wiki/{task.params['page']}?action=edit")
-    text = after(agent, "checkbox", "Edit side-by-side", "textbox")
+    text = element_after(agent, "checkbox", "Edit side-by-side", "textbox")
     agent.type(text["id"], "\n".join([f"#{number}" for number in found]), False)
     press(agent, "button", "Submit changes")
     agent.stop()
@@ -121,7 +121,7 @@ def move_tickets(agent, task):
     component = task.params["where"].get("component")
     if component and not is_component(agent, component):
         agent.stop(f"N/A: there is no component {component}")
-    listed(agent, task.params["where"])
+    list_tickets(agent, task.params["where"])
     press(agent, "checkbox", "Toggle group")
     press(agent, "link", "Batch Modify")
     choose(agent, "Change:", "Milestone")
@@ -136,7 +136,7 @@ def quote_comment(agent, task):
     type: quote_comment
     """
     agent.goto(f"/wiki/{task.params['page']}")
-    found = cell(agent, task.params["row"], task.params["column"])
+    found = cell_text(agent, task.params["row"], task.params["column"])
     open_titled(agent, task.params["summary"])
     add_comment(agent, task.params["comment"].replace("...", found))
     agent.stop()

@@ -13,7 +13,7 @@ def busiest_component(agent, task):
 
     type: busiest_component
     """
-    tickets = listed(agent, {"milestone": task.params["milestone"]})
+    tickets = list_tickets(agent, {"milestone": task.params["milestone"]})
     components = [ticket["Component"] for ticket in tickets]
     agent.stop(max(components, key=components.count))
 
@@ -25,8 +25,8 @@ def count_by_purpose(agent, task):
     """
     agent.goto("/wiki")
     press(agent, "link", "Components and what they are for")
-    component = [texts[0] for texts in rows(agent) if task.params["purpose"].lower() in texts[-1].lower()][0]
-    agent.stop(str(len(listed(agent, {"component": component}))))
+    component = [texts[0] for texts in table_rows(agent) if task.params["purpose"].lower() in texts[-1].lower()][0]
+    agent.stop(str(len(list_tickets(agent, {"component": component}))))
 
 
 def count_tickets(agent, task):
@@ -37,7 +37,7 @@ def count_tickets(agent, task):
     component = task.params.get("component")
     if component and not is_component(agent, component):
         agent.stop(f"N/A: there is no component {component}")
-    agent.stop(str(len(listed(agent, task.params))))
+    agent.stop(str(len(list_tickets(agent, task.params))))
 
 
 def figure_in_force(agent, task):
@@ -49,8 +49,8 @@ def figure_in_force(agent, task):
     press(agent, "link", task.params["topic"])
     while agent.find("paragraph", "out of date"):
         notice = agent.find("paragraph", "out of date")[0]
-        agent.click(after(agent, "paragraph", notice["name"], "link")["id"])
-    agent.stop(cell(agent, task.params["row"], task.params["column"]))
+        agent.click(element_after(agent, "paragraph", notice["name"], "link")["id"])
+    agent.stop(cell_text(agent, task.params["row"], task.params["column"]))
 
 
 def follow_duplicates(agent, task):
@@ -60,9 +60,9 @@ def follow_duplicates(agent, task):
     """
     open_titled(agent, task.params["summary"])
     while True:
-        others = re.findall(r"Duplicate of #(\d+)", "\n".join([text for _, text in comments(agent)]))
+        others = re.findall(r"Duplicate of #(\d+)", "\n".join([text for _, text in read_comments(agent)]))
         if not others:
-            agent.stop(field(agent, task.params["field"]))
+            agent.stop(field_value(agent, task.params["field"]))
         agent.goto(f"/ticket/{others[-1]}")
 
 
@@ -72,9 +72,9 @@ def mentions(agent, task):
     type: mentions
     """
     found = []
-    for number in numbers(listed(agent, task.params["where"], closed=True)):
+    for number in ticket_numbers(list_tickets(agent, task.params["where"], closed=True)):
         agent.goto(f"/ticket/{number}")
-        if any([task.params["words"] in text for _, text in comments(agent)]):
+        if any([task.params["words"] in text for _, text in read_comments(agent)]):
             found.append(number)
     agent.stop(", ".join([str(number) for number in found]))
 
@@ -86,7 +86,7 @@ def sum_column(agent, task):
     """
     agent.goto("/wiki")
     press(agent, "link", task.params["page"])
-    table = rows(agent)
+    table = table_rows(agent)
     place = table[0].index(task.params["column"])
     agent.stop(str(sum([int(texts[place]) for texts in table[1:]])))
 
@@ -98,7 +98,7 @@ def table_cell(agent, task):
     """
     agent.goto("/wiki")
     press(agent, "link", task.params["page"])
-    found = cell(agent, task.params["row"], task.params["column"])
+    found = cell_text(agent, task.params["row"], task.params["column"])
     agent.stop(found or f"N/A: the table has no row {task.params['row']}")
 
 
@@ -108,7 +108,7 @@ def ticket_field(agent, task):
     type: ticket_field
     """
     if open_titled(agent, task.params["summary"]):
-        agent.stop(field(agent, task.params["field"]))
+        agent.stop(field_value(agent, task.params["field"]))
     agent.stop("N/A: there is no such ticket")
 
 
@@ -118,9 +118,9 @@ def uncommented(agent, task):
     type: uncommented
     """
     found = []
-    for number in numbers(listed(agent, task.params["where"])):
+    for number in ticket_numbers(list_tickets(agent, task.params["where"])):
         agent.goto(f"/ticket/{number}")
-        if not comments(agent):
+        if not read_comments(agent):
             found.append(str(number))
     agent.stop(", ".join(found))
 
@@ -131,7 +131,7 @@ def who_mentions(agent, task):
     type: who_mentions
     """
     found = set()
-    for number in numbers(listed(agent, task.params["where"], closed=True)):
+    for number in ticket_numbers(list_tickets(agent, task.params["where"], closed=True)):
         agent.goto(f"/ticket/{number}")
-        found |= {author for author, text in comments(agent) if task.params["words"] in text}
+        found |= {author for author, text in read_comments(agent) if task.params["words"] in text}
     agent.stop(", ".join(sorted(found)))

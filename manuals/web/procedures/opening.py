@@ -21,7 +21,7 @@ def open_query(agent, task):
 
     type: open_query
     """
-    agent.goto(query(task.params))
+    agent.goto(query_address(task.params))
     agent.stop()
 
 
@@ -53,7 +53,7 @@ def open_wiki_page(agent, task):
     """
     heading = task.params["heading"]
     press(agent, "link", "Wiki")
-    if not named(agent, "heading", heading):
+    if not elements_named(agent, "heading", heading):
         pages = [found for found in search(agent, heading) if f": = {heading} =" in found["name"]]
         agent.click(pages[0]["id"])
     agent.stop()
