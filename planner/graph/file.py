@@ -80,30 +80,30 @@ def graph_faults(text: str, path: Path) -> list[FileFault]:
 
 
 def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
-    read = read_yaml(text, _MAX_CHARACTERS)
-    if isinstance(read, list):
-        return None, read
-    if not isinstance(read.value, dict):
+    yaml_file = read_yaml(text, _MAX_CHARACTERS)
+    if isinstance(yaml_file, list):
+        return None, yaml_file
+    if not isinstance(yaml_file.value, dict):
         return None, [FileFault(1, "", "a graph file must be a mapping; it begins with `nodes:`")]
-    file, faults = _validate(read, path.stem)
+    file, faults = _validate(yaml_file, path.stem)
     if file is not None:
-        found = check_file(file, path.parent, is_complete=not faults)
-        faults += [read.fault(*fault) for fault in islice(found, _MAX_FAULTS)]
+        placed_faults = check_file(file, path.parent, is_complete=not faults)
+        faults += [yaml_file.fault(*fault) for fault in islice(placed_faults, _MAX_FAULTS)]
     faults = sorted(set(faults))
     if len(faults) >= _MAX_FAULTS:
         faults[_MAX_FAULTS:] = [FileFault(faults[_MAX_FAULTS - 1].line, "", "there may be more faults; correct these")]
     return file, faults
 
 
-def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the graph without its faulty parts, and the faults that pydantic has found.
+def _validate(yaml_file: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
+    """Return the graph without its faulty parts, and the faults that pydantic finds.
 
-    Return None for the graph if removing parts does not make it valid, or if there are too many faults.
+    The graph is None if it is still invalid without these parts, or if there are too many faults.
     """
-    value: Any = {**deepcopy(read.value), "name": name}
+    value: Any = {**deepcopy(yaml_file.value), "name": name}
     faults: dict[FileFault, None] = {}
-    if "name" in read.value:
-        faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
+    if "name" in yaml_file.value:
+        faults[yaml_file.fault(("name",), "there is no such key; a graph is named after its file")] = None
     for _ in range(_MAX_VALIDATIONS):
         try:
             return GraphFile.model_validate(value), list(faults)
@@ -112,13 +112,13 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
                 where = tuple(part for part in problem["loc"] if part != "[key]")
                 if len(faults) > _MAX_FAULTS:
                     return None, list(faults)
-                faults.setdefault(read.fault(where, _message(problem, where)))
+                faults.setdefault(yaml_file.fault(where, _message(problem, where)))
                 _remove(value, where)
     return None, list(faults)
 
 
 def _remove(value: Any, where: YamlPath) -> None:
-    """Remove the faulty part at the path ``where`` from ``value``. Replace a required part with a placeholder."""
+    """Remove the faulty part at the path ``where``, or replace it with a placeholder if it is required."""
     *parents, last = where or ("nodes",)
     for key in parents:
         try:
