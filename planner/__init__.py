@@ -53,8 +53,8 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
         TASK as TASK,
         action_docs as action_docs,
         format_call as format_call,
-        function_heads as function_heads,
         function_signatures as function_signatures,
+        function_stubs as function_stubs,
         functions_to_check as functions_to_check,
         plan_attributes as plan_attributes,
         plan_task as plan_task,
@@ -114,7 +114,7 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
         Payload as Payload,
         RecordedSpan as RecordedSpan,
         Span as Span,
-        Spans as Spans,
+        SpanReader as SpanReader,
         spans_in as spans_in,
     )
     from planbook.planner.memory import (

@@ -14,7 +14,7 @@ from typing import Protocol
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
 from planbook.planner.models.types import Message
-from planbook.planner.shortening import blocks, prompt_block
+from planbook.planner.shortening import prompt_block, section_blocks
 from planbook.planner.types import RenderedText, unnamed_data
 
 _FENCE = re.compile(r"`{3,}")
@@ -68,7 +68,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._environment.filters |= {"fenced": fenced, "json": _json, "block": prompt_block, "blocks": blocks}
+        self._environment.filters |= {"fenced": fenced, "json": _json, "block": prompt_block, "blocks": section_blocks}
         self._prompts: dict[str, Prompt] = {}
 
     @classmethod

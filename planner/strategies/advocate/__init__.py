@@ -59,9 +59,9 @@ def search_with_stack(search: SearchRound, remedies: int) -> None:
         node = stack.pop()
         if node.parent is not None and not _try(search, node.parent, node):
             continue
-        if search.task_done(node):
+        if search.is_task_done(node):
             search.finish(node)
-        if search.subtask_done(node):
+        if search.is_subtask_done(node):
             node.subtask += 1
         if node.subtask < len(search.parts):
             proposals = search.propose(node, remedies)
@@ -119,7 +119,7 @@ def search_tree(search: SearchRound, options: LatsOptions) -> None:
     Raises EpisodeOver when the task is considered complete.
     """
     search.current_path_only = True
-    if search.task_done(search.root):
+    if search.is_task_done(search.root):
         search.finish(search.root)
     for _ in range(options.expansions):
         node = _select(search.root)
@@ -173,7 +173,7 @@ def _reach(search: SearchRound, node: Node) -> bool:
 
 def _expand(search: SearchRound, node: Node, samples: int) -> bool:
     """Ask for samples of code for the state of a node, and try each. Return False if there is nothing to try."""
-    if search.subtask_done(node):
+    if search.is_subtask_done(node):
         node.subtask += 1
     if node.subtask == len(search.parts):
         return False
@@ -209,7 +209,7 @@ def _simulate(search: SearchRound, parent: Node, node: Node) -> None:
     for visited in node.path:
         visited.visits, visited.total = visited.visits + 1, visited.total + value
         visited.change(visits=visited.visits, value=visited.total / visited.visits)
-    if is_reached and search.task_done(node):
+    if is_reached and search.is_task_done(node):
         search.finish(node)
 
 

@@ -1,4 +1,4 @@
-"""Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
+"""Find the goal that a line of a plan means although it is only a phrase or a faulty call, such as "mine 3 logs".
 
 Whole words are compared. The line must contain the verb of the goal (``mine``) or an everyday synonym, followed by the
 goal's object (``log``). The first number after the verb becomes the count of the goal. A line that may mean goals
@@ -31,7 +31,7 @@ _FILLERS = frozenset(
     "hand bare target place it time from of with without using for out in on at by to into onto under via and "
     "then".split()
 )
-"""Words that may be in any line, since they name nothing."""
+"""Words that are ignored, since they name nothing."""
 _TOKEN = re.compile(r"([a-z]+\d*)(?:[ _](\d+)(?![a-z\d]))?|(\d+)")
 """Matches a word with the number after it, as in "drawer 3", or another number."""
 _NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
@@ -59,15 +59,15 @@ class GoalMatcher:
         self._goals = goals
         self._known: dict[str, list[_KnownGoal]] = {}
         for action in (goal for goal in goals.list_goals() if goal.args):  # a line can match only a goal with an object
-            self._known.setdefault(action.name, []).append(self._read(action))
+            self._known.setdefault(action.name, []).append(self._known_goal(action))
         self._words = Name().union(*(name for goals in self._known.values() for goal in goals for name in goal.names))
 
-    def nearest(self, text: str) -> Action | None:
+    def match(self, text: str) -> Action | None:
         """Return the goal that a text means, or None if none matches.
 
         The best match counts (see ``_rank``). Of several equal matches with the same object, the first counts.
         """
-        words, numbers = self._read_line(text[:MAX_LINE].partition("#")[0].lower())
+        words, numbers = self._words_and_numbers(text[:MAX_LINE].partition("#")[0].lower())
         verb, after_verb = self._verb(words)
         if not after_verb:
             return None
@@ -78,7 +78,7 @@ class GoalMatcher:
             return None
         return self._with_count(best[0].action, numbers[0] if numbers else None)
 
-    def _read(self, action: Action) -> _KnownGoal:
+    def _known_goal(self, action: Action) -> _KnownGoal:
         """Return a goal with the names in its arguments."""
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
         pairs = list(zip(parameters, action.args, strict=False))[1:]
@@ -89,10 +89,10 @@ class GoalMatcher:
         others = [name for argument in action.args[1:] for name in _names(argument)]
         return _KnownGoal(action, objects, needed_words, [*objects, *others])
 
-    def _read_line(self, line: str) -> tuple[list[str], list[int]]:
+    def _words_and_numbers(self, line: str) -> tuple[list[str], list[int]]:
         """Return the words of a line, and the numbers between its verb and the first of ``_BEFORE_MATERIALS``.
 
-        A number that belongs to a name, as in "drawer 3", is part of the word instead.
+        A number that belongs to a name, as in "drawer 3", is part of its word.
         """
         words: list[str] = []
         numbers: list[int] = []
