@@ -241,13 +241,14 @@ class Meter:
 
     def _check_call(self, call: Amount, spent: Amount) -> None:
         for name in ("calls", "tokens", "money"):
-            before, cost, limit = getattr(spent, name), getattr(call, name), getattr(self.budget, name)
-            self._check_limit(name, before)
-            if limit is not None and before + cost > (available := limit - self._manual_share(name)):
+            spent_so_far, cost, limit = getattr(spent, name), getattr(call, name), getattr(self.budget, name)
+            self._check_limit(name, spent_so_far)
+            if limit is not None and spent_so_far + cost > (available := limit - self._manual_share(name)):
+                left = _format_number(name, available - spent_so_far)
                 raise BudgetEnded(
-                    f"the budget of {_format_amount(name, limit)} has {_format_number(name, available - before)} left, "
+                    f"the budget of {_format_amount(name, limit)} has {left} left, "
                     f"and the next call may take {_format_number(name, cost)}{self._manual_note(name)}",
-                    self._suggest_limit(name, before + cost),
+                    self._suggest_limit(name, spent_so_far + cost),
                 )
 
     def _manual_share(self, name: str) -> float:

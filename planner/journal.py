@@ -237,9 +237,9 @@ class SpanReader:
             span["end"] = order
 
     def _begin(self, key: tuple[str, int], order: int, end: int | None, body: Mapping[str, Any]) -> None:
-        head = {"title": body.get("title", ""), "status": body.get("status", "")}
+        labels = {"title": body.get("title", ""), "status": body.get("status", "")}
         data = self._kept_fields(body["name"], body["data"])
-        self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **head, "data": data}
+        self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **labels, "data": data}
 
     def _kept_fields(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         omitted = self._omitted_fields.get(name, frozenset())

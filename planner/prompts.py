@@ -45,8 +45,8 @@ class Prompt:
     def render(self, **variables: object) -> RenderedText:
         """Return the rendered text. Raises TypeError if a variable is missing, or if a given variable is not used."""
         if self.variables != set(variables):
-            parts = {"missing": self.variables - set(variables), "unused": set(variables) - self.variables}
-            faults = "; ".join(f"{kind}: {', '.join(sorted(names))}" for kind, names in parts.items() if names)
+            mismatches = {"missing": self.variables - set(variables), "unused": set(variables) - self.variables}
+            faults = "; ".join(f"{kind}: {', '.join(sorted(names))}" for kind, names in mismatches.items() if names)
             raise TypeError(f"the variables of prompt {self.name.removesuffix('.j2')} are wrong ({faults})")
         text = self._environment.get_template(self.name).render(variables).strip()
         return RenderedText.of(text, unnamed_data(variables))

@@ -92,14 +92,14 @@ def _heading(line: str) -> tuple[str, str] | None:
     ``2. Plan`` or ``Rules: rule_3``.
     """
     stripped = line.strip()
-    before, _, rest = stripped.partition(":")
-    words = _NUMBER.sub("", before.strip(_MARKS), count=1).strip(_MARKS)
-    rest = rest.lstrip(_MARKS)
+    before_colon, _, after_colon = stripped.partition(":")
+    words = _NUMBER.sub("", before_colon.strip(_MARKS), count=1).strip(_MARKS)
+    after_colon = after_colon.lstrip(_MARKS)
     if line[:4].isspace() or not words[:1].isalpha() or "*" in words or "#" in words:
         return None
-    if stripped.startswith(("#", "**", "__")) and not rest:
+    if stripped.startswith(("#", "**", "__")) and not after_colon:
         return words, ""
-    return (words, rest) if _SEGMENT.fullmatch(words) else None
+    return (words, after_colon) if _SEGMENT.fullmatch(words) else None
 
 
 def has_call(reply: str) -> bool:
@@ -185,11 +185,11 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     If the opening tag is never closed, all of the text is reasoning.
     """
-    reasoning, rest = _tagged_blocks(text)
-    closing_tag = _CLOSE_ALONE.search(text) if rest == text else None
+    reasoning, remaining = _tagged_blocks(text)
+    closing_tag = _CLOSE_ALONE.search(text) if remaining == text else None
     if closing_tag and len(_FENCE_MARK.findall(text, 0, closing_tag.start())) % 2 == 0:
-        reasoning, rest = text[: closing_tag.start()], text[closing_tag.end() :]
-    return reasoning, rest
+        reasoning, remaining = text[: closing_tag.start()], text[closing_tag.end() :]
+    return reasoning, remaining
 
 
 def _tagged_blocks(text: str) -> tuple[str, str]:
@@ -197,9 +197,9 @@ def _tagged_blocks(text: str) -> tuple[str, str]:
     reasoning: list[str] = []
     while opening_tag := _OPEN.match(text):
         closing_tag = _CLOSE.search(text, opening_tag.end())
-        end, rest = closing_tag.span() if closing_tag else (len(text), len(text))
+        end, next_start = closing_tag.span() if closing_tag else (len(text), len(text))
         reasoning.append(text[opening_tag.end() : end])
-        text = text[rest:]
+        text = text[next_start:]
     return "\n".join(reasoning), text
 
 

@@ -70,8 +70,8 @@ def broke_off(reply: Reply) -> bool:
     """Return True if the plan in a reply may be incomplete, because the reply was cut off inside its code."""
     if reply.finish == "stop":
         return False
-    whole = read_reply(reply.text)
-    return not whole.closed and (bool(whole.code) or has_call(reply.text))
+    parsed = read_reply(reply.text)
+    return not parsed.closed and (bool(parsed.code) or has_call(reply.text))
 
 
 class WholeReplyReader(Generic[Read_co]):
@@ -338,10 +338,10 @@ class PlanReader:
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
-        last = self._waiting[-1].last_line
-        self._next_check = last + max(0, last - _LONG_PLAN) // _GROWTH_DIVISOR
-        faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
-        first_fault = min((fault.line or 0 for fault in faults), default=last + 1)
+        last_line = self._waiting[-1].last_line
+        self._next_check = last_line + max(0, last_line - _LONG_PLAN) // _GROWTH_DIVISOR
+        faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last_line]))
+        first_fault = min((fault.line or 0 for fault in faults), default=last_line + 1)
         ready = [statement for statement in self._waiting if statement.last_line < first_fault]
         return ready if any(statement.acts for statement in ready) else []
 
@@ -379,11 +379,11 @@ class PlanReader:
             self._refused = (REVISED,)
         elif self._complete_reply.problem is not None:
             self._refused = (self._complete_reply.problem,)
-        rest = () if self._refused else statements_of(lines, self._last_run_line)
-        if rest:
+        remaining_statements = () if self._refused else statements_of(lines, self._last_run_line)
+        if remaining_statements:
             self._refused = self._frame.faults(self._complete_reply.code)
-        if rest and not self._refused:
-            self._run(rest)
+        if remaining_statements and not self._refused:
+            self._run(remaining_statements)
 
     def _result(self, code: str) -> CellResult:
         """Return the result of the cell so far."""

@@ -266,8 +266,8 @@ def render_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
     """Return the episode as text for a prompt: code, feedback and, optionally, the thought of each cell."""
     steps = [step for round_ in trajectory.rounds for step in round_.steps]
     refused = sum(not step.observation.accepted for step in steps)
-    shown = ShownEpisode(**{name: getattr(trajectory, name) for name in ShownEpisode.model_fields})
-    return PROMPTS["trajectory"].render(trajectory=shown, thoughts=thoughts, taken=len(steps), refused=refused)
+    shown_episode = ShownEpisode(**{name: getattr(trajectory, name) for name in ShownEpisode.model_fields})
+    return PROMPTS["trajectory"].render(trajectory=shown_episode, thoughts=thoughts, taken=len(steps), refused=refused)
 
 
 # Write a trajectory as events.
@@ -303,8 +303,8 @@ def _round_events(round_: Round, task: Task, path: str) -> Iterable[_OrderedEven
     own_task = (round_.task or task).model_dump(mode="json")
     observation = OBSERVATION.dump_python(Observation(round_.observation), mode="json")
     yield round_.order, scope, "task", {"task": own_task, "observation": observation}
-    parts: list[Step | Cell] = [*round_.steps, *round_.cells]
-    for part in parts:
+    steps_and_cells: list[Step | Cell] = [*round_.steps, *round_.cells]
+    for part in steps_and_cells:
         body = part.model_dump(mode="json", exclude={"order", "undone"})  # the rewind says which steps are undone
         kind: EventKind = "act" if isinstance(part, Step) else "cell"
         yield part.order or 0, scope, kind, {**body, "scope": f"{path}/{part.scope}"}

@@ -99,9 +99,10 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
             try:
                 graph.layers()
             except GraphError as error:
-                first = str(error).partition("cycle: ")[2].partition(" ")[0]
-                yield next(place.where for place in places if place.node.name == first.partition(":")[0]), str(error)
-                graph.leave_out_node(first)  # to find the other cycles
+                first_node = str(error).partition("cycle: ")[2].partition(" ")[0]
+                name = first_node.partition(":")[0]
+                yield next(place.where for place in places if place.node.name == name), str(error)
+                graph.leave_out_node(first_node)  # to find the other cycles
             else:
                 return
 
@@ -210,16 +211,16 @@ class _Checks:
 
     def _look_up_problem(self, look_up: LookUp, shapes: ShapesByName, place: _NodePlace, *, optional: bool) -> str:
         """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
-        first, _, rest = look_up.path.partition(".")
-        if first == DATABASE:
-            return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
-        if first not in shapes:
-            problem = self._node_problem(first, place)
-            is_node = first in self._by_name
+        root, _, subpath = look_up.path.partition(".")
+        if root == DATABASE:
+            return "" if look_up.may_be_missing or not subpath else self._path_problem(subpath)
+        if root not in shapes:
+            problem = self._node_problem(root, place)
+            is_node = root in self._by_name
             return problem if is_node else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
-        shape = shapes[first].part(rest)
+        shape = shapes[root].part(subpath)
         if shape is None:
-            return f"its answer has no {rest}; it is {shapes[first].sketch()}"
+            return f"its answer has no {subpath}; it is {shapes[root].sketch()}"
         if shape.optional and not (optional or look_up.may_be_missing):
             return "this field is optional; give it a default, with | default(...)"
         return ""
@@ -247,8 +248,8 @@ class _Checks:
 def _yes_no_conditions(paths: tuple[str, ...], where: YamlPath, shapes: ShapesByName) -> Iterator[PlacedFault]:
     """Yield a fault for each path in a condition whose value is "yes" or "no", which both count as true."""
     for path in paths:
-        first, _, rest = path.partition(".")
-        if first in shapes and (shape := shapes[first].part(rest)) and shape.kind == YES_NO:
+        root, _, subpath = path.partition(".")
+        if root in shapes and (shape := shapes[root].part(subpath)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", which both count as true; write {path} == "yes"'
 
 

@@ -119,20 +119,20 @@ def _validate(yaml_file: YamlFile, name: str) -> tuple[GraphFile | None, list[Fi
 
 def _remove(value: Any, where: YamlPath) -> None:
     """Remove the faulty part at the path ``where``, or replace it with a placeholder if it is required."""
-    *parents, last = where or ("nodes",)
+    *parents, last_key = where or ("nodes",)
     for key in parents:
         try:
             value = value[key]
         except (KeyError, IndexError, TypeError):
             return
     if isinstance(value, dict):
-        value.pop(last, None)
+        value.pop(last_key, None)
         is_node = parents[-1:] == ["nodes"] != parents[-2:-1]  # a node may be named "nodes", too
-        placeholder = _NODE if is_node else _PLACEHOLDERS.get(str(last))
+        placeholder = _NODE if is_node else _PLACEHOLDERS.get(str(last_key))
         if placeholder is not None:
-            value[last] = deepcopy(placeholder)
-    elif isinstance(value, list) and isinstance(last, int):
-        value[last] = {}
+            value[last_key] = deepcopy(placeholder)
+    elif isinstance(value, list) and isinstance(last_key, int):
+        value[last_key] = {}
 
 
 _NODE = {"prompt": "?", "expect": "any"}
@@ -148,11 +148,11 @@ _PLACEHOLDERS: Mapping[str, Any] = {
 
 def _message(error: Any, where: YamlPath) -> str:
     """Return the message for a pydantic error, in the terms of the file format."""
-    kind, last = error["type"], where[-1] if where else "graph"
+    kind, last_key = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
-        known = [key for key in keys if key != "name"]
-        return f"there is no such key{suggestion(str(last), known)} The keys are {', '.join(known)}"
+        known_keys = [key for key in keys if key != "name"]
+        return f"there is no such key{suggestion(str(last_key), known_keys)} The keys are {', '.join(known_keys)}"
     if kind == "value_error":
         return str(error["ctx"]["error"])
     return str(_MESSAGES.get(kind, error["msg"]))

@@ -104,8 +104,8 @@ class Graph:
             sorter.prepare()
         except CycleError as error:
             cycle = error.args[1][1:]
-            first = cycle.index(min(cycle, key=order.__getitem__))
-            path = " -> ".join([*cycle[first:], *cycle[: first + 1]])
+            start = cycle.index(min(cycle, key=order.__getitem__))
+            path = " -> ".join([*cycle[start:], *cycle[: start + 1]])
             raise GraphError(f"the graph has a cycle: {path}; remove one of its edges") from None
         while layer := sorted(sorter.get_ready(), key=order.__getitem__):
             layers.append(layer)

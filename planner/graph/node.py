@@ -262,7 +262,7 @@ class GraphFile(_GraphModel):
     def looked_up_paths(self) -> tuple[str, ...]:
         """The database paths that the file's templates and expressions look up. Hooks may look up others."""
         paths = (look_up.path.partition(".") for node in self._graph_nodes for look_up in node.look_ups())
-        return tuple(dict.fromkeys(path for first, _, path in paths if first == DATABASE))
+        return tuple(dict.fromkeys(path for root, _, path in paths if root == DATABASE))
 
     @property
     def known_paths(self) -> tuple[str, ...]:

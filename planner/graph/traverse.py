@@ -215,7 +215,7 @@ class _RunningPass:
 
         If the node has a compose hook, the text that the hook returns replaces the answers.
         """
-        composed_text, shown = "", self.graph.shown_sources(node.name)
+        composed_text, sources = "", self.graph.shown_sources(node.name)
         if node.compose:
             context = ComposeContext(node, self.database.view(), dict(self.result.answers), self.result.number)
             composed_text = call_hook(self.hooks, node.compose, context)
@@ -228,7 +228,7 @@ class _RunningPass:
             except GraphError as error:
                 raise GraphError(f"node {node.name}: {key}: {error}") from error
         text = GRAPH_PROMPTS["node"].render(
-            answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in shown],
+            answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in sources],
             context=composed_text,
             prompt=messages["prompt"],
             kind=node.expect.kind,

@@ -56,7 +56,7 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
     A model calls ``stopped`` while it waits. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
     there is no model with this name, or ModelRefused if the key or the URL of its server cannot be used.
     """
-    kind, colon, rest = spec.partition(":")
+    kind, colon, argument = spec.partition(":")
     if spec in _REGISTERED_MODELS:
         return _REGISTERED_MODELS[spec]
     if spec.startswith(OBJECT_PREFIX):
@@ -67,19 +67,19 @@ def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeo
         )
     if kind not in ("openai", "recorded", "exchange", "scripted") or not colon:
         raise UnknownModel(f"no model is called {spec!r}. {_list_forms()}")
-    if not rest:
+    if not argument:
         raise UnknownModel(f"{spec!r} does not name a model. {_list_forms()}")
     if kind == "openai":
         from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
 
-        return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
+        return OpenAIModel(argument, stopped=stopped, timeouts=timeouts)
     from planbook.planner.models.stand_ins import ExchangeModel, load_script  # needed only by these models
 
     if kind == "exchange":
-        if Path(rest).is_file():
-            raise UnknownModel(f"{spec} needs a folder, but {rest} is a file")
-        return ExchangeModel(rest, stopped=stopped)
-    return _recorded_model(rest, stopped, timeouts) if kind == "recorded" else load_script(rest)
+        if Path(argument).is_file():
+            raise UnknownModel(f"{spec} needs a folder, but {argument} is a file")
+        return ExchangeModel(argument, stopped=stopped)
+    return _recorded_model(argument, stopped, timeouts) if kind == "recorded" else load_script(argument)
 
 
 def _list_forms() -> str:

@@ -259,19 +259,19 @@ def whole_reply_chunk(response: Any) -> Mapping[str, Any]:
     Raises BrokenStream if the reply cannot be read, or openai.APIError if it contains an error.
     """
     try:
-        whole = _mapping(response.json())
+        completion = _mapping(response.json())
     except ValueError as error:
         raise BrokenStream(f"the server's answer is not JSON: {error}") from error
-    if failure := whole.get("error"):
+    if failure := completion.get("error"):
         raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
-    if "choices" not in whole:
+    if "choices" not in completion:
         raise NotOpenAIAnswer("it answers with JSON that is not a chat completion")
-    choices = whole["choices"]
-    first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    if not isinstance(first.get("message"), Mapping):
+    choices = completion["choices"]
+    first_choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    if not isinstance(first_choice.get("message"), Mapping):
         raise BrokenStream("the server answered with something other than a chat completion")
-    reason = first.get("finish_reason") or "stop"  # some servers give none for a reply that is not streamed
-    return {**whole, "choices": [{"delta": first["message"], "finish_reason": reason}]}
+    reason = first_choice.get("finish_reason") or "stop"  # some servers give none for a reply that is not streamed
+    return {**completion, "choices": [{"delta": first_choice["message"], "finish_reason": reason}]}
 
 
 class EventStream(openai.Stream[object]):

@@ -169,8 +169,8 @@ def conclude(
 
 def standalone(code: str, helpers: str) -> str:
     """Return the code, preceded by those definitions in ``helpers`` that it uses but does not contain."""
-    used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
-    names = used & extractable_names(helpers)
+    used_names = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
+    names = used_names & extractable_names(helpers)
     return f"{extract(helpers, names)}\n\n{code}" if names else code
 
 

@@ -208,13 +208,13 @@ def system_message(episode: Episode, template: str, **variables: object) -> Mess
     If the template uses ``about``, ``action_docs`` or ``knowledge``, those that ``variables`` lacks are added.
     """
     environment, prompt = episode.environment, PROMPTS[template]
-    known: Mapping[str, Callable[[], object]] = {
+    available: Mapping[str, Callable[[], object]] = {
         "about": lambda: environment.about,
         "action_docs": lambda: action_docs_of(environment),
         "knowledge": lambda: episode.recall().text,
     }
-    added = known.keys() & prompt.variables - variables.keys()
-    return prompt.system(**{name: known[name]() for name in added}, **variables)
+    added = available.keys() & prompt.variables - variables.keys()
+    return prompt.system(**{name: available[name]() for name in added}, **variables)
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
@@ -296,8 +296,8 @@ def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -
 def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
     """Ask a model for the task type. The match has no type if the model names no type, or if no reply is usable."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
-    shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
-    variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
+    candidate_data: Any = [candidate.model_dump(mode="json") for candidate in candidates]
+    variables = {"candidates": candidate_data, "goal": episode.task.goal, "observation": episode.observation.text}
     return ask_or_default(Match(), scope, role, prompt, _type_reader(candidates), **variables)
 
 

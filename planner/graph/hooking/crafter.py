@@ -106,10 +106,10 @@ def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only code that takes exactly one of the game's actions. Code with a loop must also have a ``break``."""
     code = str(answer)
-    taken = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
-    if len(taken) != 1:
+    actions = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
+    if len(actions) != 1:
         raise AfterQueryError(
-            f"the code must take exactly one of the game's actions, but takes {', '.join(sorted(taken)) or 'none'}. "
+            f"the code must take exactly one of the game's actions, but takes {', '.join(sorted(actions)) or 'none'}. "
             f"The calls are written like this: {AGENT}.{ACTIONS[0]}"
         )
     nodes = list(ast.walk(ast.parse(code)))
@@ -325,10 +325,10 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
 
     The answers are those of the nodes in ``after``, except the nodes in ``hidden_nodes``.
     """
-    shown = [part for part in PARTS if part in parts]
+    ordered_parts = [part for part in PARTS if part in parts]
 
     def compose(context: ComposeContext) -> str:
-        texts = {part: PARTS[part](context.database).strip() for part in shown}
+        texts = {part: PARTS[part](context.database).strip() for part in ordered_parts}
         sections = [f"# {part}\n\n{text}" for part, text in texts.items()]
         names = [name for name in context.node.after if name not in hidden_nodes]
         if answers := "\n\n".join(f"### {name}\n{_format_answer(name, context.answers[name])}" for name in names):

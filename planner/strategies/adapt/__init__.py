@@ -179,12 +179,12 @@ class Recursion:
         episode, first_step = self._episode, len(self._episode.steps)
         task = Subtask(text=subtask, depth=depth, handed=handover(episode, " ".join(self._carried)))
         with environment_errors():
-            before = episode.environment.snapshot() if self._options.restore_failed else None
+            snapshot = episode.environment.snapshot() if self._options.restore_failed else None
         claim = execute(episode, task, self._options, self._replies)
         if not claim.done:
             self._failed.append(subtask)
-            if before and len(episode.steps) > first_step:
-                episode.restore(before, first_step)
+            if snapshot and len(episode.steps) > first_step:
+                episode.restore(snapshot, first_step)
                 if depth == TOP:
                     episode.claim(claim.claim, CLAIM_AUTHOR)  # again, since restoring has withdrawn it
         elif episode.environment.handoff == "note":
@@ -205,8 +205,8 @@ class Recursion:
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
         available, detailed = self._episode.recall().demonstrations, self._detailed
-        shown = available.get(PLANNING_DETAILED if detailed else PLANNING) or available.get(PLANNING, "")
-        system = system_message(self._episode, "adapt/system", detailed=detailed, demonstrations=shown)
+        demonstrations = available.get(PLANNING_DETAILED if detailed else PLANNING) or available.get(PLANNING, "")
+        system = system_message(self._episode, "adapt/system", detailed=detailed, demonstrations=demonstrations)
         variables: dict[str, Any] = {
             "scene": self._scene(subtask),
             "subtask": subtask,

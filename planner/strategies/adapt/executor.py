@@ -235,13 +235,13 @@ def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
     recall = episode.recall()
     names = options.shown_demonstrations(recall.demonstrations.keys())
-    shown = [recall.demonstrations.get(name, "") for name in names]
+    texts = [recall.demonstrations.get(name, "") for name in names]
     return system_message(
         episode,
         "executor/system",
         actions_per_reply=options.actions_per_reply,
         larger_examples=bool(options.actions_per_reply) and not set(names) & set(STEPWISE.values()),
-        demonstrations="\n\n".join(filter(None, shown)),
+        demonstrations="\n\n".join(filter(None, texts)),
     )
 
 

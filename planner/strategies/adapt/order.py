@@ -143,8 +143,8 @@ def _explain(order: str, unexpected: UnexpectedInput) -> str:
     """Explain to the planner why an order cannot be read."""
     brackets = _bracket_depths(order)[-1]
     if isinstance(unexpected, UnexpectedToken):
-        other = {"_AND": "_OR", "_OR": "_AND"}.get(unexpected.token.type)
-        if other in unexpected.expected:
+        other_operator = {"_AND": "_OR", "_OR": "_AND"}.get(unexpected.token.type)
+        if other_operator in unexpected.expected:
             return (
                 "the execution order mixes AND and OR without brackets; "
                 f"say what belongs together, as in (Step 1 OR Step 2) AND Step 3: {order[: MAX_QUOTED * 3]!r}"

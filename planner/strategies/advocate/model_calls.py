@@ -229,9 +229,9 @@ class ModelCalls:
 
         Later prompts show the subtasks. Raises UnusableReply if no reply is usable.
         """
-        goal, whole = self._episode.task.goal, self._options.whole_subtasks
-        shown = {"seen": self._shortened(root), "earlier": self._earlier, "notes": self._notes}
-        outline = self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
+        variables: dict[str, Any] = {"seen": self._shortened(root), "earlier": self._earlier, "notes": self._notes}
+        variables |= {"goal": self._episode.task.goal, "whole": self._options.whole_subtasks}
+        outline = self._ask(PLANNER_ROLE, "plan", read_outline, **variables)
         self.parts = outline.parts
         return outline
 
@@ -296,8 +296,8 @@ class ModelCalls:
         value of the code for the task. Record the reply in ``node``, and return the judgement as a number from 0 to 1.
         """
         read = read_alignment if question == "align" else read_value
-        shown = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
-        variables = {**self._situation(parent), **shown, "subtask": self.parts[parent.subtask]}
+        code_and_reports = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
+        variables = {**self._situation(parent), **code_and_reports, "subtask": self.parts[parent.subtask]}
         evaluation = self._ask_or_default(NO_EVALUATION, EVALUATOR, question, read, **variables)
         node.change(history=evaluation.effect, why=evaluation.reason)
         return evaluation.value

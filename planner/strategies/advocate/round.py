@@ -143,9 +143,9 @@ class SearchRound(ModelCalls):
         while self._marked[-1] is not node:
             self._marked.pop().mark = None
         node.update_page(page, self._report("", page), self._scene())
-        for kept in self._tried:
-            if kept.branch.fate == "kept" and kept not in node.path:
-                kept.change(fate="abandoned")
+        for tried_node in self._tried:
+            if tried_node.branch.fate == "kept" and tried_node not in node.path:
+                tried_node.change(fate="abandoned")
         self._record_changes()
         self.current_node = node
 
@@ -291,10 +291,10 @@ def play_rounds(
     shared_notebook = Notebook()
 
     def play_one(number: int) -> None:
-        notebook, shown = (shared_notebook, earlier) if reflects else (Notebook(), [])
+        notebook, known_rounds = (shared_notebook, tuple(earlier)) if reflects else (Notebook(), ())
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
-            search = SearchRound(episode, frame, options, notebook, number, tuple(shown), revision=bool(earlier))
+            search = SearchRound(episode, frame, options, notebook, number, known_rounds, revision=bool(earlier))
             try:
                 play(search)
             except EpisodeOver as over:

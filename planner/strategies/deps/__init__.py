@@ -151,23 +151,24 @@ def follow_plans(
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode, shows_state=variant.shows_state)
-        for left in reversed(range(1 + (episode.settings.actions if replans is None else replans))):
+        for replans_left in reversed(range(1 + (episode.settings.actions if replans is None else replans))):
             explanation, description = "", ""
             try:
                 plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables)
             except UnusableReply as unusable:
-                if not (left and unusable.conversation):
+                if not (replans_left and unusable.conversation):
                     raise NoPlan(str(unusable)) from unusable
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left and not (pursued.claim and plan.unmatched):  # no claim of success if lines are unmatched
+                # if lines are unmatched, success is not claimed
+                if not replans_left and not (pursued.claim and plan.unmatched):
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[variant.failure], pursued, plan.unmatched)
-                if left and variant.explains:
+                if replans_left and variant.explains:
                     explanation = explain(episode, frame.scope, history[-1].content, description)
             prompt, goal = PROMPTS["deps/again"], episode.task.goal
-            variables = {"description": description, "explanation": explanation, "goal": goal, "left": left - 1}
+            variables = {"description": description, "explanation": explanation, "goal": goal, "left": replans_left - 1}
 
 
 def ask_for_plan(
@@ -206,9 +207,9 @@ def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
 
 def planner_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
     """Return the system message for the planner: its role, the environment, and the goals or actions it may use."""
-    shown = episode.recall().demonstrations.get(demonstration, "")
+    demonstrations = episode.recall().demonstrations.get(demonstration, "")
     docs = docs or goal_docs(episode.environment)
-    return system_message(episode, template, action_docs=docs, demonstrations=shown)
+    return system_message(episode, template, action_docs=docs, demonstrations=demonstrations)
 
 
 def task_variables(episode: Episode, *, shows_state: bool = True) -> dict[str, Any]:
@@ -240,8 +241,8 @@ def chain_of_thought(episode: Episode, options: OneShotOptions) -> None:
 
 def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
     """Ask for one goal at a time, and report its result, until the planner declares the task done."""
-    shown = DIALOGUE if DIALOGUE in episode.recall().demonstrations else LISTS
-    history: Sequence[Message] = [planner_message(episode, "deps/inner_monologue", shown)]
+    demonstration = DIALOGUE if DIALOGUE in episode.recall().demonstrations else LISTS
+    history: Sequence[Message] = [planner_message(episode, "deps/inner_monologue", demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, None)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode)

@@ -60,9 +60,9 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
     """
     environment = episode.environment
     history: Sequence[Message] = [system_message(episode, "deps/controller")]
-    seen = episode.steps[-1].observation.text if episode.steps else environment.scene()
+    observation = episode.steps[-1].observation.text if episode.steps else environment.scene()
     with episode.frame("control") as frame:
-        for left in reversed(range(max_actions + 1)):
+        for actions_left in reversed(range(max_actions + 1)):
             possible = _possible_actions(episode)
             try:
                 answer = frame.scope.ask(
@@ -71,18 +71,19 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
                     read=partial(read_move, count=len(possible)),
                     history=history,
                     goal=format_call(goal),
-                    seen=seen,
+                    seen=observation,
                     state=environment.state(),
                     possible=[format_call(action) for action in possible],
-                    left=left,
+                    left=actions_left,
                 )
             except UnusableReply as unusable:
                 return False, str(unusable)
             if answer.value.number is None:
                 return answer.value.done, answer.value.why
-            if left:
+            if actions_left:
                 feedback = episode.run(format_call(possible[answer.value.number]), source=CONTROLLER)
-                seen, history = episode.steps[-1].observation.text if episode.steps else feedback.text, answer.history
+                observation = episode.steps[-1].observation.text if episode.steps else feedback.text
+                history = answer.history
     return False, f"The goal was not reached within {max_actions} actions."
 
 
