@@ -1,6 +1,6 @@
 """The budget of a run: limits on its calls, tokens, money, actions and seconds.
 
-A meter enforces the budget and counts what the run spends. Before each model call, it reserves the highest possible
+A meter enforces the budget and counts the run's spending. Before each model call, it reserves the highest possible
 cost of the call in a ledger, which all processes of the run share. Every cost can be computed from a recorded event, so
 the amount spent can always be recomputed from the journal.
 """
@@ -47,7 +47,7 @@ class Ledger(Protocol):
     """
 
     def reserve(self, key: str, amount: Amount, allows: AllowsCall) -> bool:
-        """Reserve an amount for the call ``key`` if ``allows`` returns True. Return what ``allows`` returned.
+        """Reserve an amount for the call ``key`` if ``allows`` returns True. Return the value from ``allows``.
 
         The check and the reservation are one atomic step: no other call can reserve anything between them.
         """
@@ -125,7 +125,7 @@ class Spending(Record):
 
 
 class Meter:
-    """Counts what all threads of a run spend, and enforces the budget.
+    """Counts the spending of all threads of a run, and enforces the budget.
 
     ``price`` takes the name of a model and its reply. It returns the cost in dollars, or None if the model's price is
     unknown. ``spent`` is the spending of a resumed run's earlier invocations. The ``ledger`` is required if the budget

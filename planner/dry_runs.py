@@ -1,7 +1,7 @@
 """Dry runs: check the actions of a plan against their declared preconditions, before any action is taken.
 
-The sandbox's dry run walks through the code of a plan without running it. This module tells it what is known about the
-environment's state, and how each action would change it.
+The sandbox's dry run walks through the code of a plan without running it. This module tells it the known facts
+about the environment's state, and how each action would change them.
 """
 
 import inspect
@@ -64,7 +64,7 @@ class KnownState:
         return replace(self, beliefs=after), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
-        """Return what is known if either this state or ``other`` may be the actual one."""
+        """Return the facts that hold if either this state or ``other`` may be the actual one."""
         return replace(self, beliefs=self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
@@ -98,7 +98,7 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
 
 
 def known_after(environment: Environment, preconditions: Preconditions, steps: Iterable[Step]) -> KnownState:
-    """Return what is known about the environment's state after these steps. Undone and refused steps are skipped."""
+    """Return the known state of the environment after these steps. Undone and refused steps are skipped."""
     known = KnownState(preconditions, environment.offer.actions, Beliefs.at_start(preconditions))
     for step in steps:
         if not step.undone and step.observation.accepted:

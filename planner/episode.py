@@ -1,4 +1,4 @@
-"""An episode of a task, and what a planning method can do in it: ask for plans, run them, return to checkpoints."""
+"""An episode of a task, in which a planning method asks for plans, runs them, and returns to checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -90,7 +90,7 @@ class Episode:
         actions = plan_functions(environment.offer, self._act, self._query)
         self._frames = Frames(sandbox, environment, settings.limits, actions, guard)
 
-    # What planning methods can do.
+    # For planning methods.
 
     def begin(self) -> Observation:
         """Reset the environment and return the first observation. In some environments, the reset defines the goal.
@@ -114,8 +114,8 @@ class Episode:
     def new_round(self, *, best_counts: bool = True) -> Observation:
         """Reset the environment and begin a new round in a fresh namespace.
 
-        Actions of earlier rounds still count towards the limit. The verdict on the episode is that of the best round
-        or, if ``best_counts`` is False, of the last round with an action.
+        Actions of earlier rounds still count towards the limit. The verdict on the episode comes from the best round
+        or, if ``best_counts`` is False, from the last round with an action.
         """
         self._earlier_judgement, self._best_counts = self._judgement(), best_counts
         self.close()
@@ -165,7 +165,7 @@ class Episode:
         """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
         ``source`` names the origin of the code, and ``thought`` is the text that came with it. A cell that tries to
-        take more than ``actions`` actions is ended, and what it defined is forgotten.
+        take more than ``actions`` actions is ended, and its definitions are forgotten.
         """
         frame, thought = self._innermost(), thought or Thought()
         frame.begin_cell(actions, len(self.steps))
@@ -227,8 +227,8 @@ class Episode:
     ) -> Iterator[Frame]:
         """Open a frame: a namespace for the cells that are run inside the ``with`` block.
 
-        The cells can use the actions, the functions, and what the code of ``helpers`` defines. A function that is named
-        like an action, such as ``agent.open``, replaces the action, and the frame then has no dry run. ``task``
+        The cells can use the actions, the functions, and the definitions in ``helpers``. A function that is named like
+        an action, such as ``agent.open``, replaces the action, and the frame then has no dry run. ``task``
         overrides fields of the plan's ``task``. With ``dry_run``, or if the settings demand it, cells with an action
         that cannot succeed are refused.
         """
@@ -326,7 +326,7 @@ class Episode:
         """Close all open frames."""
         self._frames.close_all()
 
-    # What plan code calls.
+    # For plan code.
 
     def _act(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         action = spec.bind(*args, **kwargs)

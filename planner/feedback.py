@@ -1,4 +1,4 @@
-"""The feedback on a cell: a report for the planner on what its plan code did.
+"""The feedback on a cell: a report for the planner on the effects of its plan code.
 
 A cell is a piece of plan code that is run as a unit. Feedback has the same format for all methods and environments.
 """
@@ -42,7 +42,7 @@ class CellSteps:
         return [self.environment.brief(step.observation, before) for step, before in pairs]
 
     def report(self, output: str) -> RenderedText:
-        """Return a line for each action, with the short form of its observation, and then what the code printed."""
+        """Return a line for each action, with the short form of its observation, and then the printed output."""
         actions = [
             f"{number}. {format_call(step.action)} -> {brief}"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)

@@ -101,7 +101,7 @@ class Frame:
             self.actions_left -= 1
 
     def newly_printed(self) -> str:
-        """Return what the running cell has printed since the last call."""
+        """Return the output that the running cell has printed since the last call."""
         new = self.session.output[self._printed_chars :]
         self._printed_chars += len(new)
         return new
@@ -150,7 +150,7 @@ def unwrap_method_errors() -> Iterator[None]:
 
 
 class Frames:
-    """The open frames of an episode, from the outermost to the innermost. Each has its own worker process."""
+    """The open frames of an episode, from the outermost to the innermost. Each has a separate worker process."""
 
     def __init__(
         self,

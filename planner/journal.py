@@ -101,7 +101,7 @@ class Payload(BaseModel):
 
 
 class Claim(Payload):
-    """The method's opinion on whether the whole task is done. It is valid until the next action or the next claim."""
+    """The method's opinion: is the whole task done? It is valid until the next action or the next claim."""
 
     span = "claim"
 

@@ -29,7 +29,7 @@ class Scope:
 
     In a scope, events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a
     scope. Inside it, each round (the part between two resets of the environment) and each frame (a namespace of plan
-    code) has a scope. Other code that asks models, such as the learning after an episode, has its own scopes.
+    code) has a scope. Other code that asks models, such as the learning after an episode, has separate scopes.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
@@ -106,7 +106,7 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask a model, or take the reply from the journal. Return the reply with the value that ``read`` gets from it.
+        """Ask a model, or take the reply from the journal. Return the reply and the value that ``read`` returns for it.
 
         ``read`` raises ValueError for an unusable reply. The model is then shown the error, and may repair its reply up
         to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``.

@@ -139,7 +139,7 @@ class _ShortenedConversation:
     left_out: frozenset[int] = frozenset()
 
     def fitted(self) -> FittedPrompt:
-        """Return the conversation in its current form, with the counts of what is missing."""
+        """Return the shortened conversation, with the numbers of missing messages and characters."""
         remaining = (pieces for index, pieces in enumerate(self.pieces) if index not in self.left_out)
         missing = sum(piece.missing for pieces in remaining for piece in pieces)
         return FittedPrompt(self.messages(), len(self.left_out), missing)

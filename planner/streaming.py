@@ -46,7 +46,7 @@ class ReplyReader(Protocol[Read_co]):
     """Reads one reply, piece by piece."""
 
     needs_whole_reply: bool
-    """True if the reader can only read a complete reply. It is then given no pieces while the model is writing."""
+    """True if the reader can only read a complete reply. It then receives no pieces while the model is writing."""
     stopped_at: int | None
     """Number of characters up to the end of the line at which the reader has stopped, or None if it has not."""
     error: BaseException | None
@@ -60,7 +60,7 @@ class ReplyReader(Protocol[Read_co]):
         """Take the next piece, of any length. Return False to stop the reply. The method never raises an exception."""
 
     def read(self, reply: Reply) -> Read_co:
-        """Return the value that the reader gets from the whole reply. Raises ValueError if the reply is unusable."""
+        """Return the value of the whole reply. Raises ValueError if the reply is unusable."""
 
     def text_for_history(self, reply: Reply) -> str:
         """Return the text that later prompts show as the reply."""

@@ -130,7 +130,7 @@ class FeedbackKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """The plan exceeded a limit of the sandbox, or the episode ended because it reached one of its own limits."""
+    """The plan exceeded a limit of the sandbox, or the episode ended because it reached one of its limits."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
@@ -182,7 +182,7 @@ class Step(Record):
     counted: bool = True
     """False for an action that does not count towards the limit on actions. Only older runs have such actions."""
     printed: str = ""
-    """What the plan has printed since the previous step."""
+    """The output that the plan has printed since the previous step."""
     undone: bool = False
     """True if a later rewind undid the step. An undone step still counts towards the limit on actions."""
 

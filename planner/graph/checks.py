@@ -108,7 +108,7 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
 
 
 class _Checks:
-    """Checks what each node looks up in the database and in the answers of other nodes, and what it stores."""
+    """Checks the look-ups of each node in the database and in the answers of other nodes, and its stored values."""
 
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete

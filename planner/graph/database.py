@@ -1,6 +1,6 @@
 """The database of a prompt graph, which stores JSON values at dotted paths such as ``plan.goal``.
 
-All nodes share the database, and the next pass over the graph can read what this pass has stored.
+All nodes share the database, and the next pass over the graph can read the values that this pass has stored.
 """
 
 import re

@@ -240,8 +240,8 @@ def _add_with_inner_nodes(graph: Graph, node: GraphNode) -> None:
 def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
     """Add the edges from a node to the inner nodes of its branch or loop, and from these to the nodes in ``before``.
 
-    Only inner nodes that wait for no other inner node get an edge from the node. Only inner nodes that no other inner
-    node waits for get edges to the nodes in ``before``.
+    The edges from the node lead to the inner nodes that wait for no other inner node. The edges to ``before`` come from
+    the inner nodes that no other inner node waits for.
     """
     awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
     names = {inner.name for inner in inner_nodes}

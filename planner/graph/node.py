@@ -134,7 +134,7 @@ class IfBranch(_GraphModel):
 
 
 class GraphNode(BaseNode):
-    """One question to a model, and what to do with the answer."""
+    """One question to a model, and the effects of its answer."""
 
     name: str
     store: Annotated[dict[DatabasePath, ExpressionField], BeforeValidator(_as_store)] = {}
@@ -212,7 +212,7 @@ class GraphNode(BaseNode):
 
 
 class GraphFile(_GraphModel):
-    """A graph file. Each episode creates its own graph and database from it."""
+    """A graph file. Each episode creates a new graph and database from it."""
 
     name: str
     """The name of the file, without ``.yaml``."""

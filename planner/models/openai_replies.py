@@ -190,8 +190,8 @@ _FAILURE_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
 class ReplyListener:
     """Passes a reply to ``on_text``, even if its stream breaks off and the reply has to be requested again.
 
-    If the new stream begins with the text that was already passed on, ``on_text`` gets the text after that part.
-    Otherwise it gets nothing more, and only the final reply counts.
+    If the new stream begins with the text that was already passed on, ``on_text`` receives the text after that part.
+    Otherwise it receives nothing more, and only the final reply counts.
     """
 
     def __init__(self, on_text: OnText | None) -> None:

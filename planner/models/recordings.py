@@ -131,7 +131,7 @@ class RecordedReplies:
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to these messages or, unless ``strict``, to other messages with the same data.
 
-        If several were recorded for that data, the one with the same number is preferred (see the module's docstring).
+        Of several replies to that data, the one with the same number is preferred (see the module's docstring).
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
@@ -313,7 +313,7 @@ def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = Fal
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Explain that a recording has no reply to a prompt. Name the prompt's role and template, and what differs."""
+    """Explain that a recording has no reply to a prompt. Name the role, the template, and the differences."""
     label = current_question().label
     problem = f"{path} has no answer to this prompt{f' of {label}' if label else ''}"
     if strict and entries.find(messages, sampling):

@@ -232,7 +232,7 @@ def _piece_tokens(piece: str) -> float:
 
 
 def estimate_prompt(messages: Iterable[Message]) -> int:
-    """Return the estimated number of tokens of a conversation, including what the server adds to each message."""
+    """Return the estimated number of tokens of a conversation, including those that the server adds to messages."""
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 

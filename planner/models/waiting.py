@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 IsStopped = Callable[[], bool]
 """A function that returns True if the run was stopped, and may raise BudgetEnded."""
 CHECK_INTERVAL = 0.2
-"""During a wait, planbook checks at intervals of this many seconds whether the run was stopped."""
+"""Number of seconds between two checks for a stopped run during a wait."""
 QUIET_SECONDS = 30.0
 """If the first piece of a reply takes longer than this many seconds, the user is told."""
 MAX_TIMEOUT = 1_000_000.0

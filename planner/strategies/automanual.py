@@ -1,8 +1,8 @@
 """The planner of the AutoManual paper (section 3.2), and its conclusions from an episode.
 
 The planner writes free-form code; its prompt contains the learned rules. The code of each reply is run as a cell (a
-unit of plan code), and the planner gets feedback on the cell. After an episode, ``conclude`` asks for the whole plan if
-the task was solved, and for the mistakes if it was not.
+unit of plan code), and the planner receives feedback on the cell. After an episode, ``conclude`` asks for the whole
+plan if the task was solved, and for the mistakes if it was not.
 """
 
 import ast

@@ -144,7 +144,7 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that the method shows to models (``Recall.demonstrations``)."""
     conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
-    """Maps each role that is not always asked to a function that says whether it is asked."""
+    """Maps each role that is asked only under some conditions to a function that checks them."""
     fallback_demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that are shown only if another one is missing."""
     roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
@@ -232,8 +232,8 @@ def play_in_rounds(
 ) -> None:
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
-    A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
-    the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
+    A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play``
+    takes the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
 
     If ``until_solved`` is False, the last round counts, no round begins if no actions are left, and a solved task stops
     the rounds only if the environment has ended its episode.

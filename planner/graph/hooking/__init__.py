@@ -10,7 +10,7 @@ A node of a graph can have three hooks:
 
 The hooks ``compose`` and ``check`` can only read the database, since several nodes may be asked at the same time.
 
-A graph file names its own hooks as ``FILE.py:function``, with a path relative to the graph file. The hooks that come
+A graph file names a user's hook as ``FILE.py:function``, with a path relative to the graph file. The hooks that come
 with planbook are in the modules of this package, and are named ``module.function``:
 
 - ``crafter``: the hooks of the Crafter agent's graph.
@@ -224,7 +224,7 @@ def current_step(database: GraphDatabase) -> int:
 def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
     """Return history entries as text, one on each line.
 
-    The text calls each step a turn, since a game counts its own steps. ``labels`` maps the fields, in the order shown,
+    The text calls each step a turn, since games have steps, too. ``labels`` maps the fields, in the order shown,
     to their labels.
     """
     return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."

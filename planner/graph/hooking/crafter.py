@@ -133,7 +133,7 @@ def note_plan(context: FinishContext) -> None:
 
 
 def note_action(context: FinishContext) -> None:
-    """Add the action of the last turn and its result to the history. Store whether feedback on the skill is due."""
+    """Add the action of the last turn and its result to the history. Store "yes" if feedback on the skill is due."""
     database, summary = context.database, _mapping(context.answer)
     result = RESULTS[summary["success"]].format(summary["causes_of_failure"])
     action = f"{summary['action']} x{summary['repeats']}, target {summary['target']}, {result}"
@@ -311,7 +311,7 @@ MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, 
 
 
 def _format_answer(name: str, answer: Any) -> str:
-    """Return the answer of a node as text. The table of actions gets a short form, since many prompts show it."""
+    """Return the answer of a node as text. The table of actions is shortened, since many prompts show it."""
     if name != ACTION_TABLE:
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return "\n".join(

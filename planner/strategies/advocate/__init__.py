@@ -84,7 +84,7 @@ def _try(search: SearchRound, parent: Node, node: Node) -> bool:
 
 
 class PlanActOptions(AdvocateOptions):
-    """The shared options, and whether a plan is based on the earlier rounds."""
+    """The shared options, and the use of earlier rounds in plans."""
 
     reflects: bool = Field(
         default=True,

@@ -292,8 +292,8 @@ class ModelCalls:
     def evaluate(self, question: Literal["align", "value"], parent: Node, node: Node) -> float:
         """Ask the evaluator for the effect of a node's code, and for a judgement of the code.
 
-        With ``align``, the judgement is whether the code fits its subtask (section 3.3.2). With ``value``, it is the
-        value of the code for the task. Record the reply in ``node``, and return the judgement as a number from 0 to 1.
+        With ``align``, the judgement is 1 if the code fits its subtask, otherwise 0 (section 3.3.2). With ``value``, it
+        is the value of the code for the task, from 0 to 1. Record the reply in ``node``, and return the judgement.
         """
         read = read_alignment if question == "align" else read_value
         code_and_reports = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
@@ -322,7 +322,7 @@ class ModelCalls:
         return self._summaries[report]
 
     def _situation(self, node: Node) -> dict[str, Any]:
-        """Return the prompt variables that describe the task, the plan, and what was done before this state."""
+        """Return the prompt variables that describe the task, the plan, and the code tried before this state."""
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,

@@ -1,7 +1,7 @@
 """Play the rounds of Devil's Advocate and its baselines. A round is one attempt at the task with one plan.
 
 ``SearchRound`` runs the code of the nodes of its search tree (section 3.2 of the Devil's Advocate paper), returns to
-earlier states, and records what became of each branch. ``play_rounds`` makes a plan, plays a round, and then plans
+earlier states, and records the fate of each branch. ``play_rounds`` makes a plan, plays a round, and then plans
 again with a review of the round (section 3.3.3).
 """
 
@@ -26,7 +26,7 @@ MAX_NOTE, MAX_NOTES = 1_000, 50
 class Notebook:
     """Notes that plan code takes for later code, for later rounds and for the answer to the task.
 
-    If the environment has no action ``note_down``, plan code gets a function with this name.
+    If the environment has no action ``note_down``, plan code can call a function with this name.
     """
 
     def __init__(self) -> None:
@@ -249,7 +249,7 @@ class SearchRound(ModelCalls):
         return steps
 
     def _events(self, parent: Node, steps: Sequence[Step], output: str) -> str:
-        """Return the text that tells prompts what code did in the state of ``parent``."""
+        """Return the text for prompts on the effects of code that was run in the state of ``parent``."""
         events = CellSteps(self._episode.environment, steps, Observation(parent.page)).report(output)
         if limit_message := self._frame.limit_message:
             events = RenderedText.of(f"{events}\n{limit_message}", events, limit_message)

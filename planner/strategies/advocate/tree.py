@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
 A round is one attempt at the task with one plan. A node of its tree is a piece of code, and the state of the
-environment to which the code leads. The code of a node is also called a branch. Its fate says what became of it: for
-example, that it was kept or undone.
+environment to which the code leads. The code of a node is also called a branch. Its fate says what became of it, such
+as ``kept`` or ``failed``.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_f
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""What became of a branch. It is empty while the branch is being tried.
+"""The fate of a branch. It is empty while the branch is being tried.
 
 - ``kept``: the branch fits its subtask.
 - ``abandoned``: the branch was kept at first, but undone later by a return to an earlier state.
@@ -129,7 +129,7 @@ class Node:
     page: str = ""
     """The observation in this state."""
     report: str = ""
-    """The text for prompts: what the code did, the observation, and the environment's state."""
+    """The text for prompts: the effects of the code, the observation, and the environment's state."""
     scene: str = ""
     """The environment's description of the scene."""
     subtask: int = 0

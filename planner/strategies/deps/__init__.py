@@ -103,7 +103,7 @@ class ReplanningOneShotOptions(ReplanningOptions, OneShotOptions):
 
 
 class DepsVariant(NamedTuple):
-    """The prompts of DEPS or of a baseline that lists goals, and whether a model explains failures."""
+    """The prompts and features of DEPS, or of a baseline that lists goals."""
 
     system: str
     """The template of the system prompt."""

@@ -187,7 +187,7 @@ def horizon_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -
 def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
     """Return a selector that takes the goal with the fewest expected time steps.
 
-    These are the predicted time steps, plus those of the failures to expect (``Goals.expected``).
+    These are the predicted time steps, plus those that failures are expected to cost (``Goals.expected``).
     """
 
     def horizons(goals: Goals, actions: Sequence[Action]) -> Sequence[float]:
