@@ -69,7 +69,10 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see."""
+        """``guard`` is called before each action, and may raise EpisodeStopped or BudgetEnded.
+
+        ``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see.
+        """
         self.environment, self.settings, self.path = environment, settings, path
         self._original_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)

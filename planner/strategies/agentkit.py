@@ -11,7 +11,7 @@ Prompts read values from the graph's database. Before each pass, this module sto
 - ``step``: ``number`` (counted from 0), ``nth`` (counted from 1), ``most`` (the maximum number of steps) and
   ``actions`` (the maximum number of actions in a step, if there is one).
 
-A prompt that uses a value that does not exist yet is an error, unless it gives the value a default:
+It is an error to use a value that does not exist yet, unless the prompt gives it a default:
 ``{{ db.last.code | default("Nothing was done yet.") }}``.
 """
 
@@ -36,7 +36,7 @@ from planbook.planner.strategies.base import Method, Options, model_task
 from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 
 GENERAL = "general"
-"""The name of the graph for environments without a specific graph."""
+"""The name of the graph for environments that have no graph."""
 SAME_SCENE = "The same as now."
 """Replaces the scene if the observation contains it, so that prompts do not show the same text twice."""
 MAX_IDLE = 5
@@ -159,7 +159,7 @@ def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValu
         "scene": SAME_SCENE if scene and scene in observation else scene,
         "observation": observation,
         "state": environment.state(),
-        "left": episode.settings.actions - episode.actions,
+        "left": episode.actions_left,
     }
     if database.has("world.observation"):
         situation["previous"] = database.get("world.observation")

@@ -27,7 +27,7 @@ CLAIM_AUTHOR = "the agent with the whole task"
 REPLIES, REPLIES_BY_ENVIRONMENT = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): by default, and in environments with a different number."""
 REPLY_ACTIONS = 10
-"""Maximum number of actions per reply allowed for a subtask. A subtask thus cannot use up the episode's actions."""
+"""Maximum number of actions of a subtask per allowed reply, so that it cannot use up the episode's actions."""
 DEMONSTRATIONS_BY_OPTION = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
