@@ -80,7 +80,7 @@ def prompt_limit(sampling: Sampling) -> int:
 
 
 def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
-    """Shorten a conversation to an estimate of at most ``max_tokens``. Raises ContextExceeded if this is impossible.
+    """Shorten a conversation to at most ``max_tokens`` estimated tokens. Raises ContextExceeded if this is impossible.
 
     Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
     user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts

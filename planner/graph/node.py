@@ -161,7 +161,7 @@ class GraphNode(BaseNode):
     @field_validator("otherwise")
     @classmethod
     def _check_otherwise(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
-        """Return the ``else`` value in the form of ``expect``. It may be an empty text."""
+        """Return the ``else`` value in the form of ``expect``. Text and code may be empty here."""
         expect = info.data.get("expect")  # missing if ``expect`` is faulty
         if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
             return answer

@@ -98,7 +98,7 @@ def adapt(episode: Episode, options: AdaptOptions) -> None:
 
 
 class Recursion:
-    """The paper's controller (section 3.3). It decides which subtasks to decompose, and hands results to executors.
+    """The paper's controller (section 3.3). It chooses subtasks to decompose, and hands results to the next executor.
 
     The whole task has depth 1. A subtask at depth ``max_depth`` is not decomposed. With ``detailed``, the planner sees
     demonstrations of more detailed plans.

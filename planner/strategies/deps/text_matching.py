@@ -1,4 +1,4 @@
-"""Find the goal that a line of a plan means although it is only a phrase or a faulty call, such as "mine 3 logs".
+"""Find the goal that a line of a plan means if the line is a phrase or a faulty call, such as "mine 3 logs".
 
 Whole words are compared. The line must contain the verb of the goal (``mine``) or an everyday synonym, followed by the
 goal's object (``log``). The first number after the verb becomes the count of the goal. A line that may mean goals
