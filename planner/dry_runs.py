@@ -59,9 +59,9 @@ class KnownState:
         contract = self.preconditions.contract(name, arguments)
         if contract is None:
             return self.after_unknown_actions(), None
-        after, refusal = self.beliefs.after(contract)
+        beliefs, refusal = self.beliefs.after(contract)
         impossible = Impossible(str(Action(name, tuple(arguments))), refusal) if refusal else None
-        return replace(self, beliefs=after), impossible
+        return replace(self, beliefs=beliefs), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
         """Return the facts that hold if either this state or ``other`` may be the actual one."""

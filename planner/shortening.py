@@ -239,8 +239,9 @@ def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[
     after = [message for index, message in enumerate(messages) if index > start and index not in left_out]
     if after[0].role == "user":
         return (*before, Message(role="assistant", content=note), *after)
-    last = before[-1]
-    return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
+    last_message = before[-1]
+    with_note = Message(role=last_message.role, content=f"{last_message.content}\n\n{note}")
+    return (*before[:-1], with_note, *after)
 
 
 def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _ShortenedConversation:

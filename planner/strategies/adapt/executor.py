@@ -158,8 +158,9 @@ def handover(episode: Episode, carried: str = "") -> str:
 
 def last_action(steps: Sequence[Step]) -> str:
     """Return the last action that had an effect and was not undone, with its observation; "" if there is none."""
-    last = next((step for step in reversed(steps) if step.observation.accepted and not step.undone), None)
-    return f"agent.{last.action} -> {last.observation.text}" if last else ""
+    effective_steps = (step for step in reversed(steps) if step.observation.accepted and not step.undone)
+    last_step = next(effective_steps, None)
+    return f"agent.{last_step.action} -> {last_step.observation.text}" if last_step else ""
 
 
 def whole_task(episode: Episode) -> Subtask:

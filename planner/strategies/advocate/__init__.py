@@ -160,14 +160,14 @@ def _reach(search: SearchRound, node: Node) -> bool:
     if node is search.current_node:
         return True
     path = node.path
-    last = max(index for index, passed in enumerate(path) if passed.mark)
-    search.return_to(path[last])
-    for later in path[last + 1 :]:
-        if not search.carry_out(later):
-            later.closed = True
+    last_marked = max(index for index, path_node in enumerate(path) if path_node.mark)
+    search.return_to(path[last_marked])
+    for next_node in path[last_marked + 1 :]:
+        if not search.carry_out(next_node):
+            next_node.closed = True
             return False
-        search.keep(later)
-        search.mark(later)
+        search.keep(next_node)
+        search.mark(next_node)
     return True
 
 
@@ -206,9 +206,9 @@ def _simulate(search: SearchRound, parent: Node, node: Node) -> None:
     if is_reached:
         value = search.evaluate("value", parent, node)
         search.keep(node)
-    for visited in node.path:
-        visited.visits, visited.total = visited.visits + 1, visited.total + value
-        visited.change(visits=visited.visits, value=visited.total / visited.visits)
+    for path_node in node.path:
+        path_node.visits, path_node.total = path_node.visits + 1, path_node.total + value
+        path_node.change(visits=path_node.visits, value=path_node.total / path_node.visits)
     if is_reached and search.is_task_done(node):
         search.finish(node)
 

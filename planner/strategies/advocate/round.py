@@ -228,8 +228,8 @@ class SearchRound(ModelCalls):
     def _begin(self, node: Node, cell: int | None) -> None:
         """Begin the span of a branch whose code is about to be run for the first time, as the cell with this number."""
         self._record_changes()
-        if self._tried and (last := self._tried[-1].span):
-            last.end()
+        if self._tried and (last_span := self._tried[-1].span):
+            last_span.end()
         node.change(fate="", cell=cell)
         node.span = self._frame.scope.span(node.branch)
         self._tried.append(node)
